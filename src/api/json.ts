@@ -1,0 +1,246 @@
+/**
+ * Strict JSON (RFC 8259) with exact integers. The one place that turns the service's text into values.
+ *
+ * Stricter and more exact than JSON.parse:
+ * - an integer beyond 2^53 becomes a bigint, so no id passes through a double;
+ * - a number with a fraction or an exponent keeps its own spelling (`RawNumber`);
+ * - a duplicate key is an error, `__proto__` is a key like any other (objects are Maps);
+ * - nesting deeper than MAX_DEPTH is an error instead of a stack overflow.
+ */
+
+/** A JSON number with a fraction or an exponent, kept as it was written. */
+export class RawNumber {
+  readonly source: string;
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+export type JsonObject = Map<string, JsonValue>;
+export type JsonValue = null | boolean | string | number | bigint | RawNumber | JsonValue[] | JsonObject;
+
+const MAX_DEPTH = 128;
+
+/** The text is not JSON. `at` is the offset in the text, in UTF-16 units. */
+export class JsonError extends Error {
+  override name = 'JsonError';
+  readonly at: number;
+  readonly problem: string;
+  constructor(problem: string, at: number) {
+    super(`${problem} at character ${at + 1}`);
+    this.problem = problem;
+    this.at = at;
+  }
+}
+
+/** The text ended inside a value: more of it may make it whole. */
+export class JsonIncomplete extends JsonError {
+  override name = 'JsonIncomplete';
+  constructor(at: number) {
+    super('the text ends too early', at);
+  }
+}
+
+/** @throws {JsonError} the text is anything but exactly one JSON value */
+export function parseJson(text: string): JsonValue {
+  const reader = new JsonReader(text, 0);
+  const value = reader.value(0);
+  reader.skipSpace();
+  if (reader.at < text.length) throw new JsonError('unexpected text after the value', reader.at);
+  return value;
+}
+
+/**
+ * Reads one value that begins at `start`; leading white space is skipped.
+ * A number at the very end of the text counts as whole.
+ * @throws {JsonIncomplete} the text ends inside the value
+ * @throws {JsonError} it is not JSON
+ */
+export function readJsonValue(text: string, start: number): { value: JsonValue; end: number } {
+  const reader = new JsonReader(text, start);
+  const value = reader.value(0);
+  return { value, end: reader.at };
+}
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+// eslint-disable-next-line no-control-regex -- control characters are what ends a plain run
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const LITERALS: readonly [string, JsonValue][] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+class JsonReader {
+  readonly text: string;
+  at: number;
+
+  constructor(text: string, at: number) {
+    this.text = text;
+    this.at = at;
+  }
+
+  skipSpace(): void {
+    for (;;) {
+      const c = this.text.charCodeAt(this.at);
+      if (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09) this.at++;
+      else return;
+    }
+  }
+
+  value(depth: number): JsonValue {
+    if (depth > MAX_DEPTH) throw new JsonError(`nested deeper than ${MAX_DEPTH} levels`, this.at);
+    this.skipSpace();
+    const c = this.text[this.at];
+    if (c === undefined) throw new JsonIncomplete(this.at);
+    if (c === '{') return this.object(depth);
+    if (c === '[') return this.array(depth);
+    if (c === '"') return this.string();
+    if (c === '-' || (c >= '0' && c <= '9')) return this.number();
+    return this.literal();
+  }
+
+  private object(depth: number): JsonObject {
+    const members: JsonObject = new Map();
+    this.at++;
+    if (this.peek() === '}') return this.close(members);
+    for (;;) {
+      this.skipSpace();
+      const keyAt = this.at;
+      if (this.peek() !== '"') throw this.unexpected('a key in double quotes');
+      const key = this.string();
+      if (members.has(key)) throw new JsonError(`duplicate key ${JSON.stringify(key)}`, keyAt);
+      if (this.peek() !== ':') throw this.unexpected('":"');
+      this.at++;
+      members.set(key, this.value(depth + 1));
+      const next = this.peek();
+      if (next === '}') return this.close(members);
+      if (next !== ',') throw this.unexpected('"," or "}"');
+      this.at++;
+    }
+  }
+
+  private array(depth: number): JsonValue[] {
+    const elements: JsonValue[] = [];
+    this.at++;
+    if (this.peek() === ']') return this.close(elements);
+    for (;;) {
+      elements.push(this.value(depth + 1));
+      const next = this.peek();
+      if (next === ']') return this.close(elements);
+      if (next !== ',') throw this.unexpected('"," or "]"');
+      this.at++;
+    }
+  }
+
+  private close<T>(value: T): T {
+    this.at++;
+    return value;
+  }
+
+  /** The next character that is not white space. */
+  private peek(): string | undefined {
+    this.skipSpace();
+    return this.text[this.at];
+  }
+
+  private string(): string {
+    this.at++;
+    let result = '';
+    for (;;) {
+      PLAIN.lastIndex = this.at;
+      const run = PLAIN.exec(this.text)?.[0] ?? '';
+      result += run;
+      this.at += run.length;
+      const c = this.text[this.at];
+      if (c === undefined) throw new JsonIncomplete(this.at);
+      if (c === '"') return this.close(result);
+      if (c !== '\\') throw new JsonError('a control character inside a string', this.at);
+      result += this.escape();
+    }
+  }
+
+  private escape(): string {
+    const letter = this.text[this.at + 1];
+    if (letter === undefined) throw new JsonIncomplete(this.text.length);
+    if (letter === 'u') {
+      const hex = this.text.slice(this.at + 2, this.at + 6);
+      if (!/^[0-9a-fA-F]{4}$/.test(hex)) {
+        if (/^[0-9a-fA-F]*$/.test(hex) && this.at + 6 > this.text.length) throw new JsonIncomplete(this.text.length);
+        throw new JsonError('a broken \\u escape', this.at);
+      }
+      this.at += 6;
+      return String.fromCharCode(Number.parseInt(hex, 16));
+    }
+    const plain = ESCAPES[letter];
+    if (plain === undefined) throw new JsonError('an unknown escape', this.at);
+    this.at += 2;
+    return plain;
+  }
+
+  private number(): JsonValue {
+    NUMBER.lastIndex = this.at;
+    const match = NUMBER.exec(this.text);
+    if (match === null) {
+      if (this.at + 1 >= this.text.length) throw new JsonIncomplete(this.text.length);
+      throw new JsonError('a broken number', this.at);
+    }
+    const source = match[0];
+    const after = this.text[this.at + source.length];
+    if (after !== undefined && /[0-9.eE+-]/.test(after)) throw new JsonError('a broken number', this.at);
+    this.at += source.length;
+    if (match[1] !== undefined || match[2] !== undefined || source === '-0') return new RawNumber(source);
+    return source.length <= 15 ? Number(source) : BigInt(source);
+  }
+
+  private literal(): JsonValue {
+    for (const [word, value] of LITERALS) {
+      const found = this.text.slice(this.at, this.at + word.length);
+      if (found === word) {
+        this.at += word.length;
+        return value;
+      }
+      if (found.length > 0 && word.startsWith(found) && this.at + found.length === this.text.length) {
+        throw new JsonIncomplete(this.text.length);
+      }
+    }
+    throw this.unexpected('a value');
+  }
+
+  private unexpected(wanted: string): JsonError {
+    const c = this.text[this.at];
+    if (c === undefined) return new JsonIncomplete(this.at);
+    return new JsonError(`expected ${wanted}, found ${JSON.stringify(c)}`, this.at);
+  }
+}
+
+// What a terminal, a log viewer or a JavaScript parser might act on, escaped as JSON itself allows.
+// eslint-disable-next-line no-control-regex -- C1 controls are the point
+const UNSAFE =
+  /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** A string as JSON text with every control and bidi character as a visible \u escape. */
+export function stringifyString(text: string): string {
+  return JSON.stringify(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The inverse of parseJson, on one line: exact integers, raw numbers as written, safe strings. */
+export function stringifyJson(value: JsonValue): string {
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return value.toString();
+  if (typeof value === 'string') return stringifyString(value);
+  if (value instanceof RawNumber) return value.source;
+  if (Array.isArray(value)) return `[${value.map(stringifyJson).join(',')}]`;
+  const members = [...value].map(([key, member]) => `${stringifyString(key)}:${stringifyJson(member)}`);
+  return `{${members.join(',')}}`;
+}

@@ -1,0 +1,34 @@
+/**
+ * The values of the inventory: exact integers, in and out.
+ * A pet's id is an int64 (service spec, part 2) and is a bigint everywhere in the program.
+ * The range of a quantity is not shown there, so it is an integer of any size.
+ */
+
+export const INT64_MIN = -(2n ** 63n);
+export const INT64_MAX = 2n ** 63n - 1n;
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
+
+const CANONICAL_INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
+/** Far beyond any stock; keeps a hostile or pasted text from costing quadratic time. */
+const MAX_DIGITS = 40;
+
+/**
+ * A canonical decimal integer: no sign but a minus, no leading zero, no fraction, exponent, space or hex.
+ * Undefined for anything else.
+ */
+export function parseInteger(text: string): bigint | undefined {
+  if (text.length > MAX_DIGITS || !CANONICAL_INTEGER.test(text)) return undefined;
+  return BigInt(text);
+}
+
+/** A canonical decimal int64, or undefined. */
+export function parseInt64(text: string): bigint | undefined {
+  const value = parseInteger(text);
+  return value !== undefined && isInt64(value) ? value : undefined;
+}
+
+export function isInt64(value: bigint): boolean {
+  return value >= INT64_MIN && value <= INT64_MAX;
+}

@@ -1,0 +1,189 @@
+/**
+ * The ports: everything the program asks of the machine it runs on, as types only.
+ * `src/node` is the one real implementation; tests bring their own.
+ */
+
+/** Output stream: stdout or stderr. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** Width in columns; undefined where there is no terminal (or it will not say). */
+  readonly columns: number | undefined;
+  /**
+   * Resolves when the text has been handed to the system (back-pressure).
+   * @throws {OutputClosed} the reader has gone away (EPIPE)
+   * @throws {Failure} `output`: the text could not be written (disk full, I/O error)
+   */
+  write(text: string): Promise<void>;
+}
+
+/** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */
+export class OutputClosed extends Error {
+  override name = 'OutputClosed';
+}
+
+export interface Input {
+  readonly isTTY: boolean;
+  /** All of stdin as text, at most `maxBytes` of it. */
+  text(maxBytes: number): Promise<string>;
+}
+
+/** Time, injected. All values in milliseconds. */
+export interface Clock {
+  /** Wall clock: milliseconds since the Unix epoch. May jump. */
+  now(): number;
+  /** Monotonic clock of this boot. Never goes back. */
+  monotonic(): number;
+  /** Rejects with `signal.reason` once the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Uniform in [0, 1). */
+export type Random = () => number;
+
+export type FileKind = 'file' | 'directory' | 'symlink' | 'other';
+
+export interface FileFacts {
+  readonly kind: FileKind;
+  /** Permission bits, e.g. 0o600. */
+  readonly mode: number;
+  readonly size: number;
+}
+
+/** Every method rejects with a Node system error (`code` such as `EACCES`) when the system refuses. */
+export interface Files {
+  /** Facts of the entry itself (a link is not followed), or undefined where there is none. */
+  facts(path: string): Promise<FileFacts | undefined>;
+  /** Never follows a link in the last component and never waits on a FIFO. */
+  read(path: string): Promise<string>;
+  /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
+  makePrivateFolder(path: string): Promise<void>;
+  setMode(path: string, mode: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+}
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Longest silence: to connect, to the response's first byte, between two pieces of the body. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  /** Lower-case name to values in the order received. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  /** The body with its content coding (gzip, br, deflate) undone. Throws HttpFailure. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Where an exchange broke. The first group is known not to have sent the request. */
+export type HttpFailurePhase =
+  | 'dns' // the name cannot be resolved
+  | 'connect' // refused, unreachable
+  | 'connect-timeout'
+  | 'tls' // certificate or handshake
+  | 'proxy' // the proxy refused or cannot be reached
+  // from here on the request may have reached the service
+  | 'reset' // the connection broke before a response
+  | 'response-timeout' // no response headers in time
+  | 'header-overflow' // response headers above the parser's limit
+  | 'protocol' // not HTTP
+  | 'body-cut' // the body ended early or its coding is broken
+  | 'body-timeout'
+  | 'aborted'; // our own signal
+
+export interface HttpFailureFacts {
+  readonly phase: HttpFailurePhase;
+  /** False only where it is certain that no byte of the request was sent. */
+  readonly mayHaveBeenSent: boolean;
+  /** `host:port` of the peer that failed: the service's, or the proxy's. */
+  readonly peer: string;
+  /** The system's or library's code, e.g. `ECONNREFUSED`, `CERT_HAS_EXPIRED`. */
+  readonly code: string;
+  /** In words, without secrets, for --verbose. */
+  readonly detail: string;
+}
+
+export class HttpFailure extends Error {
+  override name = 'HttpFailure';
+  readonly facts: HttpFailureFacts;
+  constructor(facts: HttpFailureFacts, cause?: unknown) {
+    super(`${facts.phase}: ${facts.code}`, { cause });
+    this.facts = facts;
+  }
+}
+
+/** One connection pool for the whole command. */
+export interface Http {
+  /** One attempt: no retry, no redirect followed. @throws {HttpFailure} */
+  send(request: HttpRequest): Promise<HttpReply>;
+  close(): Promise<void>;
+}
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+/** One SQLite connection. Integers come back as bigint. Every method may throw DatabaseFailure. */
+export interface Database {
+  exec(sql: string): void;
+  run(sql: string, ...params: SqlValue[]): { readonly changes: bigint };
+  all(sql: string, ...params: SqlValue[]): SqlRow[];
+  get(sql: string, ...params: SqlValue[]): SqlRow | undefined;
+  close(): void;
+}
+
+export type DatabaseProblem = 'busy' | 'corrupt' | 'readonly' | 'full' | 'cannot-open' | 'io' | 'other';
+
+export class DatabaseFailure extends Error {
+  override name = 'DatabaseFailure';
+  readonly problem: DatabaseProblem;
+  constructor(problem: DatabaseProblem, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.problem = problem;
+  }
+}
+
+/** Writes settings files (conf): whole, atomically, mode 0600. */
+export interface Settings {
+  write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+/** Questions on the terminal (stderr), never on stdout. */
+export interface Prompt {
+  hidden(question: string, signal: AbortSignal): Promise<string>;
+  text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
+  confirm(question: string, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface Machine {
+  readonly platform: string;
+  /** `process.version` without the v. */
+  readonly nodeVersion: string;
+  readonly pid: number;
+  /** Home folder; undefined where the system has none to name. */
+  readonly home: string | undefined;
+}
+
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly files: Files;
+  readonly settings: Settings;
+  readonly prompt: Prompt;
+  readonly machine: Machine;
+  /** Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP. */
+  readonly signal: AbortSignal;
+  /** Loads the HTTP client and opens its pool. */
+  openHttp(): Promise<Http>;
+  /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */
+  openDatabase(path: string): Promise<Database>;
+}

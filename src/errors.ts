@@ -1,0 +1,117 @@
+/**
+ * Every way the program can fail, as facts. The words are in report.ts, the exit codes too.
+ */
+import type { HttpFailureFacts, SignalName } from './context.ts';
+
+/** What is known about a write when the command ends. */
+export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
+
+/** What the service said in an Error body (service spec, part 2), as far as it could be read. */
+export interface ServiceSaid {
+  readonly status: number;
+  readonly code?: string;
+  readonly message?: string;
+  /** First bytes of a body that is no Error body; shown with --debug only. */
+  readonly raw?: string;
+}
+
+/** Kind of failure -> its facts. */
+export interface Facts {
+  /** The call itself is wrong; nothing was sent. */
+  usage: { problem: string; hint?: string };
+  /** A value that is not of its form; nothing was sent. */
+  'invalid-value': { name: string; value: string; expected: string; hint?: string };
+  /** A write to production without a terminal, environment not said explicitly. */
+  'production-not-confirmed': { command: string };
+  /** The person at the terminal said no. */
+  declined: { action: string };
+  /** A question would have to be asked and nobody is there. */
+  'no-terminal': { what: string; instead: string };
+
+  'config-invalid': { path: string; problem: string; line?: number; column?: number };
+  'config-newer': { path: string; version: number };
+  /** Link, FIFO, folder: not a plain file. */
+  'config-not-a-file': { path: string; found: string };
+  /** No folder to keep files in: HOME is unset. */
+  'no-home': { what: string; variable: string };
+  file: { operation: string; path: string; code: string };
+  /** The state database. `held`: another process holds its lock. */
+  state: { path: string; problem: 'held' | 'unusable'; detail?: string };
+  'base-url': { shown: string; problem: string; hint: string };
+  'no-base-url': { environment: string };
+  /** 404 on the list: the base URL lacks something. */
+  'not-the-service': { url: string };
+  output: { code: string };
+
+  'no-key': { environment: string };
+  /** The key holds characters that no header can carry. */
+  'key-malformed': { source: string; problem: string };
+  /** 401. */
+  unauthorized: { said: ServiceSaid; environment: string; keySource: string };
+
+  /** 404 on one pet. */
+  'pet-not-found': { petId: bigint; environment: string; said: ServiceSaid };
+
+  /** Waiting would take longer than allowed. Times: epoch ms, durations: ms. */
+  'rate-limited': {
+    why: 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window';
+    retryAt: number;
+    waitMs: number;
+    maxWaitMs: number;
+    /** Requests of this command that the service answered with 429. */
+    refusals: number;
+  };
+
+  network: HttpFailureFacts & { timeoutMs: number; attempts: number; waitedForWrite?: boolean };
+  /** The deadline of the whole command passed while nothing of a write was in flight. */
+  deadline: { deadlineMs: number };
+
+  /** 5xx after the permitted retries. */
+  'service-failed': { said: ServiceSaid; attempts: number; retryAt?: number };
+  /** The service broke its contract: wrong body, wrong type, wrong status. */
+  contract: { what: string; problem: string };
+  redirected: { status: number; origin: string | undefined };
+  'unexpected-status': { said: ServiceSaid };
+
+  /** A write whose fate is not known, even after looking. */
+  'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; cause: string };
+  /** The service stored something else than it was asked to. */
+  'stored-differently': {
+    petId: bigint;
+    quantity: bigint;
+    stored: { petId: bigint; quantity: bigint };
+    environment: string;
+  };
+
+  /** 400. */
+  rejected: { said: ServiceSaid };
+  /** 403. */
+  forbidden: { said: ServiceSaid; environment: string; until: number };
+
+  /** --expect: the stock is not what the caller believed. */
+  'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
+  /** --fail-if-any, --fail-if-none. */
+  'check-failed': { check: string; matched: number };
+
+  interrupted: { signal: SignalName; outcome?: Outcome; detail?: string };
+  bug: { message: string };
+}
+
+export type Kind = keyof Facts;
+
+/** A failure that the tool knows how to explain. `facts` belongs to `kind`. */
+export class Failure<K extends Kind = Kind> extends Error {
+  override name = 'Failure';
+  readonly kind: K;
+  readonly facts: Facts[K];
+
+  constructor(kind: K, facts: Facts[K], cause?: unknown) {
+    super(kind, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.facts = facts;
+  }
+
+  is<L extends Kind>(kind: L): this is Failure<L> {
+    return (this.kind as Kind) === kind;
+  }
+}
