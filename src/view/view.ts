@@ -1,0 +1,53 @@
+/** What a command returns: data and how it reads, not yet strings. render.ts turns it into text. */
+import type { Failure } from '../errors.ts';
+import type { JsonValue } from '../api/json.ts';
+
+export type Format = 'table' | 'json' | 'ndjson' | 'csv';
+export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv'];
+
+/** One column of a table or CSV file. */
+export interface Column<Row> {
+  /** Header in CSV and in the table; also the name `--columns` takes. */
+  readonly name: string;
+  /** The cell: a bigint or number is set to the right and never gets a formula prefix. */
+  cell(row: Row): string | bigint | number;
+}
+
+/** Many rows: a table, a JSON array, one object a line, CSV. */
+export interface RowsView<Row = unknown> {
+  readonly view: 'rows';
+  readonly columns: readonly Column<Row>[];
+  /** Rows in batches, so that a long list streams. */
+  readonly rows: AsyncIterable<readonly Row[]>;
+  /** The whole row, whatever the columns: what JSON shows. */
+  json(row: Row): JsonValue;
+  readonly header: boolean;
+  /** Printed on stderr in place of an empty table. */
+  readonly empty: string;
+  /** Asked once all rows are written, with their number: the failure of a check, if any. */
+  check?(count: number): Failure | undefined;
+}
+
+/** One thing: a sentence for people, an object for programs. */
+export interface RecordView {
+  readonly view: 'record';
+  /** The table format's text: whole lines, without a final newline. Not yet sanitised. */
+  readonly text: string;
+  readonly json: JsonValue;
+  /** CSV's columns, in order. */
+  readonly fields: readonly { readonly name: string; readonly value: string | bigint | number }[];
+}
+
+/** Text that is the same in every format (help topics, a path). */
+export interface TextView {
+  readonly view: 'text';
+  readonly text: string;
+}
+
+/** Nothing on stdout. */
+export interface NothingView {
+  readonly view: 'nothing';
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a view is rendered without knowing its row type
+export type View = RowsView<any> | RecordView | TextView | NothingView;
