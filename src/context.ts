@@ -35,6 +35,8 @@ export interface Clock {
   monotonic(): number;
   /** Rejects with `signal.reason` once the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `ring` once after `ms`, unless the returned function is called before. */
+  alarm(ms: number, ring: () => void): () => void;
 }
 
 /** Uniform in [0, 1). */
@@ -182,8 +184,8 @@ export interface Context {
   readonly machine: Machine;
   /** Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP. */
   readonly signal: AbortSignal;
-  /** Loads the HTTP client and opens its pool. */
-  openHttp(): Promise<Http>;
+  /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
+  openHttp(options?: { direct?: boolean }): Promise<Http>;
   /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */
   openDatabase(path: string): Promise<Database>;
 }

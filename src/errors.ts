@@ -32,6 +32,8 @@ export interface Facts {
   'config-newer': { path: string; version: number };
   /** Link, FIFO, folder: not a plain file. */
   'config-not-a-file': { path: string; found: string };
+  /** `config get` of a setting that has no value. */
+  'config-unset': { key: string; path: string };
   /** No folder to keep files in: HOME is unset. */
   'no-home': { what: string; variable: string };
   file: { operation: string; path: string; code: string };
@@ -44,13 +46,15 @@ export interface Facts {
   output: { code: string };
 
   'no-key': { environment: string };
+  /** A key may be stored, but the config cannot be read. */
+  'key-unreadable': { path: string; code: string };
   /** The key holds characters that no header can carry. */
   'key-malformed': { source: string; problem: string };
   /** 401. */
   unauthorized: { said: ServiceSaid; environment: string; keySource: string };
 
-  /** 404 on one pet. */
-  'pet-not-found': { petId: bigint; environment: string; said: ServiceSaid };
+  /** 404 on one pet; without `said` the list was read and lacks it. */
+  'pet-not-found': { petId: bigint; environment: string; said?: ServiceSaid };
 
   /** Waiting would take longer than allowed. Times: epoch ms, durations: ms. */
   'rate-limited': {
@@ -62,7 +66,7 @@ export interface Facts {
     refusals: number;
   };
 
-  network: HttpFailureFacts & { timeoutMs: number; attempts: number; waitedForWrite?: boolean };
+  network: HttpFailureFacts & { timeoutMs: number; attempts: number };
   /** The deadline of the whole command passed while nothing of a write was in flight. */
   deadline: { deadlineMs: number };
 
@@ -73,8 +77,8 @@ export interface Facts {
   redirected: { status: number; origin: string | undefined };
   'unexpected-status': { said: ServiceSaid };
 
-  /** A write whose fate is not known, even after looking. */
-  'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; cause: string };
+  /** A write whose fate is not known, even after looking. `because`: what went wrong with the write itself. */
+  'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; because: Failure; looked: boolean };
   /** The service stored something else than it was asked to. */
   'stored-differently': {
     petId: bigint;
@@ -86,14 +90,15 @@ export interface Facts {
   /** 400. */
   rejected: { said: ServiceSaid };
   /** 403. */
-  forbidden: { said: ServiceSaid; environment: string; until: number };
+  forbidden: { said: ServiceSaid; environment: string };
 
   /** --expect: the stock is not what the caller believed. */
   'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
   /** --fail-if-any, --fail-if-none. */
   'check-failed': { check: string; matched: number };
 
-  interrupted: { signal: SignalName; outcome?: Outcome; detail?: string };
+  /** `write`: the one that was in flight, and what became of it. */
+  interrupted: { signal: SignalName; outcome?: Outcome; write?: { petId: bigint; quantity: bigint } };
   bug: { message: string };
 }
 

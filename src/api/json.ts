@@ -62,7 +62,8 @@ export function readJsonValue(text: string, start: number): { value: JsonValue; 
   return { value, end: reader.at };
 }
 
-const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const RUN = /[-+.0-9eE]+/y;
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 // eslint-disable-next-line no-control-regex -- control characters are what ends a plain run
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const LITERALS: readonly [string, JsonValue][] = [
@@ -189,16 +190,13 @@ class JsonReader {
   }
 
   private number(): JsonValue {
-    NUMBER.lastIndex = this.at;
-    const match = NUMBER.exec(this.text);
-    if (match === null) {
-      if (this.at + 1 >= this.text.length) throw new JsonIncomplete(this.text.length);
-      throw new JsonError('a broken number', this.at);
-    }
-    const source = match[0];
-    const after = this.text[this.at + source.length];
-    if (after !== undefined && /[0-9.eE+-]/.test(after)) throw new JsonError('a broken number', this.at);
-    this.at += source.length;
+    RUN.lastIndex = this.at;
+    const source = RUN.exec(this.text)?.[0] ?? '';
+    const end = this.at + source.length;
+    const match = NUMBER.exec(source);
+    if (match === null)
+      throw end === this.text.length ? new JsonIncomplete(end) : new JsonError('a broken number', this.at);
+    this.at = end;
     if (match[1] !== undefined || match[2] !== undefined || source === '-0') return new RawNumber(source);
     return source.length <= 15 ? Number(source) : BigInt(source);
   }

@@ -22,18 +22,19 @@ const ROW = new RegExp(
 );
 
 /**
- * Yields the items of each chunk together.
+ * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
  * @throws {Failure} `contract`: not strict JSON, not UTF-8, not an array, or a row that breaks the contract
  */
 export async function* readInventoryList(body: AsyncIterable<Uint8Array>): AsyncGenerator<InventoryItem[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = new ListReader();
-  for await (const chunk of body) {
-    const items = await reader.take(decode(decoder, chunk));
+  const read = async function* (text: string): AsyncGenerator<InventoryItem[]> {
+    const { items, broken } = await reader.take(text);
     if (items.length > 0) yield items;
-  }
-  const last = await reader.take(decode(decoder));
-  if (last.length > 0) yield last;
+    if (broken !== undefined) throw broken;
+  };
+  for await (const chunk of body) yield* read(decode(decoder, chunk));
+  yield* read(decode(decoder));
   reader.end();
 }
 
@@ -53,15 +54,20 @@ class ListReader {
   private rows = 0;
   private expecting: Expecting = 'start';
 
-  /** Adds text; returns the rows that are whole by now. */
-  async take(more: string): Promise<InventoryItem[]> {
+  /** Adds text; returns the rows that are whole by now, up to the first bad one. */
+  async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
     this.text = this.text.slice(this.at) + more;
     this.at = 0;
     const items: InventoryItem[] = [];
-    for (;;) {
-      const item = this.quickRow() ?? (await this.step());
-      if (item === undefined) return items;
-      if (item !== 'moved') items.push(item);
+    try {
+      for (;;) {
+        const item = this.quickRow() ?? (await this.step());
+        if (item === undefined) return { items };
+        if (item !== 'moved') items.push(item);
+      }
+    } catch (error) {
+      if (error instanceof Failure) return { items, broken: error };
+      throw error;
     }
   }
 

@@ -1,0 +1,72 @@
+/** Filters, order and oddities of a list of items: exact, and without a service. */
+import { ITEM_FIELDS, type InventoryItem, type ItemField } from './item.ts';
+import { PET_STATUSES } from './values.ts';
+
+export interface Filter {
+  readonly status?: readonly string[];
+  readonly pet?: readonly bigint[];
+  /** Inclusive bounds of the quantity. */
+  readonly min?: bigint;
+  readonly max?: bigint;
+}
+
+export function isFilter({ status, pet, min, max }: Filter): boolean {
+  return [status, pet, min, max].some((each) => each !== undefined);
+}
+
+export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem) => boolean {
+  const wanted = pet === undefined ? undefined : new Set(pet);
+  return (item) =>
+    (wanted === undefined || wanted.has(item.petId)) &&
+    (status === undefined || status.includes(item.status)) &&
+    (min === undefined || item.quantity >= min) &&
+    (max === undefined || item.quantity <= max);
+}
+
+/** What --sort takes: a field, or -field for the reverse. */
+export const SORTS: readonly string[] = ITEM_FIELDS.flatMap((field) => [field, `-${field}`]);
+
+export function comparison(sort: string): (a: InventoryItem, b: InventoryItem) => number {
+  const field = sort.replace(/^-/, '') as ItemField;
+  const sign = sort.startsWith('-') ? -1 : 1;
+  return (a, b) => (a[field] === b[field] ? 0 : a[field] < b[field] ? -sign : sign);
+}
+
+/** Collects what a list held beyond the contract, so that one warning each can name it. */
+export class Oddities {
+  private readonly statuses = new Set<string>();
+  private readonly fields = new Set<string>();
+  private readonly pets: Set<bigint>;
+  private readonly columns: Set<string>;
+
+  /** `pets`, `columns`: what was asked for and may not be there. */
+  constructor(pets: readonly bigint[] = [], columns: readonly string[] = []) {
+    this.pets = new Set(pets);
+    this.columns = new Set(columns.filter((name) => !(ITEM_FIELDS as readonly string[]).includes(name)));
+  }
+
+  see(items: readonly InventoryItem[]): void {
+    for (const item of items) {
+      if (!(PET_STATUSES as readonly string[]).includes(item.status)) add(this.statuses, item.status);
+      for (const name of item.extra?.keys() ?? []) add(this.fields, name);
+      if (this.pets.size > 0) this.pets.delete(item.petId);
+    }
+  }
+
+  warnings(): string[] {
+    const { statuses, fields } = this;
+    const missing = [...this.columns].filter((name) => !fields.has(name));
+    const sentences: [Iterable<unknown>, (list: string) => string][] = [
+      [statuses, (list) => `The service sent a status that its contract does not list: ${list}.`],
+      [fields, (list) => `The service sent fields that its contract does not list: ${list} (-o json shows them).`],
+      [this.pets, (list) => `Not in the list: pet ${list}.`],
+      [missing, (list) => `No pet has the field ${list}; known are ${ITEM_FIELDS.join(', ')}.`],
+    ];
+    return sentences.flatMap(([found, say]) => ([...found].length === 0 ? [] : [say([...found].join(', '))]));
+  }
+}
+
+/** A hostile list must not fill the memory with names: the first few tell enough. */
+function add(names: Set<string>, name: string): void {
+  if (names.size < 10) names.add(name.slice(0, 60));
+}

@@ -1,0 +1,135 @@
+/** One invocation: argv -> command -> view -> text -> exit code. */
+import { Console } from './console.ts';
+import type { CommandContext, Globals } from './config/globals.ts';
+import { type Context, DatabaseFailure, type Output, OutputClosed } from './context.ts';
+import { Failure } from './errors.ts';
+import { type Invocation, parseArguments } from './program.ts';
+import { addFromEnvironment, redacting, Secrets } from './redact.ts';
+import { wording } from './report.ts';
+import { render } from './view/render.ts';
+import { colourLevel, createStyle, type Style } from './view/style.ts';
+
+/** Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code. */
+export async function runCli(argv: readonly string[], context: Context): Promise<number> {
+  const secrets = new Secrets();
+  addFromEnvironment(secrets, context.env);
+  const safe: Context = {
+    ...context,
+    stdout: redacting(context.stdout, secrets),
+    stderr: redacting(context.stderr, secrets),
+  };
+  let invocation: Invocation;
+  try {
+    invocation = parseArguments(argv, helpWidth(context.stdout));
+    if (invocation.does === 'print') {
+      await safe.stdout.write(invocation.text);
+      return 0;
+    }
+  } catch (error) {
+    return reportEarly(argv, error, safe);
+  }
+  return runCommand(invocation, safe, secrets);
+}
+
+async function runCommand(
+  invocation: Extract<Invocation, { does: 'run' }>,
+  context: Context,
+  secrets: Secrets,
+): Promise<number> {
+  const { command, globals, input } = invocation;
+  const stdoutStyle = await styleFor(context, context.stdout, globals.color);
+  const notices = await consoleFor(context, globals);
+  const commandContext: CommandContext = { ...context, globals, notices, secrets };
+  let code = 0;
+  try {
+    const view = await command.run(input, commandContext);
+    const printing = render(view, {
+      format: globals.output,
+      width: context.stdout.columns,
+      isTTY: context.stdout.isTTY,
+      style: stdoutStyle,
+    });
+    const count = await print(printing, context.stdout);
+    await notices.flush();
+    if (view.view === 'rows') {
+      if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
+      const failed = view.check?.(count);
+      if (failed !== undefined) throw failed;
+    }
+    notices.limits();
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) {
+      const failure = toFailure(error);
+      notices.limits();
+      notices.failure(failure, formatOfErrors(globals.output));
+      code = wording(failure, context.clock.now()).exit;
+    }
+  }
+  await notices.flush();
+  return code;
+}
+
+/** Writes as the reader takes it. Returns the number of rows. */
+async function print(chunks: AsyncGenerator<string, number>, stdout: Output): Promise<number> {
+  try {
+    for (;;) {
+      const next = await chunks.next();
+      if (next.done === true) return next.value;
+      await stdout.write(next.value);
+    }
+  } finally {
+    await chunks.return(0);
+  }
+}
+
+async function reportEarly(argv: readonly string[], error: unknown, context: Context): Promise<number> {
+  if (error instanceof OutputClosed) return 0;
+  const failure = toFailure(error);
+  const notices = await consoleFor(context, {
+    color: 'auto',
+    quiet: false,
+    verbose: false,
+    debug: false,
+    showLimits: false,
+  });
+  notices.failure(failure, wantsJson(argv) ? 'json' : 'text');
+  await notices.flush();
+  return wording(failure, context.clock.now()).exit;
+}
+
+type ConsoleSettings = Pick<Globals, 'color' | 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+
+async function consoleFor(context: Context, settings: ConsoleSettings): Promise<Console> {
+  const { stderr, clock } = context;
+  const style = await styleFor(context, stderr, settings.color);
+  return new Console({ stderr, clock, settings, style, animate: stderr.isTTY && context.env.TERM !== 'dumb' });
+}
+
+function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
+  return createStyle(colourLevel({ choice, env: context.env, isTTY: output.isTTY }));
+}
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof DatabaseFailure) {
+    return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
+  }
+  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+function formatOfErrors(format: Globals['output']): 'json' | 'text' {
+  return format === 'json' || format === 'ndjson' ? 'json' : 'text';
+}
+
+/** For a call that could not be parsed: whether it asked for JSON all the same. */
+function wantsJson(argv: readonly string[]): boolean {
+  return argv.some((word, i) => {
+    if (word === '--json') return true;
+    const format = /^(?:--output=|-o=?)(.+)$/.exec(word)?.[1] ?? (['-o', '--output'].includes(word) ? argv[i + 1] : '');
+    return format === 'json' || format === 'ndjson';
+  });
+}
+
+function helpWidth(stdout: Output): number {
+  return Math.max(stdout.columns ?? 80, 20);
+}

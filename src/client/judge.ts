@@ -1,0 +1,106 @@
+/**
+ * What an answer, or the lack of one, means: the failure it is, and which repeat it allows.
+ * Pure. The rules are those of a write that must not be sent twice by accident:
+ *
+ * - `never`    a repeat would fail again, or could do harm
+ * - `read`     a read may be repeated, a write may not
+ * - `unsent`   nothing was sent, so a write may be repeated too
+ * - `look`     a write may have been applied: look first, repeat only if it was not
+ * - `rate`     429: the gate decides when
+ */
+import type { HttpFailureFacts } from '../context.ts';
+import { Failure, type ServiceSaid } from '../errors.ts';
+
+export type Repeat = 'never' | 'read' | 'unsent' | 'look' | 'rate';
+
+export interface Trouble {
+  readonly repeat: Repeat;
+  readonly failure: Failure;
+  /** The service asks not to be called again before this many ms (Retry-After on a 503). */
+  readonly retryAfterMs?: number;
+}
+
+export interface Asked {
+  readonly isWrite: boolean;
+  /** The pet that a write is for. */
+  readonly petId?: bigint;
+  readonly url: string;
+  readonly environment: string;
+  readonly keySource: string;
+  readonly timeoutMs: number;
+  readonly attempts: number;
+}
+
+const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout'];
+const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
+/** The service answered, but not with what its contract says. */
+const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut'];
+
+export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Trouble {
+  const failure = BROKEN_ANSWER.includes(facts.phase)
+    ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
+    : new Failure('network', { ...facts, timeoutMs: asked.timeoutMs, attempts: asked.attempts });
+  if (!facts.mayHaveBeenSent) {
+    return { repeat: UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
+  }
+  if (asked.isWrite) return { repeat: 'look', failure };
+  return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
+}
+
+function brokenAnswer(facts: HttpFailureFacts): string {
+  if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
+  if (facts.phase === 'protocol') return 'is not HTTP';
+  return 'broke off before its end';
+}
+
+/** Statuses of a proxy or server that may pass: worth another try. */
+const PASSING: readonly number[] = [500, 502, 503, 504];
+
+/** Any status but 200. */
+export function judgeStatus(
+  said: ServiceSaid,
+  asked: Asked,
+  more: { location: string | undefined; retryAfterMs: number | undefined; now: number },
+): Trouble {
+  const { status } = said;
+  const { environment } = asked;
+  const never = (failure: Failure): Trouble => ({ repeat: 'never', failure });
+
+  if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { said }) };
+  if (status === 401) return never(new Failure('unauthorized', { said, environment, keySource: asked.keySource }));
+  if (status === 403) return never(new Failure('forbidden', { said, environment }));
+  if (status === 400 && asked.isWrite) return never(new Failure('rejected', { said }));
+  if (status === 404) {
+    return never(
+      asked.petId === undefined
+        ? new Failure('not-the-service', { url: asked.url })
+        : new Failure('pet-not-found', { petId: asked.petId, environment, said }),
+    );
+  }
+  if (status >= 300 && status < 400) {
+    return never(new Failure('redirected', { status, origin: originOf(more.location, asked.url) }));
+  }
+  if (status >= 500 || status === 408) return judgeServerError(said, asked, more);
+  const failure = new Failure('unexpected-status', { said });
+  // A 2xx that is not the promised 200 says nothing of what happened to the write.
+  return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
+}
+
+function judgeServerError(
+  said: ServiceSaid,
+  asked: Asked,
+  more: { retryAfterMs: number | undefined; now: number },
+): Trouble {
+  const { retryAfterMs } = more;
+  const failure = new Failure('service-failed', {
+    said,
+    attempts: asked.attempts,
+    ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
+  });
+  const repeat = asked.isWrite ? 'look' : PASSING.includes(said.status) ? 'read' : 'never';
+  return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function originOf(location: string | undefined, base: string): string | undefined {
+  return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+}

@@ -1,0 +1,91 @@
+/** GET /inventory (service spec, part 4.1): the stock as a stream of checked items. */
+import type { InventoryItem } from '../api/item.ts';
+import { readInventoryList } from '../api/read-list.ts';
+import { listInventory as route } from '../api/routes.ts';
+import { HttpFailure, type HttpReply } from '../context.ts';
+import { Failure } from '../errors.ts';
+import { judgeFailure } from './judge.ts';
+import { perform, Troubled } from './repeat.ts';
+import type { Service } from './service.ts';
+
+/**
+ * Rows are handed on only once the list has ended or this many have come: a list that breaks off before
+ * is asked for again, and no reader ever saw half of it. A longer list streams.
+ */
+const HELD_ROWS = 10_000;
+
+/**
+ * Batches of items, in the service's order.
+ * @throws {Failure} see judge.ts; `contract` with the row where a row breaks the contract
+ */
+export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
+  const { held, broken, rest } = await listed(service);
+  yield* held;
+  if (broken !== undefined) throw broken;
+  if (rest === undefined) return;
+  try {
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+  } catch (error) {
+    throw brokenOff(service, error);
+  } finally {
+    void rest.return(undefined).catch(() => undefined);
+  }
+}
+
+interface Beginning {
+  readonly held: InventoryItem[][];
+  /** A row of this beginning breaks the contract: the rows before it are good. */
+  readonly broken?: Failure;
+  readonly rest?: AsyncGenerator<InventoryItem[]>;
+}
+
+async function listed(service: Service): Promise<Beginning> {
+  try {
+    return await perform(service, { call: { method: route.method, path: route.path }, read: readBeginning });
+  } catch (error) {
+    throw error instanceof Troubled ? error.trouble.failure : error;
+  }
+}
+
+async function readBeginning(reply: HttpReply): Promise<Beginning> {
+  refuseWebPage(reply);
+  const rows = readInventoryList(reply.body);
+  const held: InventoryItem[][] = [];
+  let count = 0;
+  try {
+    while (count < HELD_ROWS) {
+      const next = await rows.next();
+      if (next.done === true) return { held };
+      held.push(next.value);
+      count += next.value.length;
+    }
+  } catch (error) {
+    if (error instanceof Failure && error.is('contract')) return { held, broken: error };
+    throw error;
+  }
+  return { held, rest: rows };
+}
+
+/** A captive portal answers every address with a page of its own and status 200. */
+export function refuseWebPage(reply: HttpReply): void {
+  const type = reply.headers.get('content-type')?.[0] ?? '';
+  if (!/^text\/html\b/i.test(type)) return;
+  throw new Failure('contract', {
+    what: 'The response',
+    problem: 'is a web page, not the API; perhaps a captive portal or a wrong base URL answers',
+  });
+}
+
+function brokenOff(service: Service, error: unknown): unknown {
+  if (!(error instanceof HttpFailure)) return error;
+  if (error.facts.phase === 'aborted') return service.signal.reason;
+  const { baseUrl, environment, keySource, timeoutMs } = service;
+  return judgeFailure(error.facts, {
+    isWrite: false,
+    url: baseUrl.href,
+    environment,
+    keySource,
+    timeoutMs,
+    attempts: 1,
+  }).failure;
+}

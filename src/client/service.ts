@@ -1,0 +1,46 @@
+/** What the client needs to know of the service it talks to, and whom it tells what happens. */
+import type { Clock, Http, Random } from '../context.ts';
+import type { HttpFailureFacts } from '../context.ts';
+import type { Gate } from '../limits/gate.ts';
+
+export interface Service {
+  /** Ends in the path segment v1, without a trailing slash. */
+  readonly baseUrl: URL;
+  /** Name of the environment, for messages. */
+  readonly environment: string;
+  readonly apiKey: string;
+  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
+  readonly keySource: string;
+  readonly userAgent: string;
+  readonly http: Http;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Longest time that one attempt may spend waiting for the service, in ms. */
+  readonly timeoutMs: number;
+  /** Longest wait before a further attempt, in ms. */
+  readonly maxWaitMs: number;
+  /** Most bytes of a decoded body. */
+  readonly maxBodyBytes: number;
+  /** Aborts on a signal or at the deadline, with a Failure as its reason. */
+  readonly signal: AbortSignal;
+  readonly watch: ClientWatch;
+}
+
+export interface AttemptFacts {
+  readonly method: string;
+  readonly url: string;
+  /** Absent where no response came. */
+  readonly status?: number;
+  readonly failure?: HttpFailureFacts;
+  readonly ms: number;
+}
+
+/** Whoever wants to see the client at work: --verbose, the live countdown, warnings. */
+export interface ClientWatch {
+  attempt(facts: AttemptFacts): void;
+  /** A retry after a failure is due at `until` (epoch ms); undefined: the wait is over. */
+  backoff(wait: { until: number; remainingMs: number; attempt: number; attempts: number } | undefined): void;
+  warning(text: string): void;
+  debug(text: string): void;
+}

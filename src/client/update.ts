@@ -1,0 +1,142 @@
+/**
+ * PATCH /inventory/{petId} (service spec, part 4.2): sets the quantity of one pet.
+ *
+ * The service has no idempotency key. When it is not known whether a write was applied, the list is read
+ * once: the write counts as done if the stock is now what was asked for, and is sent again only if not.
+ */
+import type { InventoryItem } from '../api/item.ts';
+import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
+import { ContractViolation, readItem } from '../api/read-item.ts';
+import { updateInventory as route } from '../api/routes.ts';
+import type { HttpReply } from '../context.ts';
+import { Failure } from '../errors.ts';
+import type { Trouble } from './judge.ts';
+import { listInventory } from './list.ts';
+import { type Operation, perform, Troubled, waitBefore } from './repeat.ts';
+import type { Service } from './service.ts';
+
+/** One item is small; whatever is larger is no item. */
+const MOST_BYTES = 1 << 20;
+
+export interface Update {
+  readonly petId: bigint;
+  readonly quantity: bigint;
+}
+
+/** The request as it is sent: also what --dry-run shows. */
+export function updateCall({ petId, quantity }: Update): { method: 'PATCH'; path: string; body: string } {
+  return {
+    method: route.method,
+    path: route.path.replace('{petId}', petId.toString()),
+    body: stringifyJson(new Map([['quantity', quantity]])),
+  };
+}
+
+/**
+ * The entry as the service stored it: the pet and the quantity that were asked for.
+ * @throws {Failure} `outcome-unknown` where even looking did not tell; see judge.ts for the others
+ */
+export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
+  const operation: Operation<InventoryItem> = {
+    call: updateCall(update),
+    petId: update.petId,
+    read: (reply) => readStored(reply, update, service),
+  };
+  const first = await sendOnce(service, operation, 0);
+  if (!('repeat' in first)) return finished(service, first, update);
+  const seen = await look(service, update, first);
+  if (seen !== undefined) return finished(service, seen, update);
+  const second = await sendOnce(service, operation, 1);
+  if (!('repeat' in second)) return finished(service, second, update);
+  throw unknown(service, update, second, true);
+}
+
+/** The stored item, or the trouble that calls for a look. */
+async function sendOnce(
+  service: Service,
+  operation: Operation<InventoryItem>,
+  spent: number,
+): Promise<InventoryItem | Trouble> {
+  try {
+    return await perform(service, operation, spent);
+  } catch (error) {
+    if (!(error instanceof Troubled)) throw error;
+    if (error.trouble.repeat === 'look') return error.trouble;
+    throw error.trouble.failure;
+  }
+}
+
+/** The item if the write turns out to be applied; undefined if it is not. */
+async function look(service: Service, update: Update, trouble: Trouble): Promise<InventoryItem | undefined> {
+  if (service.signal.aborted || !(await waitBefore(service, trouble, 1)))
+    throw unknown(service, update, trouble, false);
+  service.watch.warning(`It is not known whether pet ${update.petId} was set to ${update.quantity}: looking.`);
+  const found = await findPet(service, update.petId).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.is('interrupted')) throw unknown(service, update, trouble, false);
+    throw new Failure(
+      'outcome-unknown',
+      { ...update, environment: service.environment, because: trouble.failure, looked: false },
+      error,
+    );
+  });
+  if (found === undefined) throw unknown(service, update, trouble, true);
+  return found.quantity === update.quantity ? found : undefined;
+}
+
+/** One pet's entry in the list, or undefined where the list has none. */
+export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
+  let found: InventoryItem | undefined;
+  for await (const items of listInventory(service)) found ??= items.find((item) => item.petId === petId);
+  return found;
+}
+
+function unknown(service: Service, update: Update, trouble: Trouble, looked: boolean): Failure {
+  const { aborted, reason } = service.signal;
+  if (aborted && reason instanceof Failure && reason.is('interrupted')) {
+    return new Failure('interrupted', { ...reason.facts, outcome: 'unknown', write: update });
+  }
+  return new Failure('outcome-unknown', {
+    ...update,
+    environment: service.environment,
+    because: aborted && reason instanceof Failure ? reason : trouble.failure,
+    looked,
+  });
+}
+
+/** A signal that came while the write was in flight ends the command, and says that the write was done. */
+function finished(service: Service, item: InventoryItem, update: Update): InventoryItem {
+  const { aborted, reason } = service.signal;
+  if (aborted && reason instanceof Failure && reason.is('interrupted')) {
+    throw new Failure('interrupted', { ...reason.facts, outcome: 'applied', write: update });
+  }
+  return item;
+}
+
+async function readStored(reply: HttpReply, update: Update, service: Service): Promise<InventoryItem> {
+  const problem = (text: string): Troubled =>
+    new Troubled({
+      repeat: 'look',
+      failure: new Failure('contract', { what: 'The answer to the update', problem: text }),
+    });
+  const item = await readAnswer(reply).catch((error: unknown) => {
+    if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
+    if (error instanceof ContractViolation) throw problem(error.message);
+    if (error instanceof TypeError) throw problem('is not valid UTF-8');
+    if (error instanceof Failure) throw new Troubled({ repeat: 'look', failure: error });
+    throw error;
+  });
+  if (item.petId === update.petId && item.quantity === update.quantity) return item;
+  const stored = { petId: item.petId, quantity: item.quantity };
+  const failure = new Failure('stored-differently', { ...update, stored, environment: service.environment });
+  throw new Troubled({ repeat: 'look', failure });
+}
+
+async function readAnswer(reply: HttpReply): Promise<InventoryItem> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
+  for await (const chunk of reply.body) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MOST_BYTES) throw new ContractViolation('is far larger than one item');
+  }
+  return readItem(parseJson(text + decoder.decode()));
+}

@@ -1,0 +1,121 @@
+/** What a command is: its words, its values, its work. cli.ts wires it; help and reference are made from it. */
+import { parseInt64, parseInteger } from './api/values.ts';
+import type { CommandContext } from './config/globals.ts';
+import { Failure } from './errors.ts';
+import type { View } from './view/view.ts';
+
+export interface ArgumentSpec {
+  /** `petId`, `[topic...]` without the brackets; becomes the key in the command's input. */
+  readonly name: string;
+  readonly description: string;
+  readonly optional?: boolean;
+  readonly variadic?: boolean;
+  /** @throws {Failure} `invalid-value` */
+  readonly parse?: (text: string) => unknown;
+}
+
+export interface OptionSpec {
+  /** As commander writes them: `--min <quantity>`. */
+  readonly flags: string;
+  readonly description: string;
+  readonly choices?: readonly string[];
+  readonly default?: unknown;
+  /** `before`: what earlier uses of the option gave. @throws {Failure} `invalid-value` */
+  readonly parse?: (text: string, before: unknown) => unknown;
+  readonly conflicts?: readonly string[];
+}
+
+export interface Example {
+  readonly says: string;
+  readonly command: string;
+}
+
+export interface CommandSpec<Input> {
+  /** `inventory list`: the group, where there is one, and the name. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly examples: readonly Example[];
+  readonly arguments?: readonly ArgumentSpec[];
+  readonly options?: readonly OptionSpec[];
+  /** Arguments and options by name -> a view. @throws {Failure} */
+  run(input: Input, context: CommandContext): Promise<View>;
+}
+
+/** A command whose input type is known to itself alone. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the table of commands holds every input type
+export type AnyCommand = CommandSpec<any>;
+
+/** `--pet 7`: a canonical decimal int64, as a bigint. */
+export function petIdValue(name: string): (text: string) => bigint {
+  return (text) => {
+    const value = parseInt64(text);
+    if (value !== undefined) return value;
+    throw new Failure('invalid-value', {
+      name,
+      value: text,
+      expected: "a pet's id: a decimal int64 without sign, spaces or leading zeros",
+    });
+  };
+}
+
+/** A canonical decimal integer of either sign, as a bigint. */
+export function integerValue(name: string): (text: string) => bigint {
+  return (text) => {
+    const value = parseInteger(text);
+    if (value !== undefined) return value;
+    throw new Failure('invalid-value', {
+      name,
+      value: text,
+      expected: 'a decimal integer without plus sign, spaces, fraction, exponent or leading zeros',
+    });
+  };
+}
+
+/** Values of an option that may be given several times, or with commas. */
+export function listOf<T>(parse: (text: string) => T): (text: string, before: unknown) => T[] {
+  return (text, before) => [...((before as T[] | undefined) ?? []), ...text.split(',').map(parse)];
+}
+
+/** One of a few words. */
+export function wordValue<T extends string>(name: string, words: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new Failure('invalid-value', { name, value: text, expected: `one of ${words.join(', ')}` });
+  };
+}
+
+const DURATION = /^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?$/;
+const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> ms. */
+export function durationValue(name: string, least: number): (text: string) => number {
+  return (text) => {
+    const match = DURATION.exec(text);
+    const ms = match === null ? Number.NaN : Number(match[1]) * (MS[match[2] ?? 's'] ?? Number.NaN);
+    if (Number.isSafeInteger(Math.ceil(ms)) && ms >= least) return Math.ceil(ms);
+    const expected = `a duration such as 500ms, 30s, 5m or 2h${least > 0 ? ', longer than zero' : ''}`;
+    throw new Failure('invalid-value', { name, value: text, expected });
+  };
+}
+
+const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
+const BYTES: Readonly<Record<string, number>> = {
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+};
+
+/** `1048576`, `256MiB`, `1GB` -> bytes. */
+export function sizeValue(name: string): (text: string) => number {
+  return (text) => {
+    const match = SIZE.exec(text);
+    const bytes = match === null ? Number.NaN : Number(match[1]) * (match[2] === undefined ? 1 : BYTES[match[2]]!);
+    if (Number.isSafeInteger(bytes)) return bytes;
+    throw new Failure('invalid-value', { name, value: text, expected: 'a size such as 1048576, 64MiB or 1GB' });
+  };
+}

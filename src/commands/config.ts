@@ -1,0 +1,113 @@
+import type { CommandSpec } from '../command.ts';
+import { changeConfig, configPath, readConfigFile } from '../config/file.ts';
+import { settingNamed, SETTINGS, type Setting } from '../config/settings.ts';
+import { Failure } from '../errors.ts';
+import type { RecordView, RowsView } from '../view/view.ts';
+
+const SETTING = {
+  name: 'setting',
+  description: SETTINGS.map(({ key }) => key).join(', '),
+  parse: settingNamed,
+};
+
+interface SettingInput {
+  readonly setting: Setting;
+}
+
+export const configList: CommandSpec<object> = {
+  path: 'config list',
+  summary: 'Show every setting in the config file',
+  examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
+  async run(_input, context) {
+    const { config } = await readReadable(context);
+    const rows = SETTINGS.map((setting) => ({ key: setting.key, value: setting.get(config) }));
+    const view: RowsView<(typeof rows)[number]> = {
+      view: 'rows',
+      columns: [
+        { name: 'setting', cell: ({ key }) => key },
+        { name: 'value', cell: ({ value }) => value ?? '' },
+      ],
+      // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+      rows: (async function* () {
+        yield rows;
+      })(),
+      json: ({ key, value }) => new Map([['setting', key] as const, ['value', value ?? null] as const]),
+      header: true,
+      empty: '',
+    };
+    return view;
+  },
+};
+
+export const configGet: CommandSpec<SettingInput> = {
+  path: 'config get',
+  summary: 'Show one setting',
+  examples: [{ says: 'The environment used when none is said', command: 'petstore config get environment' }],
+  arguments: [SETTING],
+  async run({ setting }, context) {
+    const { config, path } = await readReadable(context);
+    const value = setting.get(config);
+    if (value === undefined) throw new Failure('config-unset', { key: setting.key, path });
+    return record(setting, value, value);
+  },
+};
+
+export const configSet: CommandSpec<SettingInput & { readonly value: string }> = {
+  path: 'config set',
+  summary: 'Change one setting',
+  examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
+  arguments: [SETTING, { name: 'value', description: 'the new value' }],
+  async run({ setting, value }, context) {
+    const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
+    const kept = setting.get(config) ?? '';
+    return record(setting, kept, `${setting.key} is now ${kept} (${path}).`);
+  },
+};
+
+export const configUnset: CommandSpec<SettingInput> = {
+  path: 'config unset',
+  summary: 'Remove one setting',
+  examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
+  arguments: [SETTING],
+  async run({ setting }, context) {
+    const { path } = await changeConfig(context, (before) => setting.unset(before));
+    return record(setting, undefined, `${setting.key} is removed (${path}).`);
+  },
+};
+
+export const configPathCommand: CommandSpec<object> = {
+  path: 'config path',
+  summary: 'Show where the config file is',
+  examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
+  run(_input, context) {
+    const path = configPath(context);
+    const view: RecordView = {
+      view: 'record',
+      text: path,
+      json: new Map([['path', path]]),
+      fields: [{ name: 'path', value: path }],
+    };
+    return Promise.resolve(view);
+  },
+};
+
+async function readReadable(context: Parameters<typeof readConfigFile>[0]): ReturnType<typeof readConfigFile> {
+  const file = await readConfigFile(context);
+  if (file.unreadable === undefined) return file;
+  throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
+}
+
+function record(setting: Setting, value: string | undefined, text: string): RecordView {
+  return {
+    view: 'record',
+    text,
+    json: new Map([
+      ['setting', setting.key],
+      ['value', value ?? null],
+    ]),
+    fields: [
+      { name: 'setting', value: setting.key },
+      { name: 'value', value: value ?? '' },
+    ],
+  };
+}

@@ -1,0 +1,29 @@
+/** Every command, in the order of the help. */
+import type { AnyCommand } from '../command.ts';
+import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
+import { help } from './help.ts';
+import { inventoryList } from './inventory-list.ts';
+import { inventorySet } from './inventory-set.ts';
+import { login } from './login.ts';
+import { logout } from './logout.ts';
+import { status } from './status.ts';
+
+export const COMMANDS: readonly AnyCommand[] = [
+  inventoryList,
+  inventorySet,
+  login,
+  logout,
+  status,
+  configList,
+  configGet,
+  configSet,
+  configUnset,
+  configPathCommand,
+  help,
+];
+
+/** The groups that hold them. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  inventory: 'Stock levels of the pets',
+  config: 'Settings in the config file',
+};

@@ -1,0 +1,130 @@
+import { ITEM_FIELDS, type InventoryItem, itemToJson } from '../api/item.ts';
+import { stringifyJson } from '../api/json.ts';
+import { comparison, type Filter, isFilter, matcher, Oddities, SORTS } from '../api/select.ts';
+import { PET_STATUSES } from '../api/values.ts';
+import { listInventory } from '../client/list.ts';
+import { type CommandSpec, integerValue, listOf, petIdValue, wordValue } from '../command.ts';
+import { connect } from '../config/connect.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure } from '../errors.ts';
+import type { Column, RowsView } from '../view/view.ts';
+
+interface ListInput extends Filter {
+  readonly sort?: string;
+  readonly columns?: readonly string[];
+  readonly header: boolean;
+  readonly failIfAny?: boolean;
+  readonly failIfNone?: boolean;
+}
+
+export const inventoryList: CommandSpec<ListInput> = {
+  path: 'inventory list',
+  summary: 'Show stock levels',
+  description:
+    'Shows the stock of every pet, or of those that the filters leave. ' +
+    'The filters work on this machine: the service always sends the whole list, for one request.',
+  examples: [
+    { says: 'All stock', command: 'petstore inventory list' },
+    { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
+    { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
+    { says: 'For a program', command: 'petstore inventory list -o ndjson' },
+  ],
+  options: [
+    {
+      flags: '--status <status...>',
+      description: `only pets of this status: ${PET_STATUSES.join(', ')}`,
+      parse: listOf(wordValue('--status', PET_STATUSES)),
+    },
+    { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
+    { flags: '--min <quantity>', description: 'only a quantity of at least this', parse: integerValue('--min') },
+    { flags: '--max <quantity>', description: 'only a quantity of at most this', parse: integerValue('--max') },
+    {
+      flags: '--sort <field>',
+      description: `sort by ${ITEM_FIELDS.join(', ')}; -field reverses (default: the service's order)`,
+      parse: wordValue('--sort', SORTS),
+    },
+    {
+      flags: '--columns <fields>',
+      description: 'which fields to show, in this order, e.g. petId,quantity',
+      parse: listOf(columnName),
+    },
+    { flags: '--no-header', description: 'leave out the header line (table, csv)' },
+    { flags: '--fail-if-any', description: 'exit 13 if any pet is listed', conflicts: ['failIfNone'] },
+    { flags: '--fail-if-none', description: 'exit 13 if no pet is listed' },
+  ],
+  run(input, context) {
+    if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
+      throw new Failure('usage', {
+        problem: `--no-header does not go with ${context.globals.output}, which has none.`,
+      });
+    }
+    const { columns } = input;
+    const view: RowsView<InventoryItem> = {
+      view: 'rows',
+      columns: (columns ?? ITEM_FIELDS).map(column),
+      rows: input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
+      json: (item) => (columns === undefined ? itemToJson(item) : fieldsOf(item, columns)),
+      header: input.header,
+      empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
+      check: (count) => check(input, count),
+    };
+    return Promise.resolve(view);
+  },
+};
+
+function columnName(text: string): string {
+  if (/^[^\s,]{1,100}$/u.test(text)) return text;
+  const expected = 'names of fields with commas between them';
+  throw new Failure('invalid-value', { name: '--columns', value: text, expected });
+}
+
+function column(name: string): Column<InventoryItem> {
+  return { name, cell: (item) => cell(item, name) };
+}
+
+function cell(item: InventoryItem, name: string): string | bigint | number {
+  if (name === 'petId' || name === 'quantity' || name === 'status') return item[name];
+  const value = item.extra?.get(name) ?? null;
+  if (value === null) return '';
+  return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
+}
+
+function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typeof itemToJson> {
+  const all = itemToJson(item);
+  return new Map(names.filter((name) => all.has(name)).map((name) => [name, all.get(name)!]));
+}
+
+async function* sorted(input: Filter, sort: string, context: CommandContext): AsyncGenerator<InventoryItem[]> {
+  const all: InventoryItem[] = [];
+  for await (const items of filtered(input, context)) for (const item of items) all.push(item);
+  yield all.sort(comparison(sort));
+}
+
+/** Streams. The session lives as long as its rows are read. */
+async function* filtered(
+  input: Filter & Pick<ListInput, 'columns'>,
+  context: CommandContext,
+): AsyncGenerator<InventoryItem[]> {
+  const oddities = new Oddities(input.pet, input.columns);
+  const matches = matcher(input);
+  const session = await connect(context);
+  try {
+    for await (const items of listInventory(session.service)) {
+      oddities.see(items);
+      yield items.filter(matches);
+    }
+  } finally {
+    await session.close();
+  }
+  for (const warning of oddities.warnings()) context.notices.warning(warning);
+}
+
+function check(input: ListInput, count: number): Failure | undefined {
+  if (input.failIfAny === true && count > 0) {
+    return new Failure('check-failed', { check: '--fail-if-any', matched: count });
+  }
+  if (input.failIfNone === true && count === 0) {
+    return new Failure('check-failed', { check: '--fail-if-none', matched: count });
+  }
+  return undefined;
+}

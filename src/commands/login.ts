@@ -1,0 +1,168 @@
+import { listInventory } from '../client/list.ts';
+import type { CommandSpec } from '../command.ts';
+import { open } from '../config/connect.ts';
+import {
+  isRemoteEnvironment,
+  parseBaseUrl,
+  REMOTE_ENVIRONMENTS,
+  type RemoteEnvironment,
+} from '../config/environments.ts';
+import { changeConfig, type ConfigFile, readConfigFile, withSettings } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { checkKey } from '../config/resolve.ts';
+import { Failure } from '../errors.ts';
+import type { RecordView } from '../view/view.ts';
+
+interface LoginInput {
+  readonly keyStdin?: boolean;
+  readonly verify: boolean;
+}
+
+/** No key is near this long. */
+const MOST_KEY_BYTES = 16 * 1024;
+
+export const login: CommandSpec<LoginInput> = {
+  path: 'login',
+  summary: 'Keep the base URL and API key of an environment',
+  description:
+    'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
+    'The key is checked with one request, then kept in the config file, which only you can read. ' +
+    'There is no option for the key itself: what stands on a command line can be seen by others.',
+  examples: [
+    { says: 'At a terminal', command: 'petstore login' },
+    {
+      says: 'In a script',
+      command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
+    },
+  ],
+  options: [
+    { flags: '--key-stdin', description: 'read the key from stdin, one line' },
+    { flags: '--no-verify', description: 'keep the key without trying it' },
+  ],
+  async run(input, context) {
+    const file = await readConfigFile(context);
+    const environment = await askEnvironment(context, file);
+    const baseUrl = await askBaseUrl(context, file, environment);
+    const apiKey = await askKey(input, context, environment);
+    if (input.verify) await verify(context, environment, baseUrl, apiKey);
+    const kept = await changeConfig(context, (config) => ({
+      ...withSettings(config, environment, { baseUrl: hrefOf(baseUrl), apiKey }),
+      environment: config.environment ?? environment,
+    }));
+    warnOfShadows(context);
+    return loggedIn(environment, baseUrl, kept, input.verify);
+  },
+};
+
+function hrefOf(url: URL): string {
+  return url.href.replace(/\/$/, '');
+}
+
+function canAsk(context: CommandContext): boolean {
+  return context.globals.input && context.stdin.isTTY && context.stderr.isTTY;
+}
+
+async function askEnvironment(context: CommandContext, file: ConfigFile): Promise<RemoteEnvironment> {
+  const said = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
+  if (said === undefined && !canAsk(context)) {
+    throw new Failure('no-terminal', { what: 'The environment', instead: 'Say it: --env staging or --env production' });
+  }
+  const fallback = file.config.environment ?? 'production';
+  const name =
+    said ?? (await context.prompt.text(`Environment, ${REMOTE_ENVIRONMENTS.join(' or ')}`, fallback, context.signal));
+  if (isRemoteEnvironment(name)) return name;
+  if (name === 'sandbox') {
+    throw new Failure('usage', {
+      problem: 'The sandbox is built in and needs no login.',
+      hint: 'Use it at once: petstore --env sandbox inventory list',
+    });
+  }
+  const expected = REMOTE_ENVIRONMENTS.join(' or ');
+  throw new Failure('invalid-value', { name: 'the environment', value: name, expected });
+}
+
+async function askBaseUrl(context: CommandContext, file: ConfigFile, environment: RemoteEnvironment): Promise<URL> {
+  const stored = file.config.environments[environment]?.baseUrl;
+  const said = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
+  const { insecureHttp } = context.globals;
+  if (said !== undefined) return parseBaseUrl(said, { insecureHttp });
+  if (canAsk(context)) {
+    return parseBaseUrl(await context.prompt.text(`Base URL of ${environment}`, stored, context.signal), {
+      insecureHttp,
+    });
+  }
+  if (stored !== undefined) return parseBaseUrl(stored, { insecureHttp });
+  throw new Failure('no-terminal', { what: 'The base URL', instead: 'Say it: --base-url https://…/v1' });
+}
+
+async function askKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
+  const key = await readKey(input, context, environment);
+  checkKey(key, input.keyStdin === true ? 'stdin' : 'the prompt');
+  context.secrets.add(key);
+  return key;
+}
+
+async function readKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
+  // A file or `echo` ends the line; anything more is not a key.
+  if (input.keyStdin === true) return (await context.stdin.text(MOST_KEY_BYTES)).replace(/\r?\n$/, '');
+  if (canAsk(context)) return context.prompt.hidden(`API key of ${environment}`, context.signal);
+  throw new Failure('no-terminal', {
+    what: 'The API key',
+    instead: 'Give it on stdin: petstore login --key-stdin < FILE',
+  });
+}
+
+/** One request. @throws {Failure} `unauthorized` and all else: nothing is kept then */
+async function verify(
+  context: CommandContext,
+  environment: RemoteEnvironment,
+  baseUrl: URL,
+  apiKey: string,
+): Promise<void> {
+  context.notices.info(`Checking the key with one request to ${baseUrl.host}.`);
+  const target = { environment, baseUrl, apiKey, keySource: 'this login', ledgerOrigin: baseUrl.origin };
+  const session = await open(context, target);
+  try {
+    // The first rows tell as much as all of them.
+    await listInventory(session.service).next();
+  } finally {
+    await session.close();
+  }
+}
+
+function warnOfShadows(context: CommandContext): void {
+  for (const name of ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL', 'PETSTORE_ENV']) {
+    if (nonEmpty(context.env[name]) === undefined) continue;
+    context.notices.warning(
+      `${name} is set and comes before what is kept here; petstore status shows what is in force.`,
+    );
+  }
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified: boolean): RecordView {
+  const isDefault = file.config.environment === environment;
+  const use = isDefault
+    ? ''
+    : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
+  const checked = verified ? 'The key works' : 'The key was not tried';
+  return {
+    view: 'record',
+    text: `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${hrefOf(baseUrl)}.${use}`,
+    json: new Map<string, string | boolean>([
+      ['environment', environment],
+      ['baseUrl', hrefOf(baseUrl)],
+      ['verified', verified],
+      ['config', file.path],
+    ]),
+    fields: [
+      { name: 'environment', value: environment },
+      { name: 'baseUrl', value: hrefOf(baseUrl) },
+      { name: 'verified', value: String(verified) },
+      { name: 'config', value: file.path },
+    ],
+  };
+}

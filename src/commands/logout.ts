@@ -1,0 +1,43 @@
+import type { CommandSpec } from '../command.ts';
+import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../config/environments.ts';
+import { changeConfig, readConfigFile, withSettings } from '../config/file.ts';
+import { settle } from '../config/resolve.ts';
+import { Failure } from '../errors.ts';
+
+export const logout: CommandSpec<{ readonly all?: boolean }> = {
+  path: 'logout',
+  summary: 'Drop the API key of an environment',
+  description: 'Removes the key from the config file. The base URL stays. The service is not asked.',
+  examples: [
+    { says: 'The environment in force', command: 'petstore logout' },
+    { says: 'Every key', command: 'petstore logout --all' },
+  ],
+  options: [{ flags: '--all', description: 'the keys of all environments' }],
+  async run({ all }, context) {
+    const file = await readConfigFile(context);
+    const { value } = settle(context.globals, context.env, file).environment;
+    if (all !== true && !isRemoteEnvironment(value)) {
+      throw new Failure('usage', {
+        problem: `There is no key for ${value}: it is built in.`,
+        hint: 'Name one: --env staging',
+      });
+    }
+    const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === value);
+    const dropped = names.filter((name) => file.config.environments[name]?.apiKey !== undefined);
+    if (dropped.length > 0) {
+      await changeConfig(context, (config) =>
+        names.reduce((changed, name) => withSettings(changed, name, { apiKey: undefined }), config),
+      );
+    }
+    const text =
+      dropped.length === 0
+        ? `There was no key for ${names.join(' or ')} in ${file.path}.`
+        : `The key for ${dropped.join(' and ')} is gone from ${file.path}.`;
+    return {
+      view: 'record',
+      text,
+      json: new Map([['loggedOut', [...dropped]]]),
+      fields: [{ name: 'loggedOut', value: dropped.join(' ') }],
+    };
+  },
+};

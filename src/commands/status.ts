@@ -1,0 +1,111 @@
+import type { JsonValue } from '../api/json.ts';
+import type { CommandSpec } from '../command.ts';
+import { parseBaseUrl } from '../config/environments.ts';
+import { type ConfigFile, readConfigFile } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { maskKey } from '../config/masked.ts';
+import { type Settled, settle, type Source, type Sourced } from '../config/resolve.ts';
+import type { RecordView } from '../view/view.ts';
+
+export const status: CommandSpec<object> = {
+  path: 'status',
+  summary: 'Show the environment, base URL and key in force',
+  description: 'Sends nothing. Names the source of each value: flag, variable, config or built in.',
+  examples: [
+    { says: 'What is in force, and why', command: 'petstore status' },
+    { says: 'For a program', command: 'petstore status --json' },
+  ],
+  async run(_input, context) {
+    const file = await readConfigFile(context);
+    const settled = settle(context.globals, context.env, file);
+    if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
+    return describe(linesOf(settled, context), file);
+  },
+};
+
+interface Line {
+  readonly name: string;
+  /** Undefined: there is none. */
+  readonly value: string | undefined;
+  readonly source: Source | undefined;
+  readonly shadows?: Source;
+}
+
+function linesOf(settled: Settled, context: CommandContext): Line[] {
+  const { environment, baseUrl, apiKey } = settled;
+  const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
+    name,
+    value: shown ?? sourced?.value,
+    source: sourced?.source,
+    ...(sourced?.shadows !== undefined && { shadows: sourced.shadows }),
+  });
+  if (environment.value === 'sandbox') {
+    const builtIn: Source = { from: 'built-in' };
+    return [
+      line('environment', environment),
+      { name: 'baseUrl', value: 'this machine', source: builtIn },
+      { name: 'apiKey', value: 'not needed', source: builtIn },
+    ];
+  }
+  return [
+    line('environment', environment),
+    line('baseUrl', baseUrl, baseUrl && shownUrl(baseUrl.value, context)),
+    line('apiKey', apiKey, apiKey && maskKey(apiKey.value)),
+  ];
+}
+
+/** A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked. */
+function shownUrl(text: string, context: CommandContext): string {
+  return parseBaseUrl(text, context.globals).href.replace(/\/$/, '');
+}
+
+function describe(lines: readonly Line[], file: ConfigFile): RecordView {
+  const width = Math.max(...lines.map(({ name }) => name.length));
+  const text = lines.map(({ name, value, source, shadows }) => {
+    const hidden = shadows === undefined ? '' : `, before ${words(shadows)}`;
+    const from = source === undefined ? '' : `  (${words(source)}${hidden})`;
+    return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
+  });
+  const config = `${'config'.padEnd(width)}  ${file.path}${configNote(file)}`;
+  const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
+    name,
+    new Map<string, JsonValue>([
+      ['value', value ?? null],
+      ['source', source === undefined ? null : words(source)],
+      ['shadows', shadows === undefined ? null : words(shadows)],
+    ]),
+  ]);
+  return {
+    view: 'record',
+    text: [...text, config].join('\n'),
+    json: new Map<string, JsonValue>([...members, ['config', configJson(file)]]),
+    fields: [...lines.map(({ name, value }) => ({ name, value: value ?? '' })), { name: 'config', value: file.path }],
+  };
+}
+
+function words(source: Source): string {
+  switch (source.from) {
+    case 'flag':
+      return `flag ${source.name}`;
+    case 'variable':
+      return `variable ${source.name}`;
+    case 'built-in':
+      return 'built in';
+    default:
+      return source.from;
+  }
+}
+
+function configNote(file: ConfigFile): string {
+  if (file.unreadable !== undefined) return `  (cannot be read: ${file.unreadable})`;
+  if (!file.exists) return '  (not there yet)';
+  return file.exposed ? `  (others may read it: run chmod 600 ${file.path})` : '';
+}
+
+function configJson(file: ConfigFile): JsonValue {
+  return new Map<string, JsonValue>([
+    ['path', file.path],
+    ['exists', file.exists],
+    ['private', !file.exposed],
+  ]);
+}

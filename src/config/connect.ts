@@ -1,0 +1,129 @@
+/** From the settled environment to a client that is ready to send. */
+import type { Service } from '../client/service.ts';
+import { Failure } from '../errors.ts';
+import { createGate } from '../limits/gate.ts';
+import { createMemoryLedger } from '../limits/memory-ledger.ts';
+import { VERSION } from '../version.ts';
+import type { EnvironmentName } from './environments.ts';
+import { readConfigFile } from './file.ts';
+import { stateFolder } from './folders.ts';
+import type { CommandContext } from './globals.ts';
+import { requireBaseUrl, requireKey, settle, sourceName } from './resolve.ts';
+
+export interface Session {
+  readonly environment: EnvironmentName;
+  readonly service: Service;
+  close(): Promise<void>;
+}
+
+/** Runs `work` with a session, and closes it whatever happens. @throws {Failure} where no session can be had */
+export async function withSession<T>(context: CommandContext, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = await connect(context);
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+/** @throws {Failure} `no-key`, `no-base-url`, `base-url`, and what readConfigFile throws */
+export async function connect(context: CommandContext): Promise<Session> {
+  const file = await readConfigFile(context);
+  const settled = settle(context.globals, context.env, file);
+  if (file.exposed && settled.apiKey?.source.from === 'config') {
+    context.notices.warning(`Others on this machine may read the key in ${file.path}: run chmod 600 ${file.path}`);
+  }
+  const environment = settled.environment.value;
+  if (environment === 'sandbox') return connectSandbox(context);
+
+  const apiKey = requireKey(settled, file);
+  context.secrets.add(apiKey);
+  const baseUrl = requireBaseUrl(settled, context.globals);
+  if (context.globals.insecureHttp && baseUrl.protocol === 'http:') {
+    context.notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
+  }
+  const keySource = settled.apiKey === undefined ? '' : sourceName(settled.apiKey.source);
+  return open(context, { environment, baseUrl, apiKey, keySource, ledgerOrigin: baseUrl.origin });
+}
+
+async function connectSandbox(context: CommandContext): Promise<Session> {
+  const { startSandbox } = await import('../sandbox/server.ts');
+  const sandbox = await startSandbox(context, { folder: stateFolder(context) });
+  const session = await open(context, {
+    environment: 'sandbox',
+    baseUrl: new URL(sandbox.baseUrl),
+    apiKey: sandbox.apiKey,
+    keySource: 'the sandbox',
+    // Its port changes from command to command; its limits do not.
+    ledgerOrigin: 'sandbox',
+  });
+  return {
+    ...session,
+    async close() {
+      await session.close();
+      await sandbox.close();
+    },
+  };
+}
+
+export interface Target {
+  readonly environment: EnvironmentName;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly keySource: string;
+  readonly ledgerOrigin: string;
+}
+
+/** A session with an address and a key that are already known (login checks a key before it is kept). */
+export async function open(context: CommandContext, target: Target): Promise<Session> {
+  const { clock, globals, notices, random } = context;
+  const http = await context.openHttp({ direct: target.environment === 'sandbox' });
+  const { signal, cancel } = withDeadline(context);
+  const gate = createGate({
+    ledger: createMemoryLedger({ origin: target.ledgerOrigin, apiKey: target.apiKey }),
+    clock,
+    random,
+    maxWaitMs: globals.maxWait,
+    probes: 1,
+    signal,
+    onWait: (wait) => {
+      notices.waiting(wait);
+    },
+  });
+  notices.watchLimits(() => gate.limits);
+  const service: Service = {
+    baseUrl: target.baseUrl,
+    environment: target.environment,
+    apiKey: target.apiKey,
+    keySource: target.keySource,
+    userAgent: `petstore/${VERSION} (node ${context.machine.nodeVersion}; ${context.machine.platform})`,
+    http,
+    gate,
+    clock,
+    random,
+    timeoutMs: globals.timeout,
+    maxWaitMs: globals.maxWait,
+    maxBodyBytes: globals.maxBody,
+    signal,
+    watch: notices,
+  };
+  return {
+    environment: target.environment,
+    service,
+    async close() {
+      cancel();
+      await http.close();
+    },
+  };
+}
+
+/** The context's signal, which a deadline for the whole command may abort too. */
+function withDeadline(context: CommandContext): { signal: AbortSignal; cancel: () => void } {
+  const { deadline } = context.globals;
+  if (deadline === undefined) return { signal: context.signal, cancel: () => undefined };
+  const controller = new AbortController();
+  const cancel = context.clock.alarm(deadline, () => {
+    controller.abort(new Failure('deadline', { deadlineMs: deadline }));
+  });
+  return { signal: AbortSignal.any([context.signal, controller.signal]), cancel };
+}

@@ -1,0 +1,71 @@
+/** The environments, and what a base URL may look like. */
+import { Failure } from '../errors.ts';
+
+export const ENVIRONMENTS = ['production', 'staging', 'sandbox'] as const;
+export type EnvironmentName = (typeof ENVIRONMENTS)[number];
+
+/** The environments that have a base URL and a key; the sandbox needs neither. */
+export const REMOTE_ENVIRONMENTS = ['production', 'staging'] as const;
+export type RemoteEnvironment = (typeof REMOTE_ENVIRONMENTS)[number];
+
+export function isEnvironment(text: string): text is EnvironmentName {
+  return (ENVIRONMENTS as readonly string[]).includes(text);
+}
+
+export function isRemoteEnvironment(text: string): text is RemoteEnvironment {
+  return (REMOTE_ENVIRONMENTS as readonly string[]).includes(text);
+}
+
+/**
+ * A base address of the service (service spec, part 1): https, the last path segment `v1`, no credentials,
+ * no query. http only on loopback, or anywhere with --insecure-http.
+ * @throws {Failure} `base-url`, with credentials masked
+ */
+export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const refuse = (problem: string, hint: string): Failure =>
+    new Failure('base-url', { shown: url === undefined ? mask(text) : masked(url), problem, hint });
+
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw refuse('is not an http(s) URL', 'Give it in full, e.g. https://api.example.com/v1.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw refuse('holds credentials', 'Leave them out; the key goes to petstore login or PETSTORE_API_KEY.');
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw refuse('has a query or fragment', 'A base URL ends with its path.');
+  }
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  if (!url.pathname.endsWith('/v1')) {
+    throw refuse('does not end in the path segment v1', `Perhaps ${masked(url).replace(/\/$/, '')}/v1 is meant.`);
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !options.insecureHttp) {
+    throw refuse(
+      'would send the key unencrypted',
+      'Use https; --insecure-http allows http where the network itself is trusted.',
+    );
+  }
+  return url;
+}
+
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}
+
+function masked(url: URL): string {
+  const copy = new URL(url);
+  if (copy.username !== '') copy.username = '***';
+  if (copy.password !== '') copy.password = '***';
+  copy.search = copy.search === '' ? '' : '?***';
+  return copy.href;
+}
+
+/** For a text that is no URL: whatever stands before an @ may be a secret. */
+function mask(text: string): string {
+  return text.replace(/^(.*\/\/)?[^@/]*@/, '$1***@');
+}

@@ -1,0 +1,141 @@
+/**
+ * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
+ * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
+ */
+import { DatabaseFailure, type Context } from '../context.ts';
+import { Failure } from '../errors.ts';
+import { openState } from '../state/database.ts';
+import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
+import { configFolder, stateFolder } from './folders.ts';
+import { jsonPosition } from './position.ts';
+
+export const CONFIG_VERSION = 1;
+
+export interface EnvironmentSettings {
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+}
+
+export interface Config {
+  readonly environment?: string;
+  readonly environments: Readonly<Partial<Record<RemoteEnvironment, EnvironmentSettings>>>;
+}
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly config: Config;
+  /** False where there is none yet. */
+  readonly exists: boolean;
+  /** The system's code where there is one that could not be read: a key in it is out of reach. */
+  readonly unreadable?: string;
+  /** Others than its owner may read the file. */
+  readonly exposed: boolean;
+}
+
+const NO_CONFIG: Config = { environments: {} };
+
+export function configPath(context: Context): string {
+  return `${configFolder(context)}/config.json`;
+}
+
+/** @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`, `no-home` */
+export async function readConfigFile(context: Context): Promise<ConfigFile> {
+  const path = configPath(context);
+  try {
+    const facts = await context.files.facts(path);
+    if (facts === undefined) return { path, config: NO_CONFIG, exists: false, exposed: false };
+    if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
+    const config = parseConfig(path, await context.files.read(path));
+    const exposed = context.machine.platform !== 'win32' && (facts.mode & 0o077) !== 0;
+    return { path, config, exists: true, exposed };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    // Above a missing HOME there may be a plain file: no config then, rather than a broken one.
+    if (code === 'ENOTDIR') return { path, config: NO_CONFIG, exists: false, exposed: false };
+    return { path, config: NO_CONFIG, exists: true, unreadable: code, exposed: false };
+  }
+}
+
+/**
+ * Reads, changes and writes the config while no other petstore can.
+ * @throws {Failure} as readConfigFile, and `state`, `file`
+ */
+export async function changeConfig(context: Context, change: (config: Config) => Config): Promise<ConfigFile> {
+  const state = await openState(context, stateFolder(context));
+  try {
+    return await state.exclusively(async () => {
+      const file = await readConfigFile(context);
+      if (file.unreadable !== undefined) {
+        throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
+      }
+      const config = change(file.config);
+      await writeConfig(context, file.path, config);
+      return { ...file, config, exists: true };
+    });
+  } finally {
+    state.close();
+  }
+}
+
+async function writeConfig(context: Context, path: string, config: Config): Promise<void> {
+  const folder = configFolder(context);
+  try {
+    await context.files.makePrivateFolder(folder);
+    await context.settings.write(folder, 'config', { version: CONFIG_VERSION, ...config });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new Failure('file', { operation: 'write', path, code }, error);
+  }
+}
+
+function systemCode(error: unknown): string | undefined {
+  if (error instanceof Failure || error instanceof DatabaseFailure) return undefined;
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function parseConfig(path: string, text: string): Config {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const position = jsonPosition(text);
+    throw new Failure('config-invalid', { path, problem: 'is not valid JSON', ...position }, error);
+  }
+  const invalid = (problem: string): Failure => new Failure('config-invalid', { path, problem });
+  if (!isObject(value)) throw invalid('holds no JSON object');
+  if (typeof value.version !== 'number') throw invalid('has no version number');
+  if (value.version > CONFIG_VERSION) throw new Failure('config-newer', { path, version: value.version });
+  const { environment, environments = {} } = value;
+  if (environment !== undefined && (typeof environment !== 'string' || !isEnvironment(environment))) {
+    throw invalid('names an unknown environment');
+  }
+  if (!isObject(environments)) throw invalid('has no object as its "environments"');
+  const settings = Object.entries(environments).map(([name, each]) => {
+    if (!isRemoteEnvironment(name)) throw invalid(`holds settings of an unknown environment "${name}"`);
+    return [name, parseSettings(each, () => invalid(`has settings of ${name} that are not texts`))] as const;
+  });
+  return { ...(environment !== undefined && { environment }), environments: Object.fromEntries(settings) };
+}
+
+function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSettings {
+  if (!isObject(value)) throw invalid();
+  for (const name of ['baseUrl', 'apiKey']) {
+    if (value[name] !== undefined && typeof value[name] !== 'string') throw invalid();
+  }
+  return value as EnvironmentSettings;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The config with one environment's settings changed; empty settings disappear. */
+export function withSettings(config: Config, name: RemoteEnvironment, change: EnvironmentSettings): Config {
+  const merged = Object.entries({ ...config.environments[name], ...change }).filter(([, value]) => value !== undefined);
+  const environments = { ...config.environments, [name]: Object.fromEntries(merged) };
+  const kept = REMOTE_ENVIRONMENTS.filter((each) => Object.keys(environments[each] ?? {}).length > 0);
+  return { ...config, environments: Object.fromEntries(kept.map((each) => [each, environments[each]])) };
+}

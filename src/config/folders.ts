@@ -1,0 +1,29 @@
+/** Where files are kept: XDG base directories (relative values are ignored, an empty one is unset). */
+import type { Context } from '../context.ts';
+import { Failure } from '../errors.ts';
+
+type Places = Pick<Context, 'env' | 'machine'>;
+
+/** @throws {Failure} `no-home` */
+export function configFolder(places: Places): string {
+  return folder(places, 'configuration', 'XDG_CONFIG_HOME', '.config', 'APPDATA');
+}
+
+/** @throws {Failure} `no-home` */
+export function stateFolder(places: Places): string {
+  return folder(places, 'state', 'XDG_STATE_HOME', '.local/state', 'LOCALAPPDATA');
+}
+
+function folder(places: Places, what: string, variable: string, underHome: string, onWindows: string): string {
+  const { env, machine } = places;
+  const given = env[variable] ?? '';
+  if (isAbsolute(given, machine.platform)) return `${given}/petstore`;
+  const windows = machine.platform === 'win32' ? env[onWindows] : undefined;
+  if (windows !== undefined && windows !== '') return `${windows}/petstore`;
+  if (machine.home === undefined) throw new Failure('no-home', { what, variable });
+  return `${machine.home}/${underHome}/petstore`;
+}
+
+function isAbsolute(path: string, platform: string): boolean {
+  return path.startsWith('/') || (platform === 'win32' && /^[A-Za-z]:[\\/]/.test(path));
+}

@@ -1,0 +1,19 @@
+/** What a command says beside its data: everything here goes to stderr. */
+import type { ClientWatch } from '../client/service.ts';
+import type { Wait } from '../limits/gate.ts';
+
+export interface Limits {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Epoch ms. */
+  readonly resetAt: number;
+}
+
+export interface Notices extends ClientWatch {
+  /** For people; --quiet turns it off. */
+  info(text: string): void;
+  /** The gate waits; undefined: the wait is over. */
+  waiting(wait: Wait | undefined): void;
+  /** Where the newest rate-limit headers can be read when the command ends. */
+  watchLimits(newest: () => Limits | undefined): void;
+}

@@ -1,0 +1,120 @@
+/** Everything the program says beside its data, on stderr: warnings, attempts, waits, limits, the error. */
+import type { AttemptFacts } from './client/service.ts';
+import type { Globals } from './config/globals.ts';
+import type { Limits, Notices } from './config/notices.ts';
+import type { Clock, Output } from './context.ts';
+import { type Failure } from './errors.ts';
+import type { Wait } from './limits/gate.ts';
+import { failureJson, failureLines } from './report-text.ts';
+import { limitLine, LiveLine, waitLine } from './view/progress.ts';
+import { visible } from './view/sanitise.ts';
+import type { Style } from './view/style.ts';
+
+type Settings = Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+
+export class Console implements Notices {
+  private readonly stderr: Output;
+  private readonly clock: Clock;
+  private readonly settings: Settings;
+  private readonly style: Style;
+  private readonly live: LiveLine | undefined;
+  private newestLimits: () => Limits | undefined = () => undefined;
+  private pending: Promise<void> = Promise.resolve();
+  private waitingSince: number | undefined;
+
+  constructor(parts: { stderr: Output; clock: Clock; settings: Settings; style: Style; animate: boolean }) {
+    this.stderr = parts.stderr;
+    this.clock = parts.clock;
+    this.settings = parts.settings;
+    this.style = parts.style;
+    this.live = parts.animate && !parts.settings.quiet ? new LiveLine(this.stderr) : undefined;
+  }
+
+  info(text: string): void {
+    if (!this.settings.quiet) this.say(text);
+  }
+
+  warning(text: string): void {
+    this.say(`${this.style.yellow('warning:')} ${visible(text)}`);
+  }
+
+  debug(text: string): void {
+    if (this.settings.debug) this.say(`debug: ${visible(text)}`);
+  }
+
+  attempt({ method, url, status, failure, ms }: AttemptFacts): void {
+    if (!this.settings.verbose && !this.settings.debug) return;
+    const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
+    const limits = this.newestLimits();
+    const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
+    this.say(visible(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
+    if (failure !== undefined) this.debug(failure.detail);
+  }
+
+  waiting(wait: Wait | undefined): void {
+    this.wait(wait === undefined ? undefined : { why: wait.why, ...wait });
+  }
+
+  backoff(wait: Parameters<Notices['backoff']>[0]): void {
+    this.wait(wait === undefined ? undefined : { why: 'backoff', ...wait });
+  }
+
+  watchLimits(newest: () => Limits | undefined): void {
+    this.newestLimits = newest;
+  }
+
+  /** `Rate limit 57/60 left, …`: on a terminal, or where it was asked for. */
+  limits(): void {
+    const limits = this.newestLimits();
+    if (limits === undefined || this.settings.quiet) return;
+    if (!this.stderr.isTTY && !this.settings.showLimits) return;
+    this.say(this.style.dim(limitLine({ ...limits, now: this.clock.now() })));
+  }
+
+  failure(failure: Failure, format: 'text' | 'json'): void {
+    const now = this.clock.now();
+    if (format === 'json') this.say(failureJson(failure, now));
+    else for (const line of failureLines(failure, now, this.style)) this.say(line);
+    if (this.settings.debug || failure.is('bug')) this.stack(failure);
+  }
+
+  /** Resolves when all that was said has been written. A stderr that is gone is no failure of its own. */
+  async flush(): Promise<void> {
+    await this.pending.catch(() => undefined);
+  }
+
+  private stack(failure: Failure): void {
+    for (let error: unknown = failure; error instanceof Error; error = error.cause) {
+      for (const line of (error.stack ?? error.message).split('\n')) this.say(visible(line));
+    }
+  }
+
+  private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
+    if (wait === undefined) {
+      this.waitingSince = undefined;
+      this.later(() => this.live?.clear());
+      return;
+    }
+    const line = waitLine({ ...wait, now: this.clock.now() });
+    if (this.live !== undefined) {
+      const { live } = this;
+      this.later(() => live.draw(line));
+    } else if (this.waitingSince === undefined && !this.settings.quiet) {
+      // Off a terminal one line says it once.
+      this.say(line);
+    }
+    this.waitingSince ??= this.clock.monotonic();
+  }
+
+  private say(line: string): void {
+    this.later(async () => {
+      await this.live?.clear();
+      await this.stderr.write(`${line}\n`);
+    });
+  }
+
+  private later(work: () => Promise<void> | undefined): void {
+    this.pending = this.pending.then(work, work);
+    this.pending.catch(() => undefined);
+  }
+}

@@ -1,0 +1,25 @@
+/** The Clock port over the system's clocks and timers. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../context.ts';
+
+/** setTimeout counts in 32 bits and fires at once beyond that. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+export const nodeClock: Clock = {
+  now: () => Date.now(),
+  // Since boot on Linux, so that processes of one boot share it.
+  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  async sleep(ms, signal) {
+    try {
+      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER), undefined, { signal });
+    } catch (error) {
+      throw signal?.aborted === true ? signal.reason : error;
+    }
+  },
+  alarm(ms, ring) {
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER));
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};

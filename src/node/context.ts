@@ -1,0 +1,67 @@
+/** The program's one real context: the ports over this process. */
+import { homedir } from 'node:os';
+import type { Context, SignalName } from '../context.ts';
+import { Failure } from '../errors.ts';
+import { nodeClock } from './clock.ts';
+import { nodeFiles } from './files.ts';
+import { nodePrompt } from './prompt.ts';
+import { nodeSettings } from './settings.ts';
+import { nodeInput, nodeOutput } from './streams.ts';
+
+const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+export function nodeContext(): { argv: readonly string[]; context: Context } {
+  return { argv: process.argv.slice(2), context: thisProcess() };
+}
+
+function thisProcess(): Context {
+  return {
+    env: process.env,
+    stdin: nodeInput(() => process.stdin),
+    stdout: nodeOutput(process.stdout),
+    stderr: nodeOutput(process.stderr),
+    clock: nodeClock,
+    random: Math.random,
+    files: nodeFiles,
+    settings: nodeSettings,
+    prompt: nodePrompt,
+    machine: {
+      platform: process.platform,
+      nodeVersion: process.versions.node,
+      pid: process.pid,
+      home: homeFolder(),
+    },
+    signal: firstSignal(),
+    async openHttp(options) {
+      const { openHttp } = await import('./http.ts');
+      return openHttp(process.env, options);
+    },
+    async openDatabase(path) {
+      const { openDatabase } = await import('./sqlite.ts');
+      return openDatabase(path);
+    },
+  };
+}
+
+/** HOME, an empty one counting as none; elsewhere what the system says. */
+function homeFolder(): string | undefined {
+  if (process.platform === 'win32') return homedir();
+  return process.env.HOME === undefined || process.env.HOME === '' ? undefined : process.env.HOME;
+}
+
+/** The first signal stops the work in an orderly way, a second one ends the process at once. */
+function firstSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of Object.keys(EXIT_CODES) as SignalName[]) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(EXIT_CODES[signal]);
+      controller.abort(new Failure('interrupted', { signal }));
+    });
+  }
+  return controller.signal;
+}
+
+/** Ends the process; what was written has been handed to the system by then. */
+export function exit(code: number): never {
+  process.exit(code);
+}

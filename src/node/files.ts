@@ -1,0 +1,41 @@
+/** The Files port over node:fs. */
+import { constants } from 'node:fs';
+import { chmod, lstat, mkdir, open, rename } from 'node:fs/promises';
+import type { FileKind, Files } from '../context.ts';
+
+export const nodeFiles: Files = {
+  async facts(path) {
+    try {
+      const found = await lstat(path);
+      const kind: FileKind = found.isFile()
+        ? 'file'
+        : found.isDirectory()
+          ? 'directory'
+          : found.isSymbolicLink()
+            ? 'symlink'
+            : 'other';
+      return { kind, mode: found.mode & 0o7777, size: found.size };
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOENT') return undefined;
+      throw error;
+    }
+  },
+
+  async read(path) {
+    // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    try {
+      return await file.readFile('utf8');
+    } finally {
+      await file.close();
+    }
+  },
+
+  async makePrivateFolder(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+
+  setMode: (path, mode) => chmod(path, mode),
+  rename: (from, to) => rename(from, to),
+};

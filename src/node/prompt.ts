@@ -1,0 +1,43 @@
+/** Questions on the terminal. They are asked on stderr: stdout is for data. */
+import type { Prompt } from '../context.ts';
+
+const context = (signal: AbortSignal) => ({ output: process.stderr, input: process.stdin, signal });
+
+export const nodePrompt: Prompt = {
+  async hidden(question, signal) {
+    const { default: password } = await import('@inquirer/password');
+    return orReason(signal, password({ message: question }, context(signal)));
+  },
+
+  async text(question, fallback, signal) {
+    const { createInterface } = await import('node:readline/promises');
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    // readline takes Ctrl-C for itself while it asks; the program's own handler is to have it.
+    lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    try {
+      const hint = fallback === undefined ? '' : ` (${fallback})`;
+      const answer = await orReason(signal, lines.question(`${question}${hint}: `, { signal }));
+      return answer.trim() === '' ? (fallback ?? '') : answer.trim();
+    } finally {
+      lines.close();
+    }
+  },
+
+  async confirm(question, signal) {
+    const { default: confirm } = await import('@inquirer/confirm');
+    return orReason(signal, confirm({ message: question, default: false }, context(signal)));
+  },
+};
+
+/** inquirer answers Ctrl-C with an error of its own: it becomes the signal it stands for. */
+async function orReason<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ExitPromptError') {
+      const { Failure } = await import('../errors.ts');
+      throw new Failure('interrupted', { signal: 'SIGINT' }, error);
+    }
+    throw signal.aborted ? signal.reason : error;
+  }
+}

@@ -1,0 +1,46 @@
+/** stdin, stdout and stderr as ports. */
+import type { Readable } from 'node:stream';
+import type { WriteStream } from 'node:tty';
+import { type Input, type Output, OutputClosed } from '../context.ts';
+import { Failure } from '../errors.ts';
+
+export function nodeOutput(stream: NodeJS.WriteStream & Partial<WriteStream>): Output {
+  let broken: Error | undefined;
+  // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
+  stream.on('error', (error) => (broken ??= error));
+  return {
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.columns;
+    },
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        if (broken !== undefined) reject(outputFailure(broken));
+        else stream.write(text, (error) => (error == null ? resolve() : reject(outputFailure(error))));
+      }),
+  };
+}
+
+function outputFailure(error: Error & { code?: string }): Error {
+  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new OutputClosed();
+  return new Failure('output', { code: error.code ?? error.message }, error);
+}
+
+export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
+  return {
+    get isTTY() {
+      return stream().isTTY === true;
+    },
+    async text(maxBytes) {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const chunk of stream()) {
+        const bytes = Buffer.from(chunk as Uint8Array);
+        size += bytes.length;
+        if (size > maxBytes) throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
+        chunks.push(bytes);
+      }
+      return Buffer.concat(chunks).toString('utf8');
+    },
+  };
+}

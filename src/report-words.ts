@@ -1,0 +1,95 @@
+/** The longer sentences of report.ts. */
+import type { Facts, ServiceSaid } from './errors.ts';
+import { clockTime, duration } from './view/progress.ts';
+
+/** `, NOT_FOUND: no such pet` as far as the service said so. */
+export function said({ code, message }: ServiceSaid): string {
+  const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
+  return words === '' ? '' : `, ${words}`;
+}
+
+export function describeRateLimit(facts: Facts['rate-limited'], now: number): string {
+  const wait = `${duration(facts.waitMs)}, until ${clockTime(facts.retryAt, now)}`;
+  const allowed = facts.waitMs > facts.maxWaitMs ? `, longer than the ${duration(facts.maxWaitMs)} allowed` : '';
+  const nothing = facts.refusals > 0 ? 'nothing more was sent' : 'nothing was sent';
+  switch (facts.why) {
+    case 'banned':
+      return `The key may be banned: petstore sends nothing with it for ${wait}${allowed}; ${nothing}.`;
+    case 'window-spent':
+      return `The key's allowance is spent for ${wait}${allowed}; ${nothing}.`;
+    case 'unknown-window':
+    case 'rate-limited':
+      return `The service is rate limiting this key (429) for ${wait}${allowed}; ${nothing}.`;
+  }
+}
+
+export function describeNetwork(facts: Facts['network']): string {
+  const { peer, code, timeoutMs } = facts;
+  const tries = facts.attempts > 1 ? ` after ${facts.attempts} attempts` : '';
+  switch (facts.phase) {
+    case 'dns':
+      return `Cannot resolve ${peer} (${code})${tries}; nothing was sent.`;
+    case 'connect':
+      return `Cannot connect to ${peer} (${code})${tries}; nothing was sent.`;
+    case 'connect-timeout':
+      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; nothing was sent.`;
+    case 'tls':
+      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); nothing was sent.`;
+    case 'proxy':
+      return `The proxy ${peer} did not let the request through: ${facts.detail} (${code}); nothing was sent.`;
+    case 'response-timeout':
+      return `There was no answer from ${peer} in ${duration(timeoutMs)}${tries}.`;
+    case 'body-timeout':
+      return `The answer of ${peer} did not end within ${duration(timeoutMs)}${tries}.`;
+    default:
+      return `The connection to ${peer} broke before the answer (${code})${tries}.`;
+  }
+}
+
+const TLS_WORDS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet; check the clock of this machine',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in an unknown self-signed authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its authority is unknown',
+  UNABLE_TO_GET_ISSUER_CERT: 'its authority is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is unknown',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it belongs to another host',
+};
+
+function tlsWords(code: string): string {
+  return TLS_WORDS[code] ?? 'the handshake failed';
+}
+
+/** Never suggests to skip the check of a certificate. */
+export function networkHint(facts: Facts['network']): string {
+  switch (facts.phase) {
+    case 'dns':
+      return 'Check the base URL (petstore status) and the network, then run the command again.';
+    case 'tls':
+      return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
+    case 'proxy':
+      return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.';
+    default:
+      return 'Check the network and run the command again.';
+  }
+}
+
+export function describeUnknown(facts: Facts['outcome-unknown'], because: string): string {
+  const { petId, quantity, environment, looked } = facts;
+  const look = looked ? 'even after looking' : 'and looking was not possible';
+  return `The outcome is unknown, ${look}: pet ${petId} in ${environment} may or may not have been set to ${quantity}. ${because}`;
+}
+
+export function unknownHint({ petId, environment }: Facts['outcome-unknown']): string {
+  return `Look before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+}
+
+export function interruptedSentence({ signal, outcome, write }: Facts['interrupted']): string {
+  const stopped = `Stopped by ${signal}`;
+  if (write === undefined) return `${stopped}; nothing was in flight.`;
+  const { petId, quantity } = write;
+  return outcome === 'applied'
+    ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`
+    : `${stopped} while a write was in flight: the outcome is unknown, pet ${petId} may or may not be ${quantity}.`;
+}

@@ -1,0 +1,253 @@
+/**
+ * Failures in words: what happened and the offending value, then what to do next; and the exit code of each.
+ * The one exhaustive table. Nothing here is sanitised or redacted: the console does both.
+ */
+import type { Facts, Failure, Kind } from './errors.ts';
+import { clockTime, duration } from './view/progress.ts';
+import {
+  describeNetwork,
+  describeRateLimit,
+  describeUnknown,
+  interruptedSentence,
+  networkHint,
+  said,
+  unknownHint,
+} from './report-words.ts';
+
+export interface Wording {
+  readonly exit: number;
+  readonly sentence: string;
+  readonly hint?: string;
+  /** Whether the same command may succeed later without a change. */
+  readonly retryable?: boolean;
+  /** Epoch ms before which a repeat is useless or harmful. */
+  readonly retryAt?: number;
+}
+
+type Words = { readonly [K in Kind]: (facts: Facts[K], now: number) => Wording };
+
+const LOGIN = 'Log in with: petstore login';
+const LIST = 'See which pets there are: petstore inventory list';
+
+const WORDS = {
+  usage: ({ problem, hint }) => ({ exit: 2, sentence: problem, hint: hint ?? 'See petstore --help.' }),
+  'invalid-value': ({ name, value, expected, hint }) => ({
+    exit: 2,
+    sentence: `${name} is ${JSON.stringify(value)}, but must be ${expected}.`,
+    ...(hint !== undefined && { hint }),
+  }),
+  'production-not-confirmed': ({ command }) => ({
+    exit: 2,
+    sentence: 'Without a terminal, a write to production must be said explicitly; nothing was sent.',
+    hint: `Add --env production (or PETSTORE_ENV=production, or --yes): petstore --env production ${command}`,
+  }),
+  declined: ({ action }) => ({ exit: 2, sentence: `${action} was not confirmed; nothing was changed.` }),
+  'no-terminal': ({ what, instead }) => ({
+    exit: 2,
+    sentence: `${what} cannot be asked for: there is no terminal to ask on.`,
+    hint: instead,
+  }),
+
+  'config-invalid': ({ path, problem, line, column }) => ({
+    exit: 3,
+    sentence: `The config file ${path}${line === undefined ? '' : `:${line}:${column}`} ${problem}; it was left as it is.`,
+    hint: 'Mend it in an editor, or move it away and log in again: petstore login',
+  }),
+  'config-newer': ({ path, version }) => ({
+    exit: 3,
+    sentence: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
+    hint: 'Update petstore: npm install --global petstore',
+  }),
+  'config-not-a-file': ({ path, found }) => ({
+    exit: 3,
+    sentence: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
+    hint: 'Move it away, then log in again: petstore login',
+  }),
+  'config-unset': ({ key, path }) => ({
+    exit: 3,
+    sentence: `The setting ${key} has no value in ${path}.`,
+    hint: `Give it one: petstore config set ${key} VALUE`,
+  }),
+  'no-home': ({ what, variable }) => ({
+    exit: 3,
+    sentence: `There is no folder to keep the ${what} in: HOME is not set.`,
+    hint: `Set HOME, or ${variable} to an absolute path.`,
+  }),
+  file: ({ operation, path, code }) => ({
+    exit: 3,
+    sentence: `Could not ${operation} ${path}: ${systemWords(code)}.`,
+    hint: 'What was there before is unchanged; mend the cause and run the command again.',
+  }),
+  state: ({ path, problem, detail }) => ({
+    exit: 3,
+    sentence:
+      problem === 'held'
+        ? `The state in ${path} is held by another petstore.`
+        : `The state in ${path} cannot be used${detail === undefined ? '' : `: ${detail}`}.`,
+    hint: problem === 'held' ? 'Let it finish, or end it; then run the command again.' : 'Mend or move the file away.',
+    retryable: problem === 'held',
+  }),
+  'base-url': ({ shown, problem, hint }) => ({ exit: 3, sentence: `The base URL ${shown} ${problem}.`, hint }),
+  'no-base-url': ({ environment }) => ({
+    exit: 3,
+    sentence: `No base URL is known for ${environment}.`,
+    hint: `Say it once with petstore login --env ${environment}, or each time with --base-url or PETSTORE_BASE_URL.`,
+  }),
+  'not-the-service': ({ url }) => ({
+    exit: 3,
+    sentence: `There is no inventory at ${url} (404).`,
+    hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
+  }),
+  output: ({ code }) => ({
+    exit: 3,
+    sentence: `The output could not be written: ${systemWords(code)}.`,
+    hint: 'What was written is incomplete; do not use it.',
+  }),
+
+  'no-key': ({ environment }) => ({
+    exit: 4,
+    sentence: `There is no API key for ${environment}.`,
+    hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
+  }),
+  'key-unreadable': ({ path, code }) => ({
+    exit: 4,
+    sentence: `The API key could not be read from ${path}: ${systemWords(code)}.`,
+    hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
+  }),
+  'key-malformed': ({ source, problem }) => ({
+    exit: 4,
+    sentence: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
+    hint: 'Give the key alone, on one line.',
+  }),
+  unauthorized: ({ said: they, environment, keySource }) => ({
+    exit: 4,
+    sentence: `${capital(environment)} refused the API key from ${keySource} (401${said(they)}).`,
+    hint: LOGIN,
+  }),
+
+  'pet-not-found': ({ petId, environment, said: they }) => ({
+    exit: 5,
+    sentence: `Pet ${petId} was not found in ${environment}${they === undefined ? '' : ` (404${said(they)})`}.`,
+    hint: LIST,
+  }),
+
+  'rate-limited': (facts, now) => ({
+    exit: 6,
+    sentence: describeRateLimit(facts, now),
+    hint: `Run the command again after ${clockTime(facts.retryAt, now)}, or allow the wait: --max-wait ${Math.ceil(facts.waitMs / 1000)}s`,
+    retryable: true,
+    retryAt: facts.retryAt,
+  }),
+
+  network: (facts) => ({
+    exit: 7,
+    sentence: describeNetwork(facts),
+    hint: networkHint(facts),
+    retryable: facts.phase !== 'tls',
+  }),
+  deadline: ({ deadlineMs }) => ({
+    exit: 7,
+    sentence: `The command did not end within its deadline of ${duration(deadlineMs)}.`,
+    hint: 'Allow more with --deadline.',
+    retryable: true,
+  }),
+
+  'service-failed': ({ said: they, attempts, retryAt }, now) => ({
+    exit: 8,
+    sentence:
+      `The service failed (${they.status}${said(they)}) in ${count(attempts, 'attempt')}.` +
+      (retryAt === undefined ? '' : ` It says it is available after ${clockTime(retryAt, now)}.`),
+    hint: 'Try again later, and tell the owners of the service if it lasts.',
+    retryable: true,
+    ...(retryAt !== undefined && { retryAt }),
+  }),
+  contract: ({ what, problem }) => ({
+    exit: 8,
+    sentence: `${what} ${problem}: an invalid response.`,
+    hint: 'Tell the owners of the service; --debug shows more.',
+  }),
+  redirected: ({ status, origin }) => ({
+    exit: 8,
+    sentence: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore never follows, and did not send the key there.`,
+    hint: 'If the new address is right, make it the base URL: petstore login',
+  }),
+  'unexpected-status': ({ said: they }) => ({
+    exit: 8,
+    sentence: `The service answered with a status that its contract does not have here (${they.status}${said(they)}).`,
+    hint: 'This petstore may be outdated: npm install --global petstore',
+  }),
+
+  'outcome-unknown': (facts, now) => ({
+    exit: 9,
+    sentence: describeUnknown(facts, wording(facts.because, now).sentence),
+    hint: unknownHint(facts),
+  }),
+  'stored-differently': ({ petId, quantity, stored, environment }) => ({
+    exit: 9,
+    sentence: `Pet ${petId} was to be set to ${quantity} in ${environment}, but the server stored ${stored.quantity} for pet ${stored.petId}.`,
+    hint: LIST,
+  }),
+
+  rejected: ({ said: they }) => ({
+    exit: 10,
+    sentence: `The service refused the value (400${said(they)}).`,
+    hint: 'Fix the value and run the command again.',
+  }),
+  forbidden: ({ said: they, environment }) => ({
+    exit: 12,
+    sentence: `${capital(environment)} forbids this (403${said(they)}): the key may be banned.`,
+    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+  }),
+
+  'not-as-expected': ({ petId, expected, found }) => ({
+    exit: 13,
+    sentence: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
+    hint: `Look again, then run the command with --expect ${found}.`,
+  }),
+  'check-failed': ({ check, matched }) => ({
+    exit: 13,
+    sentence: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
+  }),
+
+  interrupted: (facts) => ({
+    exit: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[facts.signal],
+    sentence: interruptedSentence(facts),
+    ...(facts.outcome === 'unknown' && { hint: LIST }),
+  }),
+  bug: ({ message }) => ({
+    exit: 1,
+    sentence: `This is a bug in petstore: ${message}`,
+    hint: 'Please report it with the command and the output of the same command with --debug.',
+  }),
+} as const satisfies Words;
+
+export function wording(failure: Failure, now: number): Wording {
+  const words = WORDS[failure.kind] as (facts: unknown, now: number) => Wording;
+  return words(failure.facts, now);
+}
+
+const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EFBIG: 'the file would be too large',
+};
+
+function systemWords(code: string): string {
+  const words = SYSTEM_WORDS[code];
+  return words === undefined ? code : `${words} (${code})`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
