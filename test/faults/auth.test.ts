@@ -1,0 +1,237 @@
+/** Keys, base URLs and the secrets in them, through the built program. */
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { error, item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, runJson, staging, takeApart } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = [item(1, 5), item(7, 10)];
+
+/** A home whose config file holds a staging login. */
+function loggedIn(baseUrl: string, mode = 0o600): Home {
+  const home = createHome();
+  const folder = join(home.config, 'petstore');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const config = { version: 1, environment: 'staging', environments: { staging: { baseUrl, apiKey: KEY } } };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode });
+  chmodSync(join(folder, 'config.json'), mode);
+  return home;
+}
+
+function configFile(home: Home): string {
+  return join(home.config, 'petstore', 'config.json');
+}
+
+describe('fault 62: without a key', () => {
+  it.each([LIST, ['inventory', 'set', '7', '12']])('%s %s tells how to log in, and sends nothing', async (...args) => {
+    const server = await scriptedServer([]);
+    const { code, stdout, error: told } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
+    expect({ code, stdout, told }).toEqual({
+      code: 4,
+      stdout: '',
+      told: {
+        kind: 'no-key',
+        message: 'There is no API key for staging.',
+        exitCode: 4,
+        retryable: false,
+        hint: expect.stringContaining('petstore login') as string,
+      },
+    });
+  });
+
+  it('a fresh machine is told of the sandbox', async () => {
+    const { code, stderr } = await runPetstore(LIST);
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('petstore --env sandbox inventory list') as string });
+  });
+
+  it('an empty variable is an unset one', async () => {
+    const { code } = await runJson('http://127.0.0.1:9/v1', LIST, { env: { PETSTORE_API_KEY: '' } });
+    expect(code).toBe(4);
+  });
+});
+
+describe('fault 64: a key that no header can carry is refused here, and never shown', () => {
+  it.each([
+    ['a line break', 'secret-part-1\nsecret-part-2', 'holds a line break'],
+    ['a space', 'secret-part-1 secret-part-2', 'holds white space'],
+    ['a letter beyond ASCII', 'secret-part-1é', 'holds a character that is not plain ASCII'],
+    ['a control character', 'secret-part-1\u0007', 'holds a character that is not plain ASCII'],
+  ])('%s', async (_name, key, problem) => {
+    const server = await scriptedServer([]);
+    const variable = await runJson(server.baseUrl, ['--debug', ...LIST], { env: { PETSTORE_API_KEY: key } });
+    expect(variable.code).toBe(4);
+    expect(variable.error?.message).toBe(
+      `The API key from PETSTORE_API_KEY ${problem}, so it cannot be sent; its value is not shown.`,
+    );
+    const login = await runJson(server.baseUrl, ['login', '--key-stdin'], { stdin: `${key}\n`, env: { PETSTORE_API_KEY: undefined } });
+    expect({ code: login.code, message: login.error?.message }).toEqual({
+      code: 4,
+      message: `The API key from stdin ${problem}, so it cannot be sent; its value is not shown.`,
+    });
+    expect(JSON.stringify([variable, login])).not.toContain('secret-part');
+  });
+});
+
+describe('fault 65: a key on the command line', () => {
+  it.each([
+    ['login', '--key', KEY],
+    ['login', `--key=${KEY}`],
+    ['login', `--api-key=${KEY}`],
+    ['--token', KEY, 'inventory', 'list'],
+    ['config', 'set', 'staging.api-key', KEY],
+  ])('%s %s %s is refused with the ways that there are', async (...args) => {
+    const { code, stdout, stderr } = await runPetstore(args.filter((each) => each !== undefined));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/--key-stdin/);
+    expect(stderr).not.toContain(KEY);
+  });
+});
+
+describe('fault 66, 70: whatever is printed, the key is not in it', () => {
+  it.each(['table', 'json', 'ndjson', 'csv'])('%s: a service that repeats the key', async (format) => {
+    const server = await scriptedServer([
+      json([item(1, 5, `sold to ${KEY}`)]),
+      error(400, `Bearer ${KEY} is no quantity`, KEY),
+      { status: 400, body: `<p>${KEY}</p>` },
+      { status: 302, headers: { Location: `https://${KEY}.example/` } },
+    ]);
+    const env = staging(server.baseUrl);
+    const outputs = [];
+    for (const args of [LIST, ['inventory', 'set', '7', '12'], ['inventory', 'set', '7', '12'], LIST]) {
+      outputs.push(await runPetstore(['--debug', '-o', format, ...args], { env }));
+    }
+    expect(outputs.map(({ code }) => code)).toEqual([0, 10, 10, 8]);
+    expect(JSON.stringify(outputs)).not.toContain(KEY);
+    expect(outputs[0]?.stdout).toContain('sold to [redacted]');
+  });
+});
+
+describe('base URLs', () => {
+  it.each([
+    ['fault 67', 'http://pets.example/v1', 'The base URL http://pets.example/v1 would send the key unencrypted.'],
+    ['fault 68', 'https://clerk:pass-word-1@pets.example/v1', 'The base URL https://***:***@pets.example/v1 holds credentials.'],
+    ['fault 68', 'https://pass-word-1@pets.example/v1', 'The base URL https://***@pets.example/v1 holds credentials.'],
+    ['no v1', 'https://pets.example/', 'The base URL https://pets.example/ does not end in the path segment v1.'],
+    ['v1 inside', 'https://pets.example/v1/inventory', 'The base URL https://pets.example/v1/inventory does not end in the path segment v1.'],
+    ['v11', 'https://pets.example/v11', 'The base URL https://pets.example/v11 does not end in the path segment v1.'],
+    ['a query', 'https://pets.example/v1?key=pass-word-1', 'The base URL https://pets.example/v1?*** has a query or fragment.'],
+    ['another scheme', 'ftp://pets.example/v1', 'The base URL ftp://pets.example/v1 is not an http(s) URL.'],
+    ['no URL', 'clerk:pass-word-1@pets.example', 'The base URL ***@pets.example is not an http(s) URL.'],
+  ])('%s: %s is refused', async (_name, url, message) => {
+    const fromVariable = await runJson(url, LIST);
+    const fromFlag = await runJson('', ['--base-url', url, ...LIST]);
+    const kept = await runPetstore(['--json', 'config', 'set', 'staging.base-url', url]);
+    for (const told of [fromVariable, fromFlag]) {
+      expect({ code: told.code, message: told.error?.message }).toEqual({ code: 3, message });
+    }
+    // http is only refused where it is used: --insecure-http belongs to the call.
+    expect(kept.code).toBe(message.includes('unencrypted') ? 0 : 3);
+    expect(JSON.stringify([fromVariable, fromFlag, kept])).not.toContain('pass-word-1');
+  });
+
+  it.each(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])('fault 67: %s is loopback', async (origin) => {
+    const { code, error: told } = await runJson(`${origin}:9/v1`, ['--max-wait', '0', ...LIST]);
+    expect({ code, kind: told?.kind }).toEqual({ code: 7, kind: 'network' });
+  });
+
+  it('fault 67: --insecure-http warns each time', async () => {
+    const { code, notes } = await runJson('http://pets.example.invalid/v1', ['--insecure-http', '--max-wait', '0', ...LIST]);
+    expect({ code, notes }).toEqual({
+      code: 7,
+      notes: ['warning: The key travels unencrypted to pets.example.invalid (--insecure-http).'],
+    });
+  });
+
+  it('may end in a slash, and have a path before v1', async () => {
+    const server = await scriptedServer([json([]), json([])]);
+    await runJson(`${server.origin}/v1/`, LIST);
+    await runJson(`${server.origin}/api/store/v1`, LIST);
+    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /api/store/v1/inventory']);
+  });
+});
+
+describe('the config file', () => {
+  it('fault 69: that others may read is used, reported, and not changed', async () => {
+    const server = await scriptedServer([json(STOCK)]);
+    const home = loggedIn(server.baseUrl, 0o644);
+    const { code, stderr } = await runPetstore(LIST, { home });
+    expect({ code, stderr, mode: statSync(configFile(home)).mode & 0o777 }).toEqual({
+      code: 0,
+      stderr: `warning: Others on this machine may read the key in ${configFile(home)}: run chmod 600 ${configFile(home)}\n`,
+      mode: 0o644,
+    });
+  });
+
+  it('fault 72: that cannot be read says which file and why', async () => {
+    const home = loggedIn('http://127.0.0.1:9/v1');
+    chmodSync(configFile(home), 0o000);
+    // root reads everything, so the program runs as somebody else.
+    const asNobody: Partial<PetstoreOptions> = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+    if (asNobody.uid !== undefined) for (const path of [home.path, home.config, join(home.config, 'petstore'), configFile(home)]) chownSync(path, 65_534, 65_534);
+    const told = takeApart(await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...asNobody }));
+    expect({ code: told.code, error: told.error }).toEqual({
+      code: 4,
+      error: expect.objectContaining({
+        kind: 'key-unreadable',
+        message: `The API key could not be read from ${configFile(home)}: permission denied (EACCES).`,
+      }) as unknown,
+    });
+  });
+});
+
+describe('fault 71: after a login and much trouble, the key is in the config file and nowhere else', () => {
+  it('(canary)', async () => {
+    const server = await scriptedServer([
+      json(STOCK),
+      json(STOCK),
+      json(item(7, 12)),
+      error(401, `no ${KEY}`),
+      error(500),
+      error(500),
+      error(500),
+      error(403, KEY),
+    ]);
+    const home = createHome();
+    const said: unknown[] = [];
+    const run = async (args: readonly string[], stdin?: string): Promise<number | null> => {
+      const finished = await runPetstore(args, { home, stdin });
+      said.push(finished);
+      return finished.code;
+    };
+    const codes = [
+      await run(['login', '--env', 'staging', '--base-url', server.baseUrl, '--key-stdin', '--debug'], `${KEY}\n`),
+      await run(['--debug', ...LIST]),
+      await run(['--debug', 'inventory', 'set', '7', '12']),
+      await run(['--debug', 'inventory', 'set', '7', '12', '--json']),
+      await run(['--debug', ...LIST]),
+      await run(['--debug', ...LIST]),
+      await run(['status', '--json']),
+      await run(['status']),
+      await run(['config', 'list']),
+      await run(['config', 'get', 'staging.api-key']),
+    ];
+    expect(codes).toEqual([0, 0, 0, 4, 8, 12, 0, 0, 0, 0]);
+    expect(JSON.stringify(said)).not.toContain(KEY);
+    expect(filesWith(home.path, KEY)).toEqual([configFile(home)]);
+    expect({ file: statSync(configFile(home)).mode & 0o777, folder: statSync(join(home.config, 'petstore')).mode & 0o777 }).toEqual({
+      file: 0o600,
+      folder: 0o700,
+    });
+
+    expect(await run(['logout'])).toBe(0);
+    expect(filesWith(home.path, KEY)).toEqual([]);
+  });
+});
+
+/** The files below a folder that hold a text, in its own bytes or in base64. */
+function filesWith(folder: string, text: string): string[] {
+  const forms = [text, Buffer.from(text).toString('base64').slice(0, -2)];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => forms.some((form) => readFileSync(path).includes(form)));
+}

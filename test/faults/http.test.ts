@@ -1,0 +1,276 @@
+/** What a service may answer besides what its contract says, through the built program. */
+import { describe, expect, it } from 'vitest';
+import { error, item, json, type PlainReply } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, runJson } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const SET = ['inventory', 'set', '7', '12'];
+const STOCK = [item(1, 5), item(7, 10)];
+const GET = 'GET /v1/inventory';
+const PATCH = 'PATCH /v1/inventory/7';
+const html: PlainReply = { body: '<html>Sign in to the airport</html>', headers: { 'Content-Type': 'text/html' } };
+
+interface Case {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly reply: PlainReply;
+  readonly log?: readonly string[];
+  readonly exitCode: number;
+  readonly kind: string;
+  readonly message: string | RegExp;
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+const moved = (status: number): PlainReply => ({ status, headers: { Location: 'https://evil.example/v1/inventory?x=1' } });
+
+const FINAL: Case[] = [
+  ...[301, 302, 303, 307, 308].flatMap((status) =>
+    [LIST, SET].map((args) => ({
+      name: `fault 13: a redirect ${status} is not followed`,
+      args,
+      reply: moved(status),
+      exitCode: 8,
+      kind: 'redirected',
+      message: `The service redirects (${status}) to https://evil.example; petstore never follows, and did not send the key there.`,
+    })),
+  ),
+  ...[LIST, SET].map((args) => ({
+    name: 'fault 14: a captive portal is not the API',
+    args,
+    reply: html,
+    exitCode: 8,
+    kind: 'contract',
+    message: /is a web page, not the API/,
+  })),
+  {
+    name: 'fault 18: a 503 for longer than --max-wait is not waited for',
+    args: LIST,
+    reply: error(503, 'Closed for stocktaking', 'closed', { headers: { 'Retry-After': '3600' } }),
+    exitCode: 8,
+    kind: 'service-failed',
+    message: /^The service failed \(503, closed: Closed for stocktaking\) in 1 attempt\. It says it is available after \d\d:\d\d:\d\d\.$/,
+    more: { retryable: true, status: 503, code: 'closed', retryAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string },
+  },
+  {
+    name: 'fault 19: a 400 is passed on, sanitised',
+    args: SET,
+    reply: error(400, 'too\u001b[2J many\u202e', 'invalid_quantity'),
+    exitCode: 10,
+    kind: 'rejected',
+    message: 'The service refused the value (400, invalid_quantity: too\u001b[2J many\u202e).',
+    more: { status: 400, code: 'invalid_quantity', outcome: 'not-applied' },
+  },
+  {
+    name: 'fault 20: a 404 on an update names the pet',
+    args: SET,
+    reply: error(404, 'No such pet', 'not_found'),
+    exitCode: 5,
+    kind: 'pet-not-found',
+    message: 'Pet 7 was not found in staging (404, not_found: No such pet).',
+  },
+  {
+    name: 'fault 21: a 404 on the list asks for the base URL',
+    args: LIST,
+    reply: error(404),
+    exitCode: 3,
+    kind: 'not-the-service',
+    message: /^There is no inventory at http:\/\/127\.0\.0\.1:\d+\/v1\/inventory \(404\)\.$/,
+    more: { hint: expect.stringContaining('/v1') as string },
+  },
+  ...[LIST, SET].map((args) => ({
+    name: 'fault 22: a 403 may be a ban',
+    args,
+    reply: error(403, 'Key suspended', 'banned'),
+    exitCode: 12,
+    kind: 'forbidden',
+    message: 'Staging forbids this (403, banned: Key suspended): the key may be banned.',
+  })),
+  ...[405, 410].flatMap((status) =>
+    [LIST, SET].map((args) => ({
+      name: `fault 23: a ${status} means that the program may be outdated`,
+      args,
+      reply: error(status),
+      exitCode: 8,
+      kind: 'unexpected-status',
+      message: new RegExp(`^The service answered with a status that its contract does not have here \\(${status}`),
+      more: { hint: expect.stringContaining('outdated') as string },
+    })),
+  ),
+  ...[LIST, SET].map((args) => ({
+    name: 'fault 63: a 401 asks for a new key',
+    args,
+    reply: error(401, 'Invalid API key', 'unauthorized'),
+    exitCode: 4,
+    kind: 'unauthorized',
+    message: 'Staging refused the API key from PETSTORE_API_KEY (401, unauthorized: Invalid API key).',
+  })),
+];
+
+it.each(FINAL)('$name ($args)', async ({ args, reply, exitCode, kind, message, more }) => {
+  const server = await scriptedServer([reply]);
+  const { code, stdout, error: told } = await runJson(server.baseUrl, args);
+  expect({ code, stdout, told, requests: server.requests.length }).toEqual({
+    code: exitCode,
+    stdout: '',
+    requests: 1,
+    told: expect.objectContaining({
+      kind,
+      exitCode,
+      message: typeof message === 'string' ? message : (expect.stringMatching(message) as string),
+      ...more,
+    }) as unknown,
+  });
+});
+
+describe('fault 16: a server error', () => {
+  it.each([500, 502, 503, 504])('%i to a read is tried three times', async (status) => {
+    const server = await scriptedServer([error(status), error(status), error(status)]);
+    const { code, error: told } = await runJson(server.baseUrl, LIST);
+    expect({ code, message: told?.message, log: server.log() }).toEqual({
+      code: 8,
+      message: `The service failed (${status}, error: No.) in 3 attempts.`,
+      log: [GET, GET, GET],
+    });
+  });
+
+  it('that passes is forgotten', async () => {
+    const server = await scriptedServer([error(502), json(STOCK)]);
+    const { code, error: told } = await runJson(server.baseUrl, LIST);
+    expect({ code, told, log: server.log() }).toEqual({ code: 0, told: undefined, log: [GET, GET] });
+  });
+});
+
+describe('a write that may have been applied', () => {
+  const OLD = json(STOCK);
+  const NEW = json([item(1, 5), item(7, 12)]);
+  const DONE = json(item(7, 12));
+  const faults: [string, PlainReply, RegExp][] = [
+    ['fault 15: 204', { status: 204 }, /does not have here \(204\)/],
+    ...[500, 502, 503, 504].map((status): [string, PlainReply, RegExp] => [
+      `fault 17: ${status}`,
+      error(status),
+      new RegExp(`The service failed \\(${status}`),
+    ]),
+    ['fault 60: invalid UTF-8', { body: new Uint8Array([0x7b, 0xff, 0x7d]) }, /is not valid UTF-8/],
+    ['fault 61: another quantity', json(item(7, 13)), /the server stored 13 for pet 7/],
+    ['fault 61: another pet', json(item(8, 12)), /the server stored 12 for pet 8/],
+    ['no JSON', { body: 'done', headers: { 'Content-Type': 'text/plain' } }, /is not JSON/],
+    ['an empty body', { body: '' }, /is not JSON/],
+    ['a missing field', json({ petId: 7, quantity: 12 }), /lacks the field status/],
+  ];
+
+  it.each(faults)('%s: looks, and finds it applied', async (_name, reply) => {
+    const server = await scriptedServer([reply, NEW]);
+    const { code, stdout } = await runJson(server.baseUrl, SET);
+    expect({ code, item: JSON.parse(stdout) as unknown, log: server.log() }).toEqual({
+      code: 0,
+      item: { petId: 7, quantity: 12, status: 'available' },
+      log: [PATCH, GET],
+    });
+  });
+
+  it.each(faults)('%s: looks, finds it not applied, and sends it once more', async (_name, reply) => {
+    const server = await scriptedServer([reply, OLD, DONE]);
+    const { code } = await runJson(server.baseUrl, SET);
+    expect({ code, log: server.log() }).toEqual({ code: 0, log: [PATCH, GET, PATCH] });
+  });
+
+  it.each(faults)('%s twice: the outcome is unknown, and says why', async (_name, reply, why) => {
+    const server = await scriptedServer([reply, OLD, reply]);
+    const { code, stdout, error: told } = await runJson(server.baseUrl, SET);
+    expect({ code, stdout, told, log: server.log() }).toMatchObject({
+      code: 9,
+      stdout: '',
+      told: { kind: 'outcome-unknown', exitCode: 9, outcome: 'unknown', message: expect.stringMatching(why) as string },
+      log: [PATCH, GET, PATCH],
+    });
+  });
+
+  it('is not looked after where the service wants longer than --max-wait', async () => {
+    const server = await scriptedServer([error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } })]);
+    const { code, error: told } = await runJson(server.baseUrl, SET);
+    expect({ code, kind: told?.kind, log: server.log() }).toEqual({ code: 9, kind: 'outcome-unknown', log: [PATCH] });
+  });
+});
+
+describe('an Error body', () => {
+  it('fault 24: that gives another status is overruled by the response', async () => {
+    const server = await scriptedServer([json({ code: 'x', message: 'y', status: 404 }, { status: 400 })]);
+    const { code, notes, error: told } = await runJson(server.baseUrl, ['--debug', ...SET]);
+    expect({ code, status: told?.status }).toEqual({ code: 10, status: 400 });
+    expect(notes.join('\n')).toContain('The Error body says status 404, the response 400');
+  });
+
+  it.each([
+    ['a page', { status: 400, body: `<h1>Bad\u001b[31m</h1>${'x'.repeat(500)}` }],
+    ['nothing', { status: 400, body: '' }],
+    ['an array', { status: 400, body: '[1]' }],
+    ['an object without its fields', { status: 400, body: '{"code":7}' }],
+  ])('fault 25: that is %s leaves the status alone, and its first 200 bytes under --debug', async (_name, reply) => {
+    const quiet = await scriptedServer([reply]);
+    const told = await runJson(quiet.baseUrl, SET);
+    expect({ code: told.code, message: told.error?.message, notes: told.notes.length }).toEqual({
+      code: 10,
+      message: 'The service refused the value (400).',
+      notes: 1,
+    });
+    const loud = await scriptedServer([reply]);
+    const { notes } = await runJson(loud.baseUrl, ['--debug', ...SET]);
+    const shown = notes.find((line) => line.includes('is no Error body')) ?? '';
+    expect(shown.includes('no Error body')).toBe(reply.body !== '');
+    expect(shown.length).toBeLessThan(300);
+    expect(shown).not.toContain('\u001b');
+  });
+});
+
+describe('a service that says it goes away', () => {
+  it.each([
+    [{ Deprecation: '@1735689600' }, 'The service says that GET /inventory is deprecated since 2025-01-01.'],
+    [
+      { Deprecation: '@1735689600', Sunset: 'Sun, 30 Jun 2030 23:59:59 GMT' },
+      'The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2030-06-30.',
+    ],
+    [{ Sunset: 'Sun, 30 Jun 2030 23:59:59 GMT' }, 'The service says that GET /inventory goes away on 2030-06-30.'],
+  ])('fault 26: is quoted once, on stderr: %o', async (headers, sentence) => {
+    const server = await scriptedServer([json(STOCK, { headers })]);
+    const { code, notes } = await runJson(server.baseUrl, LIST);
+    expect({ code, notes }).toEqual({ code: 0, notes: [`warning: ${sentence}`] });
+  });
+
+  it('fault 26: in a form that nobody knows is ignored', async () => {
+    const server = await scriptedServer([json(STOCK, { headers: { Deprecation: 'true', Sunset: 'soon' } })]);
+    expect(await runJson(server.baseUrl, LIST)).toMatchObject({ code: 0, notes: [] });
+  });
+});
+
+describe('a request', () => {
+  it('is what the service spec says, and carries nothing else', async () => {
+    const server = await scriptedServer([json(item(7, 12))]);
+    await runJson(server.baseUrl, SET);
+    const [request] = server.requests;
+    expect({ ...request, rawHeaders: undefined, at: undefined }).toEqual({
+      method: 'PATCH',
+      path: '/v1/inventory/7',
+      body: '{"quantity":12}',
+      connection: 1,
+      onConnection: 1,
+      headers: {
+        host: `127.0.0.1:${server.port}`,
+        connection: 'keep-alive',
+        accept: 'application/json',
+        'accept-encoding': 'gzip, br',
+        authorization: `Bearer ${KEY}`,
+        'content-length': '15',
+        'content-type': 'application/json',
+        'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \(node [\d.]+; \w+\)$/) as string,
+      },
+    });
+  });
+
+  it('goes out on the connection of the one before', async () => {
+    const server = await scriptedServer([json(STOCK), json(item(7, 12))]);
+    await runJson(server.baseUrl, [...SET, '--expect', '10']);
+    expect({ log: server.log(), connections: server.connections }).toEqual({ log: [GET, PATCH], connections: 1 });
+  });
+});

@@ -1,0 +1,166 @@
+/** Replies of a scripted server that go wrong. */
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import {
+  bodyOf,
+  type Exchange,
+  head,
+  type PlainReply,
+  type Reply,
+  type ReplyFunction,
+  send,
+  stringify,
+} from './replies.ts';
+
+/** Reads the whole request, then breaks the connection with a TCP reset. */
+export const reset = (): ReplyFunction => (exchange) => {
+  breakOff(exchange);
+};
+
+/**
+ * The head of the reply, then a TCP reset in place of the body. A client in this process has read the head by
+ * then; one in another process that is late sees, on Node 22, an end of the stream in place of the reset.
+ */
+export const resetAfterHeaders =
+  (reply: PlainReply = { json: [] }): ReplyFunction =>
+  async (exchange) => {
+    head(reply, exchange, { 'Content-Length': `${bodyOf(reply).length || 2}` });
+    exchange.res.flushHeaders();
+    await flushed(exchange);
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    breakOff(exchange);
+  };
+
+/** Promises the reply's whole body, sends the first `bytes` of it and closes. */
+export const truncate =
+  (bytes: number, reply: PlainReply): ReplyFunction =>
+  async (exchange) => {
+    const body = bodyOf(reply);
+    head(reply, exchange, { 'Content-Length': `${body.length}` });
+    exchange.res.write(body.subarray(0, bytes));
+    await flushed(exchange);
+    exchange.req.socket.end();
+  };
+
+/** Sends the reply's body `chunk` bytes at a time, one every `every` ms of real time, until all is sent or nobody reads. */
+export const drip =
+  ({ chunk, every }: { chunk: number; every: number }, reply: PlainReply): ReplyFunction =>
+  async (exchange) => {
+    const body = bodyOf(reply);
+    head(reply, exchange, { 'Content-Length': `${body.length}` });
+    const { res } = exchange;
+    for (let sent = 0; sent < body.length && !res.destroyed; sent += chunk) {
+      res.write(body.subarray(sent, sent + chunk));
+      await new Promise((resolve) => setTimeout(resolve, every));
+    }
+    res.end();
+  };
+
+/** Reads the request and never answers; resolves when the client hangs up. */
+export const never = (): ReplyFunction => async (exchange) => {
+  await hungUp(exchange);
+};
+
+/** Exactly these bytes in place of a response; then closes, unless told to keep the connection open. */
+export const rawReply =
+  (bytes: string | Uint8Array, { close = true }: { close?: boolean } = {}): ReplyFunction =>
+  (exchange) => {
+    const { socket } = exchange.req;
+    exchange.res.detachSocket(socket);
+    socket.write(bytes);
+    if (close) socket.end();
+  };
+
+/** Bytes that are not HTTP. */
+export const garbage = (bytes: string | Uint8Array = '\x00\x01\x02 SSH-2.0-nothing\r\n\r\n'): ReplyFunction =>
+  rawReply(bytes);
+
+/** A reply whose headers take at least so many bytes, spread over values of 4 KiB. */
+export const hugeHeaders = (bytes: number, reply: PlainReply = { json: [] }): PlainReply => {
+  const padding = Array.from({ length: Math.ceil(bytes / 4_096) }, () => 'x'.repeat(4_096));
+  return { ...reply, headers: { ...reply.headers, 'X-Padding': padding } };
+};
+
+/** The kept-alive connection closes just when the next request comes on it: nothing was done, nothing is said. */
+export const closeIdle = (): ReplyFunction => (exchange) => {
+  if (exchange.request.onConnection === 1) exchange.fail('closeIdle() met a fresh connection, not a kept-alive one');
+  exchange.connection.destroy();
+};
+
+export interface Endless extends ReplyFunction {
+  /** Bytes handed to the connection. */
+  readonly bytesSent: number;
+  /** Bytes of body that those stand for, once their coding is undone. */
+  readonly bytesDecoded: number;
+}
+
+/** A list of items without end, as valid JSON as it can be, until the client hangs up; gzip: some 1:500. */
+export function endless({ gzip = false }: { gzip?: boolean } = {}): Endless {
+  const plain = Buffer.from('{"petId":1,"quantity":1,"status":"available"},'.repeat(gzip ? 20_000 : 1_400));
+  const code = (bytes: Buffer): Buffer => (gzip ? gzipSync(bytes) : bytes);
+  // gzip members one after another are one body (RFC 1952, 2.2).
+  const piece = code(plain);
+  const counts = { bytesSent: 0, bytesDecoded: 0 };
+  const reply = async (exchange: Exchange): Promise<void> => {
+    const { res } = exchange;
+    const gone = hungUp(exchange);
+    const headers = gzip ? { 'Content-Encoding': 'gzip' } : {};
+    head({ json: [], headers }, exchange, { 'Transfer-Encoding': 'chunked' });
+    res.write(code(Buffer.from('[')));
+    while (!res.destroyed) {
+      counts.bytesSent += piece.length;
+      counts.bytesDecoded += plain.length;
+      if (!res.write(piece)) await Promise.race([once(res, 'drain').catch(() => undefined), gone]);
+    }
+  };
+  return Object.defineProperties(reply, {
+    bytesSent: { get: () => counts.bytesSent },
+    bytesDecoded: { get: () => counts.bytesDecoded },
+  }) as Endless;
+}
+
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function gate(): Gate {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** The reply, once the test has opened the gate; none at all if the client hangs up before. */
+export const gated =
+  (held: Gate, reply: Reply): ReplyFunction =>
+  async (exchange) => {
+    const first = await Promise.race([held.opened.then(() => 'open'), hungUp(exchange).then(() => 'gone')]);
+    if (first === 'open') await send(reply, exchange);
+  };
+
+/** A JSON list that is at least so many bytes long. */
+export function longList(bytes: number): string {
+  const items = [];
+  for (let size = 0, petId = 1; size < bytes; petId++) {
+    const text = stringify({ petId, quantity: petId % 100, status: 'available' });
+    items.push(text);
+    size += text.length + 1;
+  }
+  return `[${items.join(',')}]`;
+}
+
+/** All that was written has been handed to the system. */
+async function flushed({ req }: Exchange): Promise<void> {
+  await promisify((done: (error?: Error | null) => void) => req.socket.write('', done))();
+}
+
+function breakOff({ connection }: Exchange): void {
+  connection.resetAndDestroy();
+}
+
+function hungUp({ connection }: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    if (connection.destroyed) resolve();
+    else connection.once('close', () => resolve());
+  });
+}

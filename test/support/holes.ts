@@ -1,0 +1,56 @@
+/** Addresses on loopback where no service answers. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onCleanup } from './cleanup.ts';
+
+/** A port that refuses connections. A connection of ours goes out from it, so nobody else can come to listen there. */
+export async function refusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(socket, 'connect');
+  const [peer] = await accepted;
+  onCleanup(() => {
+    socket.destroy();
+    peer.destroy();
+    server.close();
+  });
+  return socket.localPort ?? 0;
+}
+
+/** Listens and then never runs its event loop again, so that nothing is ever accepted; ends by itself in the end. */
+const SLEEPER = `
+const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+  require('node:fs').writeSync(1, server.address().port + '\\n');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120000);
+  process.exit();
+});`;
+
+export interface Blackhole {
+  readonly port: number;
+  close(): void;
+}
+
+/** A port where connect() neither succeeds nor fails: its queue of connections is full (Linux drops the SYN). */
+export async function blackhole(): Promise<Blackhole> {
+  const child = spawn(process.execPath, ['-e', SLEEPER], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(line.toString());
+  const fillers: Socket[] = [];
+  const fill = (): Socket => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    fillers.push(socket);
+    return socket;
+  };
+  // A backlog of n holds n + 1 connections.
+  await once(fill(), 'connect');
+  await once(fill(), 'connect');
+  const close = (): void => {
+    for (const socket of fillers) socket.destroy();
+    child.kill('SIGKILL');
+  };
+  onCleanup(close);
+  return { port, close };
+}

@@ -1,0 +1,52 @@
+/** stdin, stdout and stderr in memory. */
+import type { Input, Output } from '../../src/context.ts';
+import { Failure } from '../../src/errors.ts';
+
+export interface OutputOptions {
+  readonly isTTY?: boolean;
+  readonly columns?: number | undefined;
+  /** What every write rejects with: an OutputClosed, a Failure `output`. */
+  readonly failWith?: Error;
+}
+
+export class MemoryOutput implements Output {
+  readonly isTTY: boolean;
+  /** May be set, as if the window were resized. */
+  columns: number | undefined;
+  /** May be set in the course of a test. */
+  failWith: Error | undefined;
+  /** One entry per write. */
+  readonly writes: string[] = [];
+
+  constructor({ isTTY = false, columns, failWith }: OutputOptions = {}) {
+    this.isTTY = isTTY;
+    this.columns = columns;
+    this.failWith = failWith;
+  }
+
+  async write(text: string): Promise<void> {
+    if (this.failWith !== undefined) throw this.failWith;
+    this.writes.push(text);
+  }
+
+  text(): string {
+    return this.writes.join('');
+  }
+}
+
+export class MemoryInput implements Input {
+  readonly isTTY: boolean;
+  readonly #text: string;
+
+  constructor({ isTTY = false, text = '' }: { readonly isTTY?: boolean; readonly text?: string } = {}) {
+    this.isTTY = isTTY;
+    this.#text = text;
+  }
+
+  async text(maxBytes: number): Promise<string> {
+    if (Buffer.byteLength(this.#text) > maxBytes) {
+      throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
+    }
+    return this.#text;
+  }
+}

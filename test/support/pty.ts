@@ -1,0 +1,100 @@
+/** The program on a terminal of its own. */
+import { stripVTControlCharacters } from 'node:util';
+import { spawn } from '@lydell/node-pty';
+import { cleanEnvironment, petstoreCommand, type PetstoreOptions } from './binary.ts';
+import { onCleanup } from './cleanup.ts';
+import { createHome } from './home.ts';
+
+export interface PtyOptions extends Pick<PetstoreOptions, 'home' | 'env' | 'cwd' | 'command'> {
+  readonly cols?: number;
+  readonly rows?: number;
+}
+
+export interface Pty {
+  readonly pid: number;
+  /** Types; `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
+  write(text: string): void;
+  /** All that came so far, as it came. */
+  readonly output: string;
+  /** The same without escape sequences, lines ending in `\n`. A `\r` that overwrites its line is kept. */
+  plain(): string;
+  /** Resolves once what came since the last match (in plain text) has a match; rejects if the program ends without. */
+  waitFor(match: RegExp | string): Promise<void>;
+  resize(cols: number, rows: number): void;
+  kill(signal: NodeJS.Signals): void;
+  readonly exited: Promise<{ readonly code: number; readonly signal: number | undefined }>;
+}
+
+export function startPty(args: readonly string[], options: PtyOptions = {}): Pty {
+  const [file, ...first] = options.command ?? petstoreCommand();
+  const terminal = spawn(file, [...first, ...args], {
+    name: 'xterm-256color',
+    cols: options.cols ?? 80,
+    rows: options.rows ?? 24,
+    cwd: options.cwd ?? process.cwd(),
+    env: cleanEnvironment(options.home ?? createHome(), { TERM: 'xterm-256color', ...options.env }),
+  });
+  let output = '';
+  let ended = false;
+  let matched = 0;
+  const watchers = new Set<() => void>();
+  const plain = (): string => stripVTControlCharacters(output).replace(/\r+\n/g, '\n');
+  const tell = (): void => {
+    for (const watcher of watchers) watcher();
+  };
+  terminal.onData((piece) => {
+    output += piece;
+    tell();
+  });
+  const exited = new Promise<{ code: number; signal: number | undefined }>((resolve) => {
+    terminal.onExit(({ exitCode, signal }) => {
+      ended = true;
+      resolve({ code: exitCode, signal: signal === 0 ? undefined : signal });
+      tell();
+    });
+  });
+  const kill = (signal: NodeJS.Signals): void => {
+    if (!ended) terminal.kill(signal);
+  };
+  onCleanup(async () => {
+    kill('SIGKILL');
+    await exited;
+  });
+  return {
+    pid: terminal.pid,
+    write: (text) => {
+      terminal.write(text);
+    },
+    get output() {
+      return output;
+    },
+    plain,
+    waitFor: (match) =>
+      new Promise((resolve, reject) => {
+        const watcher = (): void => {
+          const end = endOfMatch(plain(), matched, match);
+          if (end === undefined && !ended) return;
+          watchers.delete(watcher);
+          if (end === undefined) reject(new Error(`The program ended without ${match}. It wrote:\n${plain()}`));
+          else resolve(void (matched = end));
+        };
+        watchers.add(watcher);
+        watcher();
+      }),
+    resize: (cols, rows) => {
+      terminal.resize(cols, rows);
+    },
+    kill,
+    exited,
+  };
+}
+
+function endOfMatch(text: string, from: number, match: RegExp | string): number | undefined {
+  const rest = text.slice(from);
+  if (typeof match === 'string') {
+    const index = rest.indexOf(match);
+    return index < 0 ? undefined : from + index + match.length;
+  }
+  const found = match.exec(rest);
+  return found === null ? undefined : from + found.index + found[0].length;
+}

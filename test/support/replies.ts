@@ -1,0 +1,130 @@
+/** What a scripted server answers: plain replies as data, and everything that can go wrong as functions. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface ReceivedRequest {
+  readonly method: string;
+  /** As sent: path and query. */
+  readonly path: string;
+  /** Names and values as sent, in order. */
+  readonly rawHeaders: readonly (readonly [name: string, value: string])[];
+  /** Lower-case name -> value; repeated ones joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** When its head was there, epoch ms of the server's clock. */
+  readonly at: number;
+  /** Which connection it came on, counted from 1, and as which request of that connection, from 1. */
+  readonly connection: number;
+  readonly onConnection: number;
+}
+
+/** One request that waits for its answer. */
+export interface Exchange {
+  readonly request: ReceivedRequest;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** The TCP connection, below TLS. */
+  readonly connection: Socket;
+  readonly clock: { now(): number };
+  /** Makes the server's `done()` fail. */
+  fail(problem: string): void;
+}
+
+export interface Limits {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Seconds from now until the window ends. */
+  readonly resetsIn: number;
+}
+
+export interface PlainReply {
+  /** Default 200. */
+  readonly status?: number;
+  /** Added to, or put in place of, the default ones; undefined drops a default one, an array repeats the header. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The three headers of the service spec, part 8: on every response unless false. */
+  readonly limits?: Partial<Limits> | false;
+  /** A value sent as JSON, bigints digit for digit. */
+  readonly json?: unknown;
+  /** The bytes themselves; wins over `json`. */
+  readonly body?: string | Uint8Array;
+}
+
+/** Answers the exchange itself, in whatever way. Resolves when it has done what it does. */
+export type ReplyFunction = (exchange: Exchange) => void | Promise<void>;
+export type Reply = PlainReply | ReplyFunction;
+export type Init = Omit<PlainReply, 'json' | 'body'>;
+
+/** 200, or what `init` says, with the value as JSON. */
+export const json = (value: unknown, init: Init = {}): PlainReply => ({ ...init, json: value });
+
+/** An InventoryItem (service spec, part 2). */
+export const item = (petId: bigint | number, quantity: bigint | number, status = 'available') => ({
+  petId,
+  quantity,
+  status,
+});
+
+/** An Error body (service spec, part 2) with its status. */
+export const error = (status: number, message = 'No.', code = 'error', init: Init = {}): PlainReply =>
+  json({ code, message, status }, { status, ...init });
+
+/** 429 with that Retry-After, or without one. */
+export const tooMany = (retryAfter?: string | number, init: Init = {}): PlainReply =>
+  error(429, 'Too many requests', 'rate_limited', {
+    limits: { remaining: 0 },
+    ...init,
+    headers: { 'Retry-After': retryAfter === undefined ? undefined : `${retryAfter}`, ...init.headers },
+  });
+
+export async function send(reply: Reply, exchange: Exchange): Promise<void> {
+  if (typeof reply === 'function') return reply(exchange);
+  const body = bodyOf(reply);
+  head(reply, exchange, { 'Content-Length': `${body.length}` });
+  exchange.res.end(body);
+}
+
+export function bodyOf({ body, json: value }: PlainReply): Buffer {
+  return Buffer.from(body ?? (value === undefined ? '' : stringify(value)));
+}
+
+/** Writes status line and headers. `framing`: how the body's end is told, unless the reply says it itself. */
+export function head(reply: PlainReply, { res, clock }: Exchange, framing: Record<string, string>): void {
+  const pairs = headersOf(reply, clock.now(), framing).flatMap(([name, values]) =>
+    values.map((value) => [name, value]),
+  );
+  res.sendDate = false;
+  // A flat list of names and values keeps names as written and repeats what is repeated; the types do not know it.
+  res.writeHead(reply.status ?? 200, pairs.flat() as unknown as OutgoingHttpHeaders);
+}
+
+/** The reply's headers, the default ones included. `now`: epoch ms. */
+export function headersOf(
+  reply: PlainReply,
+  now: number,
+  framing: Readonly<Record<string, string>> = {},
+): (readonly [name: string, values: readonly string[]])[] {
+  const { limit = 60, remaining = 59, resetsIn = 60 } = reply.limits === false ? {} : (reply.limits ?? {});
+  const defaults = {
+    Date: new Date(now).toUTCString(),
+    ...(reply.json !== undefined && { 'Content-Type': 'application/json' }),
+    ...(reply.limits !== false && {
+      'X-RateLimit-Limit': `${limit}`,
+      'X-RateLimit-Remaining': `${remaining}`,
+      'X-RateLimit-Reset': `${Math.floor(now / 1_000) + resetsIn}`,
+    }),
+    ...(reply.status !== 204 && framing),
+  };
+  const headers = new Map<string, readonly [string, readonly string[]]>();
+  for (const [name, value] of [...Object.entries(defaults), ...Object.entries(reply.headers ?? {})]) {
+    if (value === undefined) headers.delete(name.toLowerCase());
+    else headers.set(name.toLowerCase(), [name, typeof value === 'string' ? [value] : value]);
+  }
+  return [...headers.values()];
+}
+
+/** JSON text; bigints as the integers they are. */
+export function stringify(value: unknown): string {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+  return JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? rawJSON(`${each}`) : each));
+}

@@ -1,0 +1,206 @@
+/**
+ * A real HTTP(S) server on loopback that gives scripted replies in order and keeps an exact log. What was not
+ * scripted and what was not used fails the test, if not by `done()` then when the test ends.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { onCleanup } from './cleanup.ts';
+import { type Exchange, type ReceivedRequest, type Reply, send } from './replies.ts';
+import type { Identity } from './tls.ts';
+
+export interface ScriptedServerOptions {
+  readonly tls?: Identity;
+  /** What the server's own `Date` and `X-RateLimit-Reset` go by; default: the real clock. */
+  readonly clock?: { now(): number };
+}
+
+export interface ScriptedServer {
+  readonly port: number;
+  readonly origin: string;
+  /** The origin with the path segment v1. */
+  readonly baseUrl: string;
+  readonly requests: readonly ReceivedRequest[];
+  /** `GET /v1/inventory`, one per request. */
+  log(): string[];
+  /** Connections accepted so far. */
+  readonly connections: number;
+  /** Connections open now. */
+  readonly open: number;
+  /** Adds replies to the end of the script. */
+  script(...replies: Reply[]): void;
+  /** Resolves once `count` requests have come in whole. */
+  received(count: number): Promise<void>;
+  /** @throws {Error} naming what was unscripted, unused or malformed */
+  done(): void;
+  close(): Promise<void>;
+}
+
+export async function scriptedServer(
+  replies: readonly Reply[],
+  { tls, clock = { now: () => Date.now() } }: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
+  const script = new Script(replies, clock);
+  const { sockets } = script;
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
+    script.answer(req, res).catch((error: unknown) => {
+      script.failures.push(`a reply could not be given: ${String(error)}`);
+      req.socket.destroy();
+    });
+  };
+  const server = tls === undefined ? createServer(listener) : createSecureServer({ ...tls }, listener);
+  // No connection closes by the clock: tests must not depend on how long they take.
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!HUNG_UP.has(error.code ?? '')) script.failures.push(`a malformed request came: ${error.message}`);
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  const close = async (): Promise<void> => {
+    for (const socket of sockets.open) socket.destroy();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  onCleanup(async () => {
+    await close();
+    if (!script.blamed) script.done();
+  });
+  return {
+    port,
+    origin,
+    baseUrl: `${origin}/v1`,
+    requests: script.requests,
+    log: () => script.log(),
+    get connections() {
+      return sockets.accepted;
+    },
+    get open() {
+      return sockets.open.size;
+    },
+    script: (...more) => void script.left.push(...more),
+    received: (count) => script.received(count),
+    done: () => {
+      script.done();
+    },
+    close,
+  };
+}
+
+/** What a client does that hangs up, also in the middle of a TLS handshake: no failure of its request's form. */
+const HUNG_UP: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
+/** The replies that are left, and what came so far. */
+class Script {
+  readonly left: Reply[];
+  readonly requests: ReceivedRequest[] = [];
+  readonly failures: string[] = [];
+  readonly sockets = new Sockets();
+  /** Whether a test has been told of a failure. */
+  blamed = false;
+  readonly #clock: { now(): number };
+  readonly #waiting = new Set<() => void>();
+
+  constructor(replies: readonly Reply[], clock: { now(): number }) {
+    this.left = [...replies];
+    this.#clock = clock;
+  }
+
+  async answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    // Chosen by arrival, before the body is awaited, so that two at a time keep the script's order.
+    const reply = this.left.shift();
+    const at = this.#clock.now();
+    const place = this.sockets.place(req.socket);
+    const connection = this.sockets.raw(req.socket);
+    const request = { ...readHead(req), body: await readBody(req), at, ...place };
+    this.requests.push(request);
+    for (const look of this.#waiting) look();
+    if (reply === undefined) this.failures.push(`no reply was scripted for ${request.method} ${request.path}`);
+    const fail = (problem: string): void => void this.failures.push(problem);
+    const exchange: Exchange = { request, req, res, clock: this.#clock, connection, fail };
+    await send(reply ?? { status: 599, body: 'unscripted' }, exchange);
+  }
+
+  log(): string[] {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  received(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.requests.length >= count) resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  done(): void {
+    const unused = this.left.length === 0 ? [] : [`${this.left.length} of the scripted replies were not used`];
+    const problems = [...this.failures, ...unused];
+    if (problems.length === 0) return;
+    this.blamed = true;
+    throw new Error(`Scripted server: ${problems.join('; ')}. It received: ${this.log().join(', ') || 'nothing'}.`);
+  }
+}
+
+/** The TCP connections, by their number; under TLS a request names its secure socket, not the TCP one. */
+class Sockets {
+  readonly open = new Set<Socket>();
+  readonly #byPort = new Map<number | undefined, { socket: Socket; connection: number; requests: number }>();
+  accepted = 0;
+
+  add(socket: Socket): void {
+    const { remotePort } = socket;
+    this.accepted += 1;
+    this.open.add(socket);
+    this.#byPort.set(remotePort, { socket, connection: this.accepted, requests: 0 });
+    socket.on('close', () => this.open.delete(socket));
+    // A client that hangs up is no failure of the server's.
+    socket.on('error', () => undefined);
+  }
+
+  place(socket: Socket): { connection: number; onConnection: number } {
+    const entry = this.#entry(socket);
+    entry.requests += 1;
+    return { connection: entry.connection, onConnection: entry.requests };
+  }
+
+  raw(socket: Socket): Socket {
+    return this.#entry(socket).socket;
+  }
+
+  #entry(socket: Socket) {
+    const entry = this.#byPort.get(socket.remotePort);
+    if (entry === undefined) throw new Error('a request came on a connection that was never accepted');
+    return entry;
+  }
+}
+
+function readHead(req: IncomingMessage): Pick<ReceivedRequest, 'method' | 'path' | 'rawHeaders' | 'headers'> {
+  const rawHeaders: [string, string][] = [];
+  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+    rawHeaders.push([req.rawHeaders[i] ?? '', req.rawHeaders[i + 1] ?? '']);
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of rawHeaders) {
+    const key = name.toLowerCase();
+    headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
+  }
+  return { method: req.method ?? '', path: req.url ?? '', rawHeaders, headers };
+}
+
+/** What came of the body; a client that hangs up in the middle has sent what it has sent. */
+async function readBody(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,39 @@
+/** petstore against a server of the test's own, as `staging`, in JSON, so that failures come as facts. */
+import { type Finished, type PetstoreOptions, runPetstore } from './binary.ts';
+
+/** Long and odd enough to be found wherever it should not be. */
+export const KEY = 'canary-key-7f3b9d2e5a';
+
+export function staging(baseUrl: string): Record<string, string> {
+  return { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: KEY };
+}
+
+export interface Told {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** Lines of stderr before the error. */
+  readonly notes: readonly string[];
+  /** The error object, where there is one. */
+  readonly error: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Runs with --json and takes stderr apart: the last line is the error object of a failed command. */
+export async function runJson(
+  baseUrl: string,
+  args: readonly string[],
+  options: PetstoreOptions = {},
+): Promise<Told> {
+  const finished = await runPetstore(['--json', ...args], {
+    ...options,
+    env: { ...staging(baseUrl), ...options.env },
+  });
+  return takeApart(finished);
+}
+
+export function takeApart({ code, stdout, stderr }: Finished): Told {
+  const lines = stderr.split('\n').filter((line) => line !== '');
+  const last = lines.at(-1) ?? '';
+  if (!last.startsWith('{"error":')) return { code, stdout, notes: lines, error: undefined };
+  const { error } = JSON.parse(last) as { error: Record<string, unknown> };
+  return { code, stdout, notes: lines.slice(0, -1), error };
+}

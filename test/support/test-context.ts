@@ -1,0 +1,104 @@
+/**
+ * A Context for tests: memory for the streams, virtual time, seeded chance, scripted answers, and the real
+ * files, settings, database and HTTP over a home folder of its own.
+ */
+import type { Context, Database, Http, HttpRequest, Machine, SignalName } from '../../src/context.ts';
+import { Failure } from '../../src/errors.ts';
+import { nodeFiles } from '../../src/node/files.ts';
+import { nodeSettings } from '../../src/node/settings.ts';
+import { onCleanup } from './cleanup.ts';
+import { createHome, type Home } from './home.ts';
+import { MemoryInput, MemoryOutput, type OutputOptions } from './memory-streams.ts';
+import {
+  type Answer,
+  type AskedQuestion,
+  type Handler,
+  holdDuring,
+  holdExchanges,
+  mulberry32,
+  scriptedPrompt,
+  noting,
+  withoutSockets,
+} from './test-ports.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export interface TestContextOptions {
+  /** All three streams on a terminal of 80 columns, unless they say otherwise themselves. */
+  readonly terminal?: boolean;
+  readonly stdin?: { readonly text?: string; readonly isTTY?: boolean };
+  readonly stdout?: OutputOptions;
+  readonly stderr?: OutputOptions;
+  /** Added to HOME and the XDG variables; undefined removes. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly home?: Home;
+  /** Default: one that advances by itself. */
+  readonly clock?: VirtualClock;
+  /** Of the random numbers; default 1. */
+  readonly seed?: number;
+  /** To the questions, in order. One too few or too many fails the test. */
+  readonly answers?: readonly Answer[];
+  readonly machine?: Partial<Machine>;
+  /** Answers in place of the network. */
+  readonly http?: Handler;
+}
+
+export interface TestContext extends Context {
+  readonly stdout: MemoryOutput;
+  readonly stderr: MemoryOutput;
+  readonly clock: VirtualClock;
+  readonly home: Home;
+  readonly questions: readonly AskedQuestion[];
+  /** Every request handed to the Http port, in order. */
+  readonly sent: readonly HttpRequest[];
+  /** As if the signal came. */
+  interrupt(signal?: SignalName): void;
+}
+
+export function createTestContext(options: TestContextOptions = {}): TestContext {
+  const home = options.home ?? createHome();
+  const clock = options.clock ?? new VirtualClock({ autoAdvance: true });
+  const env = { ...home.env, ...options.env };
+  const { terminal = false } = options;
+  const screen = { isTTY: terminal, ...(terminal && { columns: 80 }) };
+  const interrupts = new AbortController();
+  const { prompt, questions } = scriptedPrompt(options.answers ?? []);
+  const sent: HttpRequest[] = [];
+  return {
+    env,
+    stdin: new MemoryInput({ isTTY: terminal, ...options.stdin }),
+    stdout: new MemoryOutput({ ...screen, ...options.stdout }),
+    stderr: new MemoryOutput({ ...screen, ...options.stderr }),
+    clock,
+    random: mulberry32(options.seed ?? 1),
+    files: holdDuring(clock, nodeFiles),
+    settings: holdDuring(clock, nodeSettings),
+    prompt,
+    machine: { platform: 'linux', nodeVersion: process.versions.node, pid: 4_242, home: home.path, ...options.machine },
+    signal: interrupts.signal,
+    openHttp: async (how) => {
+      if (options.http !== undefined) return noting(sent, withoutSockets(options.http));
+      const real = await clock.during(() => realHttp(env, how));
+      return noting(sent, holdExchanges(clock, real));
+    },
+    openDatabase: (path) => clock.during(() => openDatabase(path)),
+    home,
+    questions,
+    sent,
+    interrupt: (signal = 'SIGINT') => {
+      interrupts.abort(new Failure('interrupted', { signal }));
+    },
+  };
+}
+
+/** The program's own HTTP client and database, loaded when asked for; closed with the test. */
+async function realHttp(env: Context['env'], how?: { direct?: boolean }): Promise<Http> {
+  const { openHttp } = await import('../../src/node/http.ts');
+  const http = openHttp(env, how);
+  onCleanup(() => http.close());
+  return http;
+}
+
+async function openDatabase(path: string): Promise<Database> {
+  const { openDatabase: open } = await import('../../src/node/sqlite.ts');
+  return open(path);
+}

@@ -1,0 +1,142 @@
+/** Ports for the test context. */
+import {
+  type Http,
+  HttpFailure,
+  type HttpReply,
+  type HttpRequest,
+  type Prompt,
+  type Random,
+} from '../../src/context.ts';
+import { onCleanup } from './cleanup.ts';
+import { bodyOf, headersOf, type PlainReply } from './replies.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown in place of an answer. */
+export type Answer = string | boolean | Error;
+
+export interface AskedQuestion {
+  readonly kind: keyof Prompt;
+  readonly question: string;
+}
+
+/** A request's answer, without sockets. */
+export type Handler = (request: HttpRequest) => HttpReply | Promise<HttpReply>;
+
+/** What a Handler returns, from the same data as a scripted server's reply. `now`: epoch ms. */
+export function httpReply(reply: PlainReply, now: number): HttpReply {
+  return {
+    status: reply.status ?? 200,
+    headers: new Map(headersOf(reply, now).map(([name, values]) => [name.toLowerCase(), values])),
+    body: pieces(bodyOf(reply)),
+  };
+}
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
+  if (bytes.length > 0) yield bytes;
+}
+
+/** Time stands still while any of the port's methods is at work. */
+export function holdDuring<Port extends object>(clock: VirtualClock, port: Port): Port {
+  const wrapped = Object.entries(port).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
+    name,
+    (...args: unknown[]) => clock.during(() => method.apply(port, args)),
+  ]);
+  return Object.fromEntries(wrapped) as Port;
+}
+
+/** Time stands still until a reply's head is there and while its body is read. */
+export function holdExchanges(clock: VirtualClock, http: Http): Http {
+  return {
+    async send(request) {
+      const reply = await clock.during(() => http.send(request));
+      return { ...reply, body: heldBody(clock, reply.body) };
+    },
+    close: () => http.close(),
+  };
+}
+
+async function* heldBody(clock: VirtualClock, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const release = clock.hold();
+  try {
+    yield* body;
+  } finally {
+    release();
+  }
+}
+
+/** The handler as an Http port. It may sleep on the clock, as a slow service would. */
+export function withoutSockets(handler: Handler): Http {
+  return {
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        const { signal, url } = request;
+        const abort = (): void => {
+          reject(
+            new HttpFailure({
+              phase: 'aborted',
+              mayHaveBeenSent: true,
+              peer: url.host,
+              code: 'ABORT_ERR',
+              detail: 'the request was aborted',
+            }),
+          );
+        };
+        if (signal?.aborted === true) abort();
+        signal?.addEventListener('abort', abort, { once: true });
+        Promise.resolve()
+          .then(() => handler(request))
+          .then(resolve, reject)
+          .finally(() => signal?.removeEventListener('abort', abort));
+      }),
+    close: async () => undefined,
+  };
+}
+
+/** Notes each request in `sent`. */
+export const noting = (sent: HttpRequest[], http: Http): Http => ({
+  send(request) {
+    sent.push(request);
+    return http.send(request);
+  },
+  close: () => http.close(),
+});
+
+/** Answers in order; a question without an answer, or an answer without a question, fails the test. */
+export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; questions: readonly AskedQuestion[] } {
+  const left = [...answers];
+  const questions: AskedQuestion[] = [];
+  const unscripted: string[] = [];
+
+  const ask = (kind: keyof Prompt, question: string, signal: AbortSignal): string | boolean => {
+    questions.push({ kind, question });
+    if (signal.aborted) throw signal.reason;
+    const answer = left.shift();
+    if (answer instanceof Error) throw answer;
+    if (answer !== undefined && typeof answer === (kind === 'confirm' ? 'boolean' : 'string')) return answer;
+    const problem = `the question "${question}" (${kind}) was scripted no fitting answer`;
+    unscripted.push(problem);
+    throw new Error(problem);
+  };
+  onCleanup(() => {
+    const unused = left.length === 0 ? [] : [`${left.length} answers were not asked for`];
+    if (unscripted.length + unused.length > 0) throw new Error([...unscripted, ...unused].join('; '));
+  });
+  const prompt: Prompt = {
+    hidden: async (question, signal) => String(ask('hidden', question, signal)),
+    text: async (question, fallback, signal) => String(ask('text', question, signal)) || (fallback ?? ''),
+    confirm: async (question, signal) => ask('confirm', question, signal) === true,
+  };
+  return { prompt, questions };
+}
+
+/** Uniform in [0, 1), the same for the same seed: Tommy Ettinger's mulberry32, public domain. */
+export function mulberry32(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

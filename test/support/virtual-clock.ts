@@ -1,0 +1,222 @@
+/**
+ * A Clock on virtual time. Nothing moves unless a test says so, or, with `autoAdvance`, unless somebody
+ * sleeps and nothing else is going on. All times in milliseconds.
+ */
+import type { Clock } from '../../src/context.ts';
+
+export interface VirtualClockOptions {
+  /** Wall clock at the start, epoch ms. */
+  readonly now?: number;
+  /** Monotonic clock at the start. */
+  readonly monotonic?: number;
+  /**
+   * Jump to the next instant that is due once somebody sleeps and the event loop has come round without news.
+   * Alarms alone never make time pass: a timeout must not beat the answer that is on its way over a socket.
+   */
+  readonly autoAdvance?: boolean;
+}
+
+interface Waiter {
+  readonly due: number;
+  readonly kind: 'sleep' | 'alarm';
+  wake(): void;
+}
+
+/** 2026-03-02T14:03:20Z. */
+export const START = Date.UTC(2026, 2, 2, 14, 3, 20);
+
+export class VirtualClock implements Clock {
+  #wall: number;
+  #monotonic: number;
+  readonly #auto: boolean;
+  readonly #waiters = new Set<Waiter>();
+  #watchers: { readonly sleepers: number; readonly tell: () => void }[] = [];
+  #holds = 0;
+  #advancing = 0;
+  #news = 0;
+  #looking = false;
+
+  constructor({ now = START, monotonic = 1_000_000, autoAdvance = false }: VirtualClockOptions = {}) {
+    this.#wall = now;
+    this.#monotonic = monotonic;
+    this.#auto = autoAdvance;
+  }
+
+  now(): number {
+    return this.#wall;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) throw signal.reason;
+    if (!(ms > 0)) return;
+    await new Promise<void>((resolve, reject) => {
+      const abort = (): void => {
+        this.#remove(waiter);
+        reject(signal?.reason as Error);
+      };
+      const waiter: Waiter = {
+        due: this.#monotonic + ms,
+        kind: 'sleep',
+        wake() {
+          signal?.removeEventListener('abort', abort);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#add(waiter);
+    });
+  }
+
+  alarm(ms: number, ring: () => void): () => void {
+    const waiter: Waiter = { due: this.#monotonic + Math.max(ms, 0), kind: 'alarm', wake: ring };
+    this.#add(waiter);
+    return () => {
+      this.#remove(waiter);
+    };
+  }
+
+  /**
+   * Lets `ms` pass. Everyone who is due wakes in the order of due times, those due together in one go;
+   * what they start in turn, further sleeps included, has its time too. Resolves when all of it has come to rest.
+   */
+  async advance(ms: number): Promise<void> {
+    this.#advancing += 1;
+    try {
+      await this.#rest();
+      const target = this.#monotonic + ms;
+      for (let due = this.#nextDue(); due !== undefined && due <= target; due = this.#nextDue()) {
+        this.#moveTo(due);
+        this.#wakeDue();
+        await this.#rest();
+      }
+      this.#moveTo(target);
+    } finally {
+      this.#advancing -= 1;
+      this.#look();
+    }
+  }
+
+  /** The wall clock is set, by hand or by NTP; the monotonic clock and whoever sleeps notice nothing. */
+  stepWall(ms: number): void {
+    this.#wall += ms;
+  }
+
+  /**
+   * The machine sleeps for `ms`. Timers do not run meanwhile. `monotonic: 'stops'` is Linux and macOS;
+   * with `'runs'`, as on Windows, those overdue at the end wake then, late.
+   */
+  suspend(ms: number, monotonic: 'stops' | 'runs' = 'stops'): void {
+    this.#wall += ms;
+    if (monotonic === 'stops') return;
+    this.#monotonic += ms;
+    this.#wakeDue();
+  }
+
+  /** Time stands still, as far as `autoAdvance` goes, until the returned function is called. */
+  hold(): () => void {
+    this.#holds += 1;
+    let held = true;
+    return () => {
+      if (held) this.#holds -= 1;
+      held = false;
+      this.#look();
+    };
+  }
+
+  /** Time stands still while the work goes on. */
+  async during<T>(work: () => Promise<T> | T): Promise<T> {
+    const release = this.hold();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** What each sleeper has left, shortest first. */
+  get sleeping(): readonly number[] {
+    return [...this.#waiters]
+      .filter(({ kind }) => kind === 'sleep')
+      .map(({ due }) => due - this.#monotonic)
+      .sort((a, b) => a - b);
+  }
+
+  /** What each alarm has left, shortest first. */
+  get alarms(): readonly number[] {
+    return [...this.#waiters]
+      .filter(({ kind }) => kind === 'alarm')
+      .map(({ due }) => due - this.#monotonic)
+      .sort((a, b) => a - b);
+  }
+
+  /** Resolves once at least so many sleep at the same time. */
+  whenSleeping(sleepers = 1): Promise<void> {
+    return new Promise((tell) => {
+      this.#watchers.push({ sleepers, tell });
+      this.#tellWatchers();
+    });
+  }
+
+  #add(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+    this.#news += 1;
+    this.#tellWatchers();
+    this.#look();
+  }
+
+  #remove(waiter: Waiter): void {
+    if (this.#waiters.delete(waiter)) this.#news += 1;
+  }
+
+  #tellWatchers(): void {
+    if (this.#watchers.length === 0) return;
+    const asleep = this.sleeping.length;
+    const due = this.#watchers.filter(({ sleepers }) => sleepers <= asleep);
+    this.#watchers = this.#watchers.filter(({ sleepers }) => sleepers > asleep);
+    for (const { tell } of due) tell();
+  }
+
+  #nextDue(): number | undefined {
+    return this.#waiters.size === 0 ? undefined : Math.min(...[...this.#waiters].map(({ due }) => due));
+  }
+
+  #moveTo(monotonic: number): void {
+    const passed = Math.max(monotonic - this.#monotonic, 0);
+    this.#monotonic += passed;
+    this.#wall += passed;
+  }
+
+  #wakeDue(): void {
+    const due = [...this.#waiters].filter((each) => each.due <= this.#monotonic).sort((a, b) => a.due - b.due);
+    for (const waiter of due) {
+      // An earlier one may have cancelled a later one.
+      if (this.#waiters.delete(waiter)) waiter.wake();
+    }
+    this.#news += due.length;
+  }
+
+  /** Until the event loop has come round once without anybody falling asleep, waking or giving up. */
+  async #rest(): Promise<void> {
+    let seen;
+    do {
+      seen = this.#news;
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (seen !== this.#news);
+  }
+
+  #look(): void {
+    if (!this.#auto || this.#looking || this.#holds > 0 || this.#advancing > 0 || this.sleeping.length === 0) return;
+    this.#looking = true;
+    void this.#rest().then(() => {
+      this.#looking = false;
+      if (this.#holds > 0 || this.#advancing > 0 || this.sleeping.length === 0) return;
+      this.#moveTo(this.#nextDue() ?? this.#monotonic);
+      this.#wakeDue();
+      this.#look();
+    });
+  }
+}
