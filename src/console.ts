@@ -52,7 +52,7 @@ export class Console implements Notices {
   }
 
   waiting(wait: Wait | undefined): void {
-    this.wait(wait === undefined ? undefined : { why: wait.why, ...wait });
+    this.wait(wait);
   }
 
   backoff(wait: Parameters<Notices['backoff']>[0]): void {

@@ -9,7 +9,7 @@ const warned = new WeakMap<Service, Set<string>>();
 /** Warns once per command and operation; a header that cannot be read is ignored. */
 export function warnOfSunset(headers: HttpReply['headers'], service: Service, call: Call): void {
   const deprecated = readDeprecation(headers.get('deprecation'));
-  const sunset = readSunset(headers.get('sunset'));
+  const sunset = readSunset(headers.get('sunset'), service.clock.now());
   if (deprecated === undefined && sunset === undefined) return;
 
   const operation = `${call.method} ${call.path.replace(/\d+/, '{petId}')}`;
@@ -30,8 +30,8 @@ function readDeprecation(values: readonly string[] | undefined): number | undefi
   return match === null ? undefined : Number(match[1]) * 1_000;
 }
 
-function readSunset(values: readonly string[] | undefined): number | undefined {
-  return values?.[0] === undefined ? undefined : parseHttpDate(values[0]);
+function readSunset(values: readonly string[] | undefined, now: number): number | undefined {
+  return values?.[0] === undefined ? undefined : parseHttpDate(values[0], now);
 }
 
 function day(epochMs: number): string {

@@ -2,7 +2,7 @@
 import type { Service } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
-import { createMemoryLedger } from '../limits/memory-ledger.ts';
+import { MemoryLedgers } from '../limits/memory-ledger.ts';
 import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
 import { readConfigFile } from './file.ts';
@@ -80,7 +80,7 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
   const { signal, cancel } = withDeadline(context);
   const gate = createGate({
-    ledger: createMemoryLedger({ origin: target.ledgerOrigin, apiKey: target.apiKey }),
+    ledger: new MemoryLedgers(clock).of(target.ledgerOrigin, target.apiKey),
     clock,
     random,
     maxWaitMs: globals.maxWait,

@@ -45,7 +45,10 @@ describe('fault 62: without a key', () => {
 
   it('a fresh machine is told of the sandbox', async () => {
     const { code, stderr } = await runPetstore(LIST);
-    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('petstore --env sandbox inventory list') as string });
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: expect.stringContaining('petstore --env sandbox inventory list') as string,
+    });
   });
 
   it('an empty variable is an unset one', async () => {
@@ -67,7 +70,10 @@ describe('fault 64: a key that no header can carry is refused here, and never sh
     expect(variable.error?.message).toBe(
       `The API key from PETSTORE_API_KEY ${problem}, so it cannot be sent; its value is not shown.`,
     );
-    const login = await runJson(server.baseUrl, ['login', '--key-stdin'], { stdin: `${key}\n`, env: { PETSTORE_API_KEY: undefined } });
+    const login = await runJson(server.baseUrl, ['login', '--key-stdin'], {
+      stdin: `${key}\n`,
+      env: { PETSTORE_API_KEY: undefined },
+    });
     expect({ code: login.code, message: login.error?.message }).toEqual({
       code: 4,
       message: `The API key from stdin ${problem}, so it cannot be sent; its value is not shown.`,
@@ -113,12 +119,24 @@ describe('fault 66, 70: whatever is printed, the key is not in it', () => {
 describe('base URLs', () => {
   it.each([
     ['fault 67', 'http://pets.example/v1', 'The base URL http://pets.example/v1 would send the key unencrypted.'],
-    ['fault 68', 'https://clerk:pass-word-1@pets.example/v1', 'The base URL https://***:***@pets.example/v1 holds credentials.'],
+    [
+      'fault 68',
+      'https://clerk:pass-word-1@pets.example/v1',
+      'The base URL https://***:***@pets.example/v1 holds credentials.',
+    ],
     ['fault 68', 'https://pass-word-1@pets.example/v1', 'The base URL https://***@pets.example/v1 holds credentials.'],
     ['no v1', 'https://pets.example/', 'The base URL https://pets.example/ does not end in the path segment v1.'],
-    ['v1 inside', 'https://pets.example/v1/inventory', 'The base URL https://pets.example/v1/inventory does not end in the path segment v1.'],
+    [
+      'v1 inside',
+      'https://pets.example/v1/inventory',
+      'The base URL https://pets.example/v1/inventory does not end in the path segment v1.',
+    ],
     ['v11', 'https://pets.example/v11', 'The base URL https://pets.example/v11 does not end in the path segment v1.'],
-    ['a query', 'https://pets.example/v1?key=pass-word-1', 'The base URL https://pets.example/v1?*** has a query or fragment.'],
+    [
+      'a query',
+      'https://pets.example/v1?key=pass-word-1',
+      'The base URL https://pets.example/v1?*** has a query or fragment.',
+    ],
     ['another scheme', 'ftp://pets.example/v1', 'The base URL ftp://pets.example/v1 is not an http(s) URL.'],
     ['no URL', 'clerk:pass-word-1@pets.example', 'The base URL ***@pets.example is not an http(s) URL.'],
   ])('%s: %s is refused', async (_name, url, message) => {
@@ -139,7 +157,12 @@ describe('base URLs', () => {
   });
 
   it('fault 67: --insecure-http warns each time', async () => {
-    const { code, notes } = await runJson('http://pets.example.invalid/v1', ['--insecure-http', '--max-wait', '0', ...LIST]);
+    const { code, notes } = await runJson('http://pets.example.invalid/v1', [
+      '--insecure-http',
+      '--max-wait',
+      '0',
+      ...LIST,
+    ]);
     expect({ code, notes }).toEqual({
       code: 7,
       notes: ['warning: The key travels unencrypted to pets.example.invalid (--insecure-http).'],
@@ -171,7 +194,9 @@ describe('the config file', () => {
     chmodSync(configFile(home), 0o000);
     // root reads everything, so the program runs as somebody else.
     const asNobody: Partial<PetstoreOptions> = process.getuid?.() === 0 ? { uid: 65_534 } : {};
-    if (asNobody.uid !== undefined) for (const path of [home.path, home.config, join(home.config, 'petstore'), configFile(home)]) chownSync(path, 65_534, 65_534);
+    if (asNobody.uid !== undefined)
+      for (const path of [home.path, home.config, join(home.config, 'petstore'), configFile(home)])
+        chownSync(path, 65_534, 65_534);
     const told = takeApart(await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...asNobody }));
     expect({ code: told.code, error: told.error }).toEqual({
       code: 4,
@@ -217,7 +242,10 @@ describe('fault 71: after a login and much trouble, the key is in the config fil
     expect(codes).toEqual([0, 0, 0, 4, 8, 12, 0, 0, 0, 0]);
     expect(JSON.stringify(said)).not.toContain(KEY);
     expect(filesWith(home.path, KEY)).toEqual([configFile(home)]);
-    expect({ file: statSync(configFile(home)).mode & 0o777, folder: statSync(join(home.config, 'petstore')).mode & 0o777 }).toEqual({
+    expect({
+      file: statSync(configFile(home)).mode & 0o777,
+      folder: statSync(join(home.config, 'petstore')).mode & 0o777,
+    }).toEqual({
       file: 0o600,
       folder: 0o700,
     });

@@ -22,7 +22,10 @@ interface Case {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-const moved = (status: number): PlainReply => ({ status, headers: { Location: 'https://evil.example/v1/inventory?x=1' } });
+const moved = (status: number): PlainReply => ({
+  status,
+  headers: { Location: 'https://evil.example/v1/inventory?x=1' },
+});
 
 const FINAL: Case[] = [
   ...[301, 302, 303, 307, 308].flatMap((status) =>
@@ -49,8 +52,14 @@ const FINAL: Case[] = [
     reply: error(503, 'Closed for stocktaking', 'closed', { headers: { 'Retry-After': '3600' } }),
     exitCode: 8,
     kind: 'service-failed',
-    message: /^The service failed \(503, closed: Closed for stocktaking\) in 1 attempt\. It says it is available after \d\d:\d\d:\d\d\.$/,
-    more: { retryable: true, status: 503, code: 'closed', retryAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string },
+    message:
+      /^The service failed \(503, closed: Closed for stocktaking\) in 1 attempt\. It says it is available after \d\d:\d\d:\d\d\.$/,
+    more: {
+      retryable: true,
+      status: 503,
+      code: 'closed',
+      retryAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
+    },
   },
   {
     name: 'fault 19: a 400 is passed on, sanitised',

@@ -100,7 +100,12 @@ describe('a read', () => {
   const three = (reply: Reply): Reply[] => [reply, reply, reply];
 
   it.each([
-    ['fault 5: a reset', reset(), 7, /^The connection to 127\.0\.0\.1:\d+ broke before the answer \(ECONNRESET\) after 3/],
+    [
+      'fault 5: a reset',
+      reset(),
+      7,
+      /^The connection to 127\.0\.0\.1:\d+ broke before the answer \(ECONNRESET\) after 3/,
+    ],
     ['fault 7: no answer in time', never(), 7, /^There was no answer from 127\.0\.0\.1:\d+ in 400 ms after 3 attempts/],
     ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, /^The response broke off before its end/],
     [
@@ -186,7 +191,9 @@ describe('a write whose answer is lost', () => {
       stdout: '',
       error: {
         kind: 'outcome-unknown',
-        message: expect.stringMatching(/^The outcome is unknown, even after looking: pet 7 in staging may or may not/) as string,
+        message: expect.stringMatching(
+          /^The outcome is unknown, even after looking: pet 7 in staging may or may not/,
+        ) as string,
         exitCode: 9,
         retryable: false,
         outcome: 'unknown',
@@ -243,7 +250,9 @@ describe('proxies', () => {
     expect({ code, message: error?.message, tries: proxy.log.length }).toEqual({
       code: 7,
       message: expect.stringMatching(
-        new RegExp(`^The proxy 127\\.0\\.0\\.1:${proxy.port} did not let the request through: .*407.*; nothing was sent\\.$`),
+        new RegExp(
+          `^The proxy 127\\.0\\.0\\.1:${proxy.port} did not let the request through: .*407.*; nothing was sent\\.$`,
+        ),
       ) as string,
       tries: 1,
     });

@@ -18,11 +18,7 @@ export interface Told {
 }
 
 /** Runs with --json and takes stderr apart: the last line is the error object of a failed command. */
-export async function runJson(
-  baseUrl: string,
-  args: readonly string[],
-  options: PetstoreOptions = {},
-): Promise<Told> {
+export async function runJson(baseUrl: string, args: readonly string[], options: PetstoreOptions = {}): Promise<Told> {
   const finished = await runPetstore(['--json', ...args], {
     ...options,
     env: { ...staging(baseUrl), ...options.env },

@@ -1,0 +1,107 @@
+/** The Database port over node:sqlite: WAL, private files, exact integers. */
+import { open } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../context.ts';
+
+/** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
+const BUSY_MS = 20;
+/** Two processes that create one file at the same time may both meet a lock. */
+const OPEN_TRIES = 50;
+
+/** @throws {DatabaseFailure} */
+export async function openDatabase(path: string): Promise<Database> {
+  const { DatabaseSync } = await loadSqlite();
+  try {
+    // SQLite makes -wal and -shm with the mode of the file itself.
+    if (path !== ':memory:') await (await open(path, 'a', 0o600)).close();
+  } catch (cause) {
+    throw new DatabaseFailure('cannot-open', cause);
+  }
+  for (let tries = 1; ; tries++) {
+    try {
+      return wrap(prepared(new DatabaseSync(path)));
+    } catch (error) {
+      const failure = toFailure(error);
+      if (failure.problem !== 'busy' || tries === OPEN_TRIES) throw failure;
+      await wait(10 + Math.random() * 20);
+    }
+  }
+}
+
+function prepared(database: DatabaseSync): DatabaseSync {
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    database.exec('PRAGMA journal_mode = WAL');
+    database.exec('PRAGMA synchronous = NORMAL');
+    database.exec('PRAGMA foreign_keys = ON');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */
+async function loadSqlite(): Promise<typeof import('node:sqlite')> {
+  const emit = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    if (String(warning).startsWith('SQLite is an experimental feature')) return;
+    (emit as (...all: unknown[]) => void).call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
+  try {
+    return await import('node:sqlite');
+  } finally {
+    process.emitWarning = emit;
+  }
+}
+
+function wrap(database: DatabaseSync): Database {
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    statement.setReadBigInts(true);
+    statements.set(sql, statement);
+    return statement;
+  };
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw toFailure(error);
+    }
+  };
+  return {
+    exec: (sql) => {
+      guarded(() => {
+        database.exec(sql);
+      });
+    },
+    run: (sql, ...params) => guarded(() => ({ changes: BigInt(prepare(sql).run(...params).changes) })),
+    all: (sql, ...params) => guarded(() => prepare(sql).all(...params) as SqlRow[]),
+    get: (sql, ...params) => guarded(() => prepare(sql).get(...params) as SqlRow | undefined),
+    close: () => {
+      statements.clear();
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html). */
+const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
+  5: 'busy',
+  6: 'busy',
+  8: 'readonly',
+  10: 'io',
+  11: 'corrupt',
+  13: 'full',
+  14: 'cannot-open',
+  26: 'corrupt',
+};
+
+function toFailure(error: unknown): DatabaseFailure {
+  const code = error instanceof Error ? (error as Error & { errcode?: number }).errcode : undefined;
+  return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'other', error);
+}

@@ -1,0 +1,129 @@
+/**
+ * The one state database, `state.db` in the state folder. Its write lock is the lock of the whole program:
+ * SQLite releases it when its holder dies, keeps it while its holder is merely stopped, and rolls back
+ * whatever was half done.
+ */
+import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { Failure } from '../errors.ts';
+
+/** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
+const MIGRATIONS: readonly string[] = ['CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID'];
+
+/** How long to wait for another process, in ms. */
+const PATIENCE_MS = 5_000;
+
+export interface State {
+  readonly path: string;
+  readonly database: Database;
+  /**
+   * Runs the work while no other process can write here, in one transaction: all of it, or none.
+   * @throws {Failure} `state`: another process holds the lock for longer than 5 s. It is never stolen.
+   */
+  exclusively<T>(work: () => T | Promise<T>): Promise<T>;
+  close(): void;
+}
+
+type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'signal'>;
+
+/** @throws {Failure} `state`, `file` */
+export async function openState(context: Ports, folder: string): Promise<State> {
+  const path = `${folder}/state.db`;
+  const database = await openFile(context, folder, path);
+  const state: State = {
+    path,
+    database,
+    exclusively: (work) => exclusively(context, path, database, work),
+    close: () => {
+      database.close();
+    },
+  };
+  try {
+    await migrate(state);
+    return state;
+  } catch (error) {
+    state.close();
+    throw toFailure(error, path);
+  }
+}
+
+async function openFile(context: Ports, folder: string, path: string): Promise<Database> {
+  try {
+    await context.files.makePrivateFolder(folder);
+  } catch (cause) {
+    const code = (cause as { code?: unknown }).code;
+    throw new Failure('file', { operation: 'create', path: folder, code: String(code) }, cause);
+  }
+  try {
+    return await context.openDatabase(path);
+  } catch (error) {
+    throw toFailure(error, path);
+  }
+}
+
+async function migrate(state: State): Promise<void> {
+  const { database, path } = state;
+  const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
+  if (version() === MIGRATIONS.length) return;
+  await state.exclusively(() => {
+    const from = version();
+    if (from > MIGRATIONS.length) {
+      throw new Failure('state', { path, problem: 'unusable', detail: `a newer petstore wrote it (version ${from})` });
+    }
+    for (const step of MIGRATIONS.slice(from)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+async function exclusively<T>(
+  { clock, random, signal }: Ports,
+  path: string,
+  database: Database,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const giveUp = clock.monotonic() + PATIENCE_MS;
+  while (!tryBegin(database, path)) {
+    if (clock.monotonic() >= giveUp) throw new Failure('state', { path, problem: 'held' });
+    await clock.sleep(15 + 25 * random(), signal);
+  }
+  try {
+    const result = await work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw toFailure(error, path);
+  }
+}
+
+/** False where another process holds the lock. */
+function tryBegin(database: Database, path: string): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
+    throw toFailure(error, path);
+  }
+}
+
+/** SQLite may have rolled back by itself, after a full disk for instance. */
+function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+  }
+}
+
+const DETAILS: Readonly<Partial<Record<DatabaseFailure['problem'], string>>> = {
+  full: 'the disk is full',
+  readonly: 'it is read-only',
+  corrupt: 'it is damaged',
+  'cannot-open': 'it cannot be opened',
+};
+
+function toFailure(error: unknown, path: string): unknown {
+  if (!(error instanceof DatabaseFailure)) return error;
+  const detail = DETAILS[error.problem] ?? error.message;
+  return new Failure('state', { path, problem: error.problem === 'busy' ? 'held' : 'unusable', detail }, error);
+}

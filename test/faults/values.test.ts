@@ -1,0 +1,225 @@
+/** Values on the command line and in answers: exact, or refused, through the built program. */
+import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { runJson, staging } from '../support/staging.ts';
+
+const MAX = 9223372036854775807n;
+const LIST = ['inventory', 'list'];
+
+describe('fault 51: an int64 goes through digit for digit', () => {
+  const ids = [9007199254740993n, MAX, -9223372036854775808n];
+
+  it.each(['table', 'json', 'ndjson', 'csv'])('in %s', async (format) => {
+    const server = await scriptedServer([json(ids.map((id) => item(id, 9007199254740993n)))]);
+    const { code, stdout } = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+    const numbers = stdout.match(/-?\d{10,}/g);
+    expect({ code, numbers }).toEqual({ code: 0, numbers: ids.flatMap((id) => [`${id}`, '9007199254740993']) });
+  });
+
+  it('through filters, sorting and paths', async () => {
+    const server = await scriptedServer([
+      json([item(MAX, 1), item(MAX - 1n, 2), item(MAX - 2n, 3)]),
+      json([item(MAX, 1), item(MAX - 2n, 3), item(MAX - 1n, 2)]),
+      json(item(MAX - 1n, 5)),
+    ]);
+    const env = staging(server.baseUrl);
+    const one = await runPetstore([...LIST, '--pet', `${MAX - 1n}`, '-o', 'ndjson'], { env });
+    const sorted = await runPetstore([...LIST, '--sort', 'petId', '--columns', 'petId', '--no-header', '-o', 'csv'], {
+      env,
+    });
+    const set = await runPetstore(['inventory', 'set', `${MAX - 1n}`, '5', '--json'], { env });
+    expect([one.stdout, sorted.stdout, set.stdout, server.log()[2]]).toEqual([
+      '{"petId":9223372036854775806,"quantity":2,"status":"available"}\n',
+      '9223372036854775805\n9223372036854775806\n9223372036854775807\n',
+      '{"petId":9223372036854775806,"quantity":5,"status":"available"}\n',
+      'PATCH /v1/inventory/9223372036854775806',
+    ]);
+  });
+});
+
+describe('fault 52: a petId that is no int64 breaks the contract', () => {
+  it.each(['9223372036854775808', '1.0', '1e3', '"7"'])('%s', async (id) => {
+    const body = `[{"petId":1,"quantity":2,"status":"sold"},{"petId":${id},"quantity":2,"status":"sold"}]`;
+    const server = await scriptedServer([{ body }]);
+    const { code, error } = await runJson(server.baseUrl, LIST);
+    expect({ code, kind: error?.kind, message: error?.message, requests: server.requests.length }).toEqual({
+      code: 8,
+      kind: 'contract',
+      message: expect.stringMatching(
+        /^Row 2 of the list has .* as its petId, which is not an int64: an invalid response\.$/,
+      ) as string,
+      requests: 1,
+    });
+  });
+});
+
+describe('fault 53, 54: what is no canonical integer is refused before anything is sent', () => {
+  it.each(['1e3', '0x10', '+7', ' 7', '7 ', '-0', '007', '12.5', 'NaN', '', '٣', '9223372036854775808'])(
+    'petId %j',
+    async (id) => {
+      const server = await scriptedServer([]);
+      const { code, error } = await runJson(server.baseUrl, ['inventory', 'set', '--', id, '5']);
+      expect({ code, message: error?.message }).toEqual({
+        code: 2,
+        message: `petId is ${JSON.stringify(id)}, but must be a pet's id: a decimal int64 without sign, spaces or leading zeros.`,
+      });
+      const filter = await runJson(server.baseUrl, [...LIST, `--pet=${id}`]);
+      expect(filter.code).toBe(2);
+    },
+  );
+
+  it.each(['1e3', '0x10', '+7', ' 7', '-0', '007', '12.5', 'NaN', '', 'ten'])('quantity %j', async (quantity) => {
+    const server = await scriptedServer([]);
+    const { code, error } = await runJson(server.baseUrl, ['inventory', 'set', '7', '--', quantity]);
+    expect({ code, kind: error?.kind, message: error?.message }).toEqual({
+      code: 2,
+      kind: 'invalid-value',
+      message: expect.stringMatching(/^quantity is .*, but must be a decimal integer/) as string,
+    });
+  });
+
+  it('fault 54: a negative quantity is refused with a hint, and sent with --allow-negative', async () => {
+    const server = await scriptedServer([json(item(7, -5))]);
+    const refused = await runJson(server.baseUrl, ['inventory', 'set', '7', '-5']);
+    expect({ code: refused.code, error: refused.error }).toEqual({
+      code: 2,
+      error: {
+        kind: 'invalid-value',
+        message: 'quantity is "-5", but must be zero or more.',
+        exitCode: 2,
+        retryable: false,
+        hint: expect.stringMatching(/inventory adjust 7 -5.*--allow-negative/) as string,
+      },
+    });
+    const sent = await runJson(server.baseUrl, ['inventory', 'set', '7', '-5', '--allow-negative']);
+    expect({ code: sent.code, stdout: sent.stdout, body: server.requests[0]?.body }).toEqual({
+      code: 0,
+      stdout: '{"petId":7,"quantity":-5,"status":"available"}\n',
+      body: '{"quantity":-5}',
+    });
+  });
+});
+
+describe('fault 55: what the contract does not list is shown, with one warning', () => {
+  it('in JSON whole, in a table its own columns', async () => {
+    const rows = [
+      { ...item(1, 2, 'on loan'), shelf: 'A\u001b[2J', price: 12.5 },
+      { ...item(2, 3, 'on loan'), shelf: 'B' },
+    ];
+    const server = await scriptedServer([json(rows), json(rows), json(rows)]);
+    const env = staging(server.baseUrl);
+    const ndjson = await runPetstore([...LIST, '-o', 'ndjson'], { env });
+    const csv = await runPetstore([...LIST, '-o', 'csv', '--columns', 'petId,shelf'], { env });
+    const table = await runPetstore(LIST, { env });
+    const warnings =
+      'warning: The service sent a status that its contract does not list: on loan.\n' +
+      'warning: The service sent fields that its contract does not list: shelf, price (-o json shows them).\n';
+    expect([ndjson, csv].map(({ code, stdout, stderr }) => ({ code, stdout, stderr }))).toEqual([
+      {
+        code: 0,
+        stdout:
+          '{"petId":1,"quantity":2,"status":"on loan","shelf":"A\\u001b[2J","price":12.5}\n' +
+          '{"petId":2,"quantity":3,"status":"on loan","shelf":"B"}\n',
+        stderr: warnings,
+      },
+      { code: 0, stdout: 'petId,shelf\n1,A\\x1b[2J\n2,B\n', stderr: warnings },
+    ]);
+    expect({ stdout: table.stdout, stderr: table.stderr }).toEqual({
+      stdout: expect.not.stringContaining('shelf') as string,
+      stderr: warnings,
+    });
+  });
+});
+
+describe('fault 56: a bad row', () => {
+  const rows =
+    '{"petId":1,"quantity":2,"status":"sold"},{"petId":2,"quantity":3,"status":"sold"},{"petId":3,"status":"sold"}';
+
+  it.each([
+    ['table', ''],
+    ['ndjson', '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":2,"quantity":3,"status":"sold"}\n'],
+    ['csv', 'petId,quantity,status\n1,2,sold\n2,3,sold\n'],
+  ])('in %s', async (format, printed) => {
+    const server = await scriptedServer([{ body: `[${rows}]` }]);
+    const { code, stdout, stderr } = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+    expect({ code, stdout, named: stderr.includes('Row 3 of the list lacks the field quantity') }).toEqual({
+      code: 8,
+      stdout: printed,
+      named: true,
+    });
+  });
+
+  it('leaves a JSON array unclosed', async () => {
+    const server = await scriptedServer([{ body: `[${rows}]` }]);
+    const { code, stdout } = await runPetstore([...LIST, '-o', 'json'], { env: staging(server.baseUrl) });
+    expect({ code, rows: stdout.match(/"petId":\d/g), closed: stdout.includes(']') }).toEqual({
+      code: 8,
+      rows: ['"petId":1', '"petId":2'],
+      closed: false,
+    });
+    expect(() => JSON.parse(stdout) as unknown).toThrow();
+  });
+});
+
+describe('fault 58: an empty list', () => {
+  it.each([
+    ['json', '[]\n', ''],
+    ['ndjson', '', ''],
+    ['csv', 'petId,quantity,status\n', ''],
+    ['table', '', 'The store tracks no pets.\n'],
+  ])('in %s', async (format, stdout, stderr) => {
+    const server = await scriptedServer([json([])]);
+    const finished = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+    expect(finished).toEqual({ code: 0, signal: null, stdout, stderr });
+  });
+});
+
+it('fault 60: a BOM is stripped; bytes that are no UTF-8 are refused', async () => {
+  const server = await scriptedServer([
+    { body: '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]' },
+    { body: new Uint8Array([...Buffer.from('[{"petId":1,"quantity":2,"status":"'), 0xc3, 0x28]) },
+  ]);
+  const good = await runJson(server.baseUrl, LIST);
+  const bad = await runJson(server.baseUrl, LIST);
+  expect([good.code, bad.code, bad.error?.message]).toEqual([
+    0,
+    8,
+    'The list is not valid UTF-8: an invalid response.',
+  ]);
+});
+
+describe('--fail-if-any, --fail-if-none', () => {
+  it.each([
+    [['--max', '0', '--fail-if-any'], 13],
+    [['--max', '-1', '--fail-if-any'], 0],
+    [['--max', '-1', '--fail-if-none'], 13],
+    [['--max', '0', '--fail-if-none'], 0],
+    [['--fail-if-none', '--fail-if-any'], 2],
+  ])('%s exits %i', async (args, code) => {
+    const server = await scriptedServer(code === 2 ? [] : [json([item(1, 0), item(2, 5)])]);
+    const finished = await runJson(server.baseUrl, [...LIST, ...args]);
+    expect(finished.code).toBe(code);
+    if (code === 13) expect(finished.error).toMatchObject({ kind: 'check-failed', exitCode: 13 });
+  });
+});
+
+describe('a write to production', () => {
+  const write = ['inventory', 'set', '7', '12', '--json'];
+
+  it.each([
+    ['the default', {}, [], 2],
+    ['--yes', {}, ['--yes'], 0],
+    ['the flag', {}, ['--env', 'production'], 0],
+    ['the variable', { PETSTORE_ENV: 'production' }, [], 0],
+  ])('without a terminal, by %s', async (_name, added, flags, code) => {
+    const server = await scriptedServer(code === 0 ? [json(item(7, 12))] : []);
+    const env = { ...staging(server.baseUrl), PETSTORE_ENV: undefined, ...added };
+    const finished = await runPetstore([...flags, ...write], { env, home: createHome() });
+    expect(finished.code).toBe(code);
+    if (code === 2) expect(finished.stderr).toContain('petstore --env production inventory set 7 12');
+    else expect(finished.stderr).toContain('in production');
+  });
+});
