@@ -1,0 +1,138 @@
+/** A person at a terminal, on a real pty. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { startPty } from '../support/pty.ts';
+import { error, item, json, tooMany } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, staging } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = [item(1, 5), item(7, 10)];
+
+describe('login', () => {
+  it('asks for what is missing, the key hidden, tries it and keeps it', async () => {
+    const server = await scriptedServer([json(STOCK)]);
+    const home = createHome();
+    const terminal = startPty(['login'], { home });
+    await terminal.waitFor('Environment');
+    terminal.write('staging\r');
+    await terminal.waitFor('Base URL of staging');
+    terminal.write(`${server.baseUrl}\r`);
+    await terminal.waitFor('API key of staging');
+    terminal.write(`${KEY}\r`);
+    await terminal.waitFor('Logged in to staging');
+    expect(await terminal.exited).toEqual({ code: 0, signal: undefined });
+    expect(terminal.output).not.toContain(KEY);
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toEqual({
+      version: 1,
+      environment: 'staging',
+      environments: { staging: { baseUrl: server.baseUrl, apiKey: KEY } },
+    });
+
+    server.script(json(STOCK));
+    const list = startPty(LIST, { home });
+    await list.waitFor('available');
+    expect((await list.exited).code).toBe(0);
+    expect(list.plain()).toMatch(/Rate limit 59\/60 left, resets in \d+ s/);
+  });
+
+  it('keeps nothing when the service refuses the key', async () => {
+    const server = await scriptedServer([error(401, 'Invalid key')]);
+    const home = createHome();
+    const terminal = startPty(['login', '--env', 'staging', '--base-url', server.baseUrl], { home });
+    await terminal.waitFor('API key of staging');
+    terminal.write(`${KEY}\r`);
+    await terminal.waitFor('refused the API key');
+    expect((await terminal.exited).code).toBe(4);
+    expect((await runPetstore(['config', 'list', '-o', 'csv'], { home })).stdout).not.toContain('staging.api-key,*');
+  });
+
+  it('fault 82: Ctrl-C at the prompt exits 130', async () => {
+    const terminal = startPty(['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1']);
+    await terminal.waitFor('API key of staging');
+    terminal.write('\x03');
+    expect((await terminal.exited).code).toBe(130);
+  });
+});
+
+describe('a rate limit', () => {
+  it('fault 82: Ctrl-C ends the countdown with 130, and nothing more is sent', async () => {
+    const server = await scriptedServer([tooMany(40)]);
+    const terminal = startPty(LIST, { env: staging(server.baseUrl) });
+    await terminal.waitFor(/Ctrl-C/);
+    terminal.write('\x03');
+    expect((await terminal.exited).code).toBe(130);
+    expect(terminal.plain()).toMatch(/Stopped by SIGINT; nothing was in flight\./);
+    expect(server.log()).toEqual(['GET /v1/inventory']);
+  });
+
+  it('fault 82, 84: a wait ends at once with the signal’s code, without a terminal too', async () => {
+    for (const [signal, code] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+      ['SIGHUP', 129],
+    ] as const) {
+      const server = await scriptedServer([tooMany(40)]);
+      const finished = await runPetstore(LIST, {
+        env: staging(server.baseUrl),
+        signalAfter: { match: /Ctrl-C|429/, signal },
+      });
+      expect({ code: finished.code, log: server.log() }).toEqual({ code, log: ['GET /v1/inventory'] });
+    }
+  });
+});
+
+it('fault 84: a second Ctrl-C does not wait for the write in flight', async () => {
+  const server = await scriptedServer([
+    ({ connection }) => new Promise((done) => connection.once('close', () => done())),
+  ]);
+  const running = startPetstore(['inventory', 'set', '7', '12', '--env', 'staging'], { env: staging(server.baseUrl) });
+  await server.received(1);
+  running.kill('SIGINT');
+  running.kill('SIGINT');
+  // Two signals of one kind may arrive as one: go on until the process is gone.
+  const again = setInterval(() => running.kill('SIGINT'), 20);
+  const { code } = await running.exited;
+  clearInterval(again);
+  expect(code).toBe(130);
+});
+
+describe('fault 89: a prompt that nobody can answer', () => {
+  it.each([
+    ['an empty pipe', { stdin: '' }],
+    ['/dev/null', { stdin: null }],
+    ['an open pipe', { stdin: { open: true } as const }],
+  ])('on %s fails and says what to do', async (_name, options) => {
+    const { code, stderr } = await runPetstore(
+      ['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1'],
+      options,
+    );
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'error: The API key cannot be asked for: there is no terminal to ask on.\n' +
+        'hint: Give it on stdin: petstore login --key-stdin < FILE\n',
+    });
+  });
+
+  it('is not asked with --no-input', async () => {
+    const terminal = startPty(['login', '--no-input']);
+    expect((await terminal.exited).code).toBe(2);
+    expect(terminal.plain()).toContain('The environment cannot be asked for');
+  });
+});
+
+describe('fault 105: terminals of odd sizes', () => {
+  it.each([0, 1, 20, 40, 80, 200])('%i columns', async (cols) => {
+    const server = await scriptedServer([json([item(9223372036854775807n, 5, '猫 available 🐈')])]);
+    // A pty of 0 columns is one that does not know its size.
+    const terminal = startPty(LIST, { env: staging(server.baseUrl), cols: Math.max(cols, 1) });
+    if (cols === 0) terminal.resize(1, 1);
+    expect((await terminal.exited).code).toBe(0);
+    expect(terminal.plain().replace(/\s/g, '')).toContain('9223372036854775807');
+  });
+});
