@@ -73,9 +73,10 @@ export class Console implements Notices {
 
   failure(failure: Failure, format: 'text' | 'json'): void {
     const now = this.clock.now();
+    if (this.settings.debug || failure.is('bug')) this.stack(failure);
+    // The most important line comes last.
     if (format === 'json') this.say(failureJson(failure, now));
     else for (const line of failureLines(failure, now, this.style)) this.say(line);
-    if (this.settings.debug || failure.is('bug')) this.stack(failure);
   }
 
   /** Resolves when all that was said has been written. A stderr that is gone is no failure of its own. */

@@ -150,6 +150,8 @@ export class DatabaseFailure extends Error {
 
 /** Writes settings files (conf): whole, atomically, mode 0600. */
 export interface Settings {
+  /** Loads what `write` needs, so that no lock is held meanwhile. */
+  prepare(): Promise<void>;
   write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
 }
 

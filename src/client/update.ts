@@ -11,7 +11,7 @@ import { updateInventory as route } from '../api/routes.ts';
 import type { HttpReply } from '../context.ts';
 import { Failure } from '../errors.ts';
 import type { Trouble } from './judge.ts';
-import { listInventory } from './list.ts';
+import { listInventory, refuseWebPage } from './list.ts';
 import { type Operation, perform, Troubled, waitBefore } from './repeat.ts';
 import type { Service } from './service.ts';
 
@@ -118,6 +118,7 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
       repeat: 'look',
       failure: new Failure('contract', { what: 'The answer to the update', problem: text }),
     });
+  refuseWebPage(reply);
   const item = await readAnswer(reply).catch((error: unknown) => {
     if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
     if (error instanceof ContractViolation) throw problem(error.message);

@@ -66,7 +66,7 @@ function describe(lines: readonly Line[], file: ConfigFile): RecordView {
     const from = source === undefined ? '' : `  (${words(source)}${hidden})`;
     return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
   });
-  const config = `${'config'.padEnd(width)}  ${file.path}${configNote(file)}`;
+  const config = `${'config'.padEnd(width)}  ${configNote(file)}`;
   const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
     name,
     new Map<string, JsonValue>([
@@ -97,9 +97,11 @@ function words(source: Source): string {
 }
 
 function configNote(file: ConfigFile): string {
-  if (file.unreadable !== undefined) return `  (cannot be read: ${file.unreadable})`;
-  if (!file.exists) return '  (not there yet)';
-  return file.exposed ? `  (others may read it: run chmod 600 ${file.path})` : '';
+  const { path } = file;
+  if (path === '') return 'none  (HOME is not set)';
+  if (file.unreadable !== undefined) return `${path}  (cannot be read: ${file.unreadable})`;
+  if (!file.exists) return `${path}  (not there yet)`;
+  return file.exposed ? `${path}  (others may read it: run chmod 600 ${path})` : path;
 }
 
 function configJson(file: ConfigFile): JsonValue {

@@ -22,11 +22,12 @@ export function isRemoteEnvironment(text: string): text is RemoteEnvironment {
  * @throws {Failure} `base-url`, with credentials masked
  */
 export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const parsed = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parsed !== undefined && ['http:', 'https:'].includes(parsed.protocol) ? parsed : undefined;
   const refuse = (problem: string, hint: string): Failure =>
     new Failure('base-url', { shown: url === undefined ? mask(text) : masked(url), problem, hint });
 
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+  if (url === undefined) {
     throw refuse('is not an http(s) URL', 'Give it in full, e.g. https://api.example.com/v1.');
   }
   if (url.username !== '' || url.password !== '') {

@@ -22,6 +22,7 @@ export interface Config {
 }
 
 export interface ConfigFile {
+  /** Empty where there is no home to keep it in. */
   readonly path: string;
   readonly config: Config;
   /** False where there is none yet. */
@@ -38,9 +39,13 @@ export function configPath(context: Context): string {
   return `${configFolder(context)}/config.json`;
 }
 
-/** @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`, `no-home` */
+/**
+ * Without a home there is no config, and variables may be enough.
+ * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
+ */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
-  const path = configPath(context);
+  const path = pathIfAny(context);
+  if (path === undefined) return { path: '', config: NO_CONFIG, exists: false, exposed: false };
   try {
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, config: NO_CONFIG, exists: false, exposed: false };
@@ -57,11 +62,21 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
   }
 }
 
+function pathIfAny(context: Context): string | undefined {
+  try {
+    return configPath(context);
+  } catch (error) {
+    if (error instanceof Failure && error.is('no-home')) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Reads, changes and writes the config while no other petstore can.
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
 export async function changeConfig(context: Context, change: (config: Config) => Config): Promise<ConfigFile> {
+  await context.settings.prepare();
   const state = await openState(context, stateFolder(context));
   try {
     return await state.exclusively(async () => {

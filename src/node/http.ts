@@ -4,6 +4,7 @@
  * which Node itself adds to every TLS connection.
  */
 import type { Transform } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import buildConnector from 'undici/lib/core/connect.js';
@@ -155,6 +156,8 @@ async function* readBody(
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* coding === '' || coding === 'identity' ? body : await decoded(body, coding);
+    // The pool takes a connection back one turn after its response has ended: the next request is to go out on it.
+    await setImmediate();
   } catch (error) {
     throw toHttpFailure(error, 'body', exchange);
   } finally {

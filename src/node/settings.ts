@@ -2,6 +2,9 @@
 import type { Settings } from '../context.ts';
 
 export const nodeSettings: Settings = {
+  async prepare() {
+    await import('conf');
+  },
   async write(folder, name, content) {
     const { default: Conf } = await import('conf');
     const store = new Conf<Record<string, unknown>>({

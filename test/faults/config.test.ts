@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -73,7 +73,7 @@ it('fault 74: a writer killed at any moment leaves the old file or the new one',
     // strace is not everywhere: the moment is set by how much of a busy wait the killer does.
     const value = values[round % 3]!;
     const script = `"$@" & pid=$!; i=0; while [ $i -lt ${round * 400} ]; do i=$((i+1)); done; kill -9 $pid; wait $pid; true`;
-    const command = ['/bin/sh', '-c', script, 'sh', process.execPath, 'bin/petstore.js'] as const;
+    const command = ['/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
     await runPetstore(['config', 'set', 'environment', value], { home, command: [...command] });
     const kept = JSON.parse(readFileSync(configFile(home), 'utf8')) as { version: number; environment: string };
     expect({ version: kept.version, known: values.includes(kept.environment) }).toEqual({ version: 1, known: true });
@@ -111,16 +111,7 @@ describe('fault 76: a full disk', () => {
     // In a mount namespace of its own: the folder becomes a disk of 64 KiB that is full but for the config.
     const script = `mount -t tmpfs -o size=64k tmpfs '${folder}' && printf '%s' '${before}' > '${folder}/config.json' &&
       (cat /dev/zero > '${folder}/ballast' 2>/dev/null || true) && "$@"; code=$?; cat '${folder}/config.json' >&2; ls '${folder}' >&2; exit $code`;
-    const command: [string, ...string[]] = [
-      'unshare',
-      '-m',
-      '/bin/sh',
-      '-c',
-      script,
-      'sh',
-      process.execPath,
-      'bin/petstore.js',
-    ];
+    const command: [string, ...string[]] = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()];
     const { code, stderr } = await runPetstore(['config', 'set', 'environment', 'sandbox'], { home, command });
     expect({ code, stderr }).toEqual({
       code: 3,

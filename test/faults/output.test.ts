@@ -1,6 +1,6 @@
 /** Where output goes wrong, or must not do harm, through the built program. */
 import { describe, expect, it } from 'vitest';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -63,8 +63,7 @@ describe('fault 86: a reader that goes away', () => {
         '-c',
         'set -o pipefail; "$@" | head -n 1; exit "${PIPESTATUS[0]}"',
         'bash',
-        process.execPath,
-        'bin/petstore.js',
+        ...petstoreCommand(),
         ...LIST,
         '-o',
         format,

@@ -1,0 +1,94 @@
+/**
+ * The build: src/main.ts and all it imports, npm packages included, into dist/ as ES modules that load
+ * each other lazily. The published package so has no dependencies of its own and installs without a network.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type BuildResult, type Metafile, type Plugin } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DIST = join(ROOT, 'dist');
+
+interface Package {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+}
+
+/**
+ * conf loads its schema validator whether or not a schema is given; none is given here, and loading it
+ * takes longer than all the rest of conf.
+ */
+const withoutValidator: Plugin = {
+  name: 'without-validator',
+  setup(setup) {
+    setup.onResolve({ filter: /^ajv(-formats$|\/)/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+    setup.onLoad({ filter: /./, namespace: 'left-out' }, ({ path }) => ({
+      contents: `const leftOut = () => { throw new Error('${path} is left out of the build'); };
+        export { leftOut as Ajv2020, leftOut as default };`,
+    }));
+  },
+};
+
+async function bundle(version: string): Promise<BuildResult<{ metafile: true; write: false }>> {
+  return build({
+    absWorkingDir: ROOT,
+    entryPoints: ['src/main.ts'],
+    outdir: DIST,
+    entryNames: '[name]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22.13',
+    mainFields: ['module', 'main'],
+    // Names stay: they are what a bug report's stack shows.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    define: { __VERSION__: JSON.stringify(version) },
+    // What is still required in the bundle is Node's own, which this finds without a module loader.
+    banner: { js: 'const require=process.getBuiltinModule;' },
+    plugins: [withoutValidator],
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  });
+}
+
+/** The folders of the packages that the bundle holds code of. */
+function packageFolders(metafile: Metafile): readonly string[] {
+  const used = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
+  const folders = used.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+  return [...new Set(folders)].filter((folder) => folder !== undefined).sort();
+}
+
+/** The licences of the packages in the bundle, which each of them asks to keep with its code. */
+function licences(metafile: Metafile): string {
+  const notices = packageFolders(metafile).map((folder) => {
+    const { name, version, license = 'unknown' } = readJson<Package>(join(ROOT, folder, 'package.json'));
+    const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${folder} has no licence file, and dist/ would hold its code.`);
+    return `${name} ${version} (${license})\n\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`;
+  });
+  return notices.join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(path, 'utf8')) as T;
+}
+
+const { outputFiles, metafile, warnings } = await bundle(readJson<Package>(join(ROOT, 'package.json')).version);
+if (warnings.length > 0) process.exit(1);
+
+rmSync(DIST, { recursive: true, force: true });
+for (const { path, contents } of outputFiles) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, contents);
+}
+writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(metafile));
+
+const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);
+console.log(`${relative(ROOT, DIST)}: ${outputFiles.length} modules, ${kilobytes} kB`);

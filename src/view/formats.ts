@@ -1,0 +1,57 @@
+/** Rows as JSON, NDJSON and CSV: each streams, and writes nothing before the first rows are there. */
+import { stringifyJson } from '../api/json.ts';
+import { visible } from './sanitise.ts';
+import type { Column, RowsView } from './view.ts';
+
+type Text = AsyncGenerator<string, number>;
+
+/** One item a line, so that a diff and `head` work on it too. The array is closed only when all rows are there. */
+export async function* renderJson<Row>(view: RowsView<Row>): Text {
+  let count = 0;
+  for await (const batch of view.rows) {
+    let text = '';
+    for (const row of batch) text += `${count++ === 0 ? '[\n' : ',\n'}  ${stringifyJson(view.json(row))}`;
+    if (text !== '') yield text;
+  }
+  yield count === 0 ? '[]\n' : '\n]\n';
+  return count;
+}
+
+export async function* renderNdjson<Row>(view: RowsView<Row>): Text {
+  let count = 0;
+  for await (const batch of view.rows) {
+    let text = '';
+    for (const row of batch) text += `${stringifyJson(view.json(row))}\n`;
+    count += batch.length;
+    if (text !== '') yield text;
+  }
+  return count;
+}
+
+/** RFC 4180 with line feeds. */
+export async function* renderCsv<Row>(view: RowsView<Row>): Text {
+  const { stringify } = await import('csv-stringify/sync');
+  let header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';
+  let count = 0;
+  for await (const batch of view.rows) {
+    count += batch.length;
+    const text = header + stringify(batch.map((row) => csvCells(view.columns, row)));
+    header = '';
+    if (text !== '') yield text;
+  }
+  if (header !== '') yield header;
+  return count;
+}
+
+function csvCells<Row>(columns: readonly Column<Row>[], row: Row): string[] {
+  return columns.map(({ cell }) => csvCell(cell(row)));
+}
+
+export function csvCell(value: string | bigint | number): string {
+  return typeof value === 'string' ? csvText(value) : value.toString();
+}
+
+/** What a spreadsheet would run as a formula begins with a quote instead (owasp.org, CSV injection). */
+function csvText(text: string): string {
+  return `${/^[=+\-@\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
+}

@@ -1,0 +1,94 @@
+/** Waits, limits and times in words; and the one live line. */
+import type { Output } from '../context.ts';
+import { displayWidth, truncate } from './width.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min`, `3 days`; rounded up, so that a countdown never promises too early. */
+export function duration(ms: number): string {
+  if (ms > 0 && ms < SECOND) return `${Math.ceil(ms)} ms`;
+  const seconds = Math.max(0, Math.ceil(ms / SECOND)) * SECOND;
+  if (seconds < MINUTE) return `${seconds / SECOND} s`;
+  if (seconds < HOUR) return two(seconds, MINUTE, 'min', SECOND, 's');
+  if (seconds < 2 * DAY) return two(seconds, HOUR, 'h', MINUTE, 'min');
+  return `${Math.ceil(seconds / DAY)} days`;
+}
+
+function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const units = Math.ceil(ms / small);
+  const wholes = Math.floor((units * small) / large);
+  const rest = units - (wholes * large) / small;
+  return `${wholes} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
+}
+
+/** Local time `14:03:20`, with the date where it is not today. Both epoch ms. */
+export function clockTime(at: number, now: number): string {
+  const date = new Date(at);
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(pad).join(':');
+  return dayOf(date) === dayOf(new Date(now)) ? time : `${dayOf(date)} ${time}`;
+}
+
+function dayOf(date: Date): string {
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+/** `resetAt` and `now`: epoch ms. */
+export function limitLine(limits: { limit: number; remaining: number; resetAt: number; now: number }): string {
+  const { limit, remaining, resetAt, now } = limits;
+  return `Rate limit ${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
+}
+
+export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window' | 'backoff';
+
+const WHY: Readonly<Record<WaitWhy, string>> = {
+  'rate-limited': 'Rate limited (429)',
+  banned: 'The key may be banned',
+  'window-spent': 'The allowance is spent',
+  'unknown-window': 'The service names no limits, so petstore goes slowly',
+  backoff: 'The service did not answer as it should',
+};
+
+/** Why, until when, which attempt, and that stopping is safe. `until` and `now`: epoch ms. */
+export function waitLine(wait: {
+  why: WaitWhy;
+  until: number;
+  now: number;
+  attempt: number;
+  attempts: number;
+}): string {
+  const { why, until, now, attempt, attempts } = wait;
+  const when = `going on at ${clockTime(until, now)}, in ${duration(until - now)}`;
+  return `${WHY[why]}: ${when} (attempt ${attempt} of ${attempts}). Ctrl-C stops safely.`;
+}
+
+const ERASE_LINE = '\r\u001b[2K';
+
+/** One line at the bottom of a terminal, drawn over itself. The caller decides when. */
+export class LiveLine {
+  private readonly output: Output;
+  private shown = false;
+
+  constructor(output: Output) {
+    this.output = output;
+  }
+
+  async draw(text: string): Promise<void> {
+    // One column less: a full line would wrap, and could not be erased.
+    const width = Math.max((this.output.columns ?? 80) - 1, 0);
+    this.shown = true;
+    await this.output.write(`${ERASE_LINE}${displayWidth(text) > width ? truncate(text, width) : text}`);
+  }
+
+  async clear(): Promise<void> {
+    if (!this.shown) return;
+    this.shown = false;
+    await this.output.write(ERASE_LINE);
+  }
+}

@@ -1,0 +1,39 @@
+/** A view -> text, in the format asked for. */
+import { stringifyJson } from '../api/json.ts';
+import { csvCell, renderCsv, renderJson, renderNdjson } from './formats.ts';
+import { visibleLines } from './sanitise.ts';
+import { renderTable, type Screen } from './table.ts';
+import type { Format, RecordView, View } from './view.ts';
+
+/** Text in pieces; returns the number of rows. */
+export async function* render(view: View, options: Screen & { format: Format }): AsyncGenerator<string, number> {
+  switch (view.view) {
+    case 'rows':
+      switch (options.format) {
+        case 'table':
+          return yield* renderTable(view, options);
+        case 'json':
+          return yield* renderJson(view);
+        case 'ndjson':
+          return yield* renderNdjson(view);
+        case 'csv':
+          return yield* renderCsv(view);
+      }
+    // eslint-disable-next-line no-fallthrough -- every format has returned
+    case 'record':
+      yield await renderRecord(view, options.format);
+      return 1;
+    case 'text':
+      yield `${visibleLines(view.text)}\n`;
+      return 1;
+    case 'nothing':
+      return 0;
+  }
+}
+
+async function renderRecord(view: RecordView, format: Format): Promise<string> {
+  if (format === 'table') return `${visibleLines(view.text)}\n`;
+  if (format !== 'csv') return `${stringifyJson(view.json)}\n`;
+  const { stringify } = await import('csv-stringify/sync');
+  return stringify([view.fields.map(({ name }) => name), view.fields.map(({ value }) => csvCell(value))]);
+}

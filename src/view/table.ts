@@ -1,0 +1,142 @@
+/**
+ * Rows as a table. All rows are collected first: a table with a bad row prints nothing.
+ *
+ * On a terminal up to MOST_DRAWN rows are drawn with borders by cli-table3, whose time grows faster than the
+ * rows do; more rows, and any in a pipe, are aligned columns. Numbers are never cut: where a terminal is too
+ * narrow for them, each row becomes lines of `name: value`.
+ */
+import { visible } from './sanitise.ts';
+import type { Style } from './style.ts';
+import type { Column, RowsView } from './view.ts';
+import { displayWidth, padTo, truncate } from './width.ts';
+
+const MOST_DRAWN = 1_000;
+/** Lines handed over at a time. */
+const LINES = 1_000;
+/** A text column is not cut below this. */
+const NARROWEST_TEXT = 4;
+/** `│ ` before each column, ` │` at the end. */
+const BORDERS = { perColumn: 3, end: 1 };
+const GAP = 2;
+
+export interface Screen {
+  readonly isTTY: boolean;
+  readonly width: number | undefined;
+  readonly style: Style;
+}
+
+interface Cell {
+  readonly text: string;
+  readonly numeric: boolean;
+}
+
+export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): AsyncGenerator<string, number> {
+  const rows: Cell[][] = [];
+  for await (const batch of view.rows) for (const row of batch) rows.push(cellsOf(view.columns, row));
+  if (rows.length === 0) return 0;
+  const names = view.columns.map(({ name }) => visible(name));
+  const widths = names.map((name, i) => widest(rows, i, view.header ? displayWidth(name) : 0));
+  const table = { names, rows, widths, header: view.header };
+
+  // A width of 0 is a terminal that does not know its own.
+  const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
+  const drawn = screen.isTTY && rows.length <= MOST_DRAWN;
+  const borders = BORDERS.perColumn * names.length + BORDERS.end;
+  const fitted = drawn ? fit(table, width - borders) : undefined;
+  if (fitted !== undefined) yield await draw(fitted, screen.style);
+  else yield* aligned(table, width, screen.style);
+  return rows.length;
+}
+
+interface Table {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  readonly widths: readonly number[];
+  readonly header: boolean;
+}
+
+function cellsOf<Row>(columns: readonly Column<Row>[], row: Row): Cell[] {
+  return columns.map(({ cell }) => {
+    const value = cell(row);
+    return typeof value === 'string'
+      ? { text: visible(value), numeric: false }
+      : { text: value.toString(), numeric: true };
+  });
+}
+
+function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
+  let width = least;
+  for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
+  return width;
+}
+
+/** The same table with its text columns narrowed until it fits; undefined where that is not enough. */
+function fit(table: Table, width: number): Table | undefined {
+  const widths = [...table.widths];
+  const isText = table.names.map((_name, i) => table.rows.every((row) => row[i]?.numeric !== true));
+  for (let over = sum(widths) - width; over > 0; over = sum(widths) - width) {
+    const column = widths.reduce(
+      (best, w, i) => (isText[i] && w > (widths[best] ?? 0) ? i : best),
+      isText.indexOf(true),
+    );
+    const current = widths[column];
+    if (current === undefined || current <= NARROWEST_TEXT) return undefined;
+    widths[column] = Math.max(NARROWEST_TEXT, current - over);
+  }
+  return { ...table, widths };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
+  const { default: CliTable } = await import('cli-table3');
+  const cut = (text: string, i: number): string => truncate(text, widths[i] ?? 0);
+  const table = new CliTable({
+    head: header ? names.map((name, i) => style.bold(cut(name, i))) : [],
+    colWidths: widths.map((width) => width + 2),
+    colAligns: names.map((_name, i) => (rows[0]?.[i]?.numeric === true ? 'right' : 'left')),
+    // Our own colours only, and no line between rows.
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(row.map((cell, i) => (cell.numeric ? cell.text : cut(cell.text, i))));
+  return `${table.toString()}\n`;
+}
+
+async function* aligned(table: Table, width: number, style: Style): AsyncGenerator<string> {
+  const fitted = fit(table, width - GAP * (table.names.length - 1));
+  // eslint-disable-next-line @typescript-eslint/no-use-before-define -- the narrow form is the exception
+  const lines = fitted === undefined ? listed(table) : columns(fitted, style);
+  let text = '';
+  let count = 0;
+  for (const line of lines) {
+    text += `${line}\n`;
+    if (++count % LINES === 0) {
+      yield text;
+      text = '';
+    }
+  }
+  if (text !== '') yield text;
+}
+
+function* columns({ names, rows, widths, header }: Table, style: Style): Generator<string> {
+  const last = names.length - 1;
+  const line = (cells: readonly Cell[]): string =>
+    cells
+      .map(({ text, numeric }, i) => {
+        const shown = numeric ? text : truncate(text, widths[i] ?? 0);
+        return i === last && !numeric ? shown : padTo(shown, widths[i] ?? 0, numeric ? 'right' : 'left');
+      })
+      .join(' '.repeat(GAP));
+  if (header) yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
+  for (const row of rows) yield line(row);
+}
+
+/** For terminals too narrow for columns. */
+function* listed({ names, rows }: Table): Generator<string> {
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) yield '';
+    for (const [i, { text }] of row.entries()) yield `${names[i] ?? ''}: ${text}`;
+  }
+}
