@@ -3,6 +3,7 @@
  * each other lazily. The published package so has no dependencies of its own and installs without a network.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildResult, type Metafile, type Plugin } from 'esbuild';
@@ -17,16 +18,47 @@ interface Package {
 }
 
 /**
- * conf loads its schema validator whether or not a schema is given; none is given here, and loading it
- * takes longer than all the rest of conf.
+ * What the libraries load and this program never reaches, most of it dear to start:
+ * conf's schema validator (no schema is given), undici's HTTP/2 (allowH2 is false; undici takes its
+ * absence as a Node built without it), commander's commands that are programs of their own.
  */
-const withoutValidator: Plugin = {
-  name: 'without-validator',
+const LEFT_OUT: readonly { readonly importer: RegExp; readonly module: RegExp }[] = [
+  { importer: /node_modules\/conf\//, module: /^ajv(-formats$|\/)/ },
+  { importer: /node_modules\/undici\//, module: /^node:http2$/ },
+  { importer: /node_modules\/commander\//, module: /^node:child_process$/ },
+];
+
+const leaveOut: Plugin = {
+  name: 'leave-out',
   setup(setup) {
-    setup.onResolve({ filter: /^ajv(-formats$|\/)/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+    setup.onResolve({ filter: /./ }, ({ path, importer, kind }) => {
+      const leftOut = LEFT_OUT.some((each) => each.importer.test(importer) && each.module.test(path));
+      return leftOut ? { path, namespace: kind === 'require-call' ? 'left-out-required' : 'left-out' } : undefined;
+    });
     setup.onLoad({ filter: /./, namespace: 'left-out' }, ({ path }) => ({
       contents: `const leftOut = () => { throw new Error('${path} is left out of the build'); };
         export { leftOut as Ajv2020, leftOut as default };`,
+    }));
+    setup.onLoad({ filter: /./, namespace: 'left-out-required' }, ({ path }) => ({
+      contents: `throw new Error('${path} is left out of the build');`,
+    }));
+  },
+};
+
+/**
+ * Node's own modules, asked for by function. Importing them as ES modules reads every property that they export,
+ * which loads what lies behind the lazy ones: node:http so brings in all of fetch, at 10 times its own cost.
+ */
+const builtins: Plugin = {
+  name: 'builtins',
+  setup(setup) {
+    setup.onResolve({ filter: /./ }, ({ path, kind }) =>
+      isBuiltin(path) && kind !== 'dynamic-import'
+        ? { path: path.replace(/^(node:)?/, 'node:'), namespace: 'builtin' }
+        : undefined,
+    );
+    setup.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}');`,
     }));
   },
 };
@@ -49,9 +81,7 @@ async function bundle(version: string): Promise<BuildResult<{ metafile: true; wr
     minifyWhitespace: true,
     legalComments: 'none',
     define: { __VERSION__: JSON.stringify(version) },
-    // What is still required in the bundle is Node's own, which this finds without a module loader.
-    banner: { js: 'const require=process.getBuiltinModule;' },
-    plugins: [withoutValidator],
+    plugins: [leaveOut, builtins],
     metafile: true,
     write: false,
     logLevel: 'warning',

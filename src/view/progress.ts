@@ -1,6 +1,6 @@
 /** Waits, limits and times in words; and the one live line. */
 import type { Output } from '../context.ts';
-import { displayWidth, truncate } from './width.ts';
+import { displayWidth, prepareWidths, truncate } from './width.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -83,6 +83,7 @@ export class LiveLine {
     // One column less: a full line would wrap, and could not be erased.
     const width = Math.max((this.output.columns ?? 80) - 1, 0);
     this.shown = true;
+    await prepareWidths([text]);
     await this.output.write(`${ERASE_LINE}${displayWidth(text) > width ? truncate(text, width) : text}`);
   }
 

@@ -2,7 +2,7 @@
 import { stringifyJson } from '../api/json.ts';
 import { csvCell, renderCsv, renderJson, renderNdjson } from './formats.ts';
 import { visibleLines } from './sanitise.ts';
-import { renderTable, type Screen } from './table.ts';
+import type { Screen } from './table.ts';
 import type { Format, RecordView, View } from './view.ts';
 
 /** Text in pieces; returns the number of rows. */
@@ -11,7 +11,7 @@ export async function* render(view: View, options: Screen & { format: Format }):
     case 'rows':
       switch (options.format) {
         case 'table':
-          return yield* renderTable(view, options);
+          return yield* (await import('./table.ts')).renderTable(view, options);
         case 'json':
           return yield* renderJson(view);
         case 'ndjson':

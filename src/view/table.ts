@@ -8,7 +8,7 @@
 import { visible } from './sanitise.ts';
 import type { Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
-import { displayWidth, padTo, truncate } from './width.ts';
+import { displayWidth, padTo, prepareWidths, truncate } from './width.ts';
 
 const MOST_DRAWN = 1_000;
 /** Lines handed over at a time. */
@@ -35,6 +35,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   for await (const batch of view.rows) for (const row of batch) rows.push(cellsOf(view.columns, row));
   if (rows.length === 0) return 0;
   const names = view.columns.map(({ name }) => visible(name));
+  await prepareWidths(texts(names, rows));
   const widths = names.map((name, i) => widest(rows, i, view.header ? displayWidth(name) : 0));
   const table = { names, rows, widths, header: view.header };
 
@@ -62,6 +63,11 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row): Cell[] {
       ? { text: visible(value), numeric: false }
       : { text: value.toString(), numeric: true };
   });
+}
+
+function* texts(names: readonly string[], rows: readonly (readonly Cell[])[]): Generator<string> {
+  yield* names;
+  for (const row of rows) for (const { text } of row) yield text;
 }
 
 function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
@@ -106,7 +112,6 @@ async function draw({ names, rows, widths, header }: Table, style: Style): Promi
 
 async function* aligned(table: Table, width: number, style: Style): AsyncGenerator<string> {
   const fitted = fit(table, width - GAP * (table.names.length - 1));
-  // eslint-disable-next-line @typescript-eslint/no-use-before-define -- the narrow form is the exception
   const lines = fitted === undefined ? listed(table) : columns(fitted, style);
   let text = '';
   let count = 0;

@@ -1,11 +1,21 @@
 /** How many columns a text takes on a terminal. */
-import stringWidth from 'string-width';
 
 const ASCII = /^[\x20-\x7e]*$/;
-const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+let wide: typeof import('./wide.ts') | undefined;
+
+/** To be called with all texts before they are measured: loads what texts beyond ASCII need, if there are any. */
+export async function prepareWidths(texts: Iterable<string>): Promise<void> {
+  if (wide !== undefined) return;
+  for (const text of texts) {
+    if (ASCII.test(text)) continue;
+    wide = await import('./wide.ts');
+    return;
+  }
+}
 
 export function displayWidth(text: string): number {
-  return ASCII.test(text) ? text.length : stringWidth(text);
+  return wide === undefined || ASCII.test(text) ? text.length : wide.wideWidth(text);
 }
 
 /** The text cut to at most so many columns, with `…` where something is missing. */
@@ -14,10 +24,10 @@ export function truncate(text: string, columns: number): string {
   if (columns < 1) return '';
   let kept = '';
   let width = 0;
-  for (const { segment } of segments.segment(text)) {
-    width += displayWidth(segment);
+  for (const character of wide?.graphemes(text) ?? text) {
+    width += displayWidth(character);
     if (width > columns - 1) break;
-    kept += segment;
+    kept += character;
   }
   return `${kept}…`;
 }
