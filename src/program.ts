@@ -29,11 +29,11 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     parse: wordValue('--color', ['auto', 'always', 'never']),
   },
   { flags: '--no-input', description: 'never ask; fail instead' },
-  { flags: '-y, --yes', description: 'say yes to every question', default: false },
-  { flags: '-q, --quiet', description: 'no notes, no rate limits: data, warnings and errors only', default: false },
-  { flags: '-v, --verbose', description: 'one line on stderr for each request', default: false },
-  { flags: '--debug', description: 'as --verbose, and what went wrong inside', default: false },
-  { flags: '--show-limits', description: 'print the rate limit also where stderr is no terminal', default: false },
+  { flags: '-y, --yes', description: 'say yes to every question' },
+  { flags: '-q, --quiet', description: 'no notes, no rate limits: data, warnings and errors only' },
+  { flags: '-v, --verbose', description: 'one line on stderr for each request' },
+  { flags: '--debug', description: 'as --verbose, and what went wrong inside' },
+  { flags: '--show-limits', description: 'print the rate limit also where stderr is no terminal' },
   {
     flags: '--timeout <duration>',
     description: 'longest time one attempt waits for the service',
@@ -60,9 +60,11 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   {
     flags: '--insecure-http',
     description: 'allow http beyond this machine; the key is readable on the way',
-    default: false,
   },
 ];
+
+/** What the flags above are when nobody gives them. */
+const OFF = { yes: false, quiet: false, verbose: false, debug: false, showLimits: false, insecureHttp: false };
 
 /** How the defaults above read in the help. */
 const SHOWN_DEFAULTS: Readonly<Record<string, string>> = { '60000': '60s', '75000': '75s', '268435456': '256MiB' };
@@ -170,8 +172,7 @@ function buildCommand(
 function option(spec: OptionSpec): Option {
   const built = new Option(spec.flags, spec.description);
   if (spec.default !== undefined) {
-    const shown = SHOWN_DEFAULTS[String(spec.default)];
-    built.default(spec.default, spec.default === false ? undefined : shown);
+    built.default(spec.default, SHOWN_DEFAULTS[String(spec.default)]);
   }
   const { parse } = spec;
   if (parse !== undefined) {
@@ -182,7 +183,7 @@ function option(spec: OptionSpec): Option {
 
 function globalsOf(program: Command): Globals {
   const { json, ...values } = program.opts<Globals & { json?: boolean }>();
-  return { ...values, output: json === true ? 'json' : values.output };
+  return { ...OFF, ...values, output: json === true ? 'json' : values.output };
 }
 
 function isHelp(error: CommanderError): boolean {

@@ -23,7 +23,7 @@ export function allowQuantity(quantity: bigint, options: { petId: bigint; allowN
     value: quantity.toString(),
     expected: 'zero or more',
     hint:
-      `set stores a count, it does not subtract: for a change, use petstore inventory adjust ${options.petId} ${quantity}. ` +
-      `If a negative count is really meant, add --allow-negative.`,
+      `set stores the count itself: to adjust the stock of pet ${options.petId} by ${quantity}, look and set the result. ` +
+      'If a count below zero is really meant, add --allow-negative.',
   });
 }
