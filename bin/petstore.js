@@ -11,7 +11,7 @@ if (Number(parts[0]) > 22 || (Number(parts[0]) === 22 && Number(parts[1]) >= 13)
   process.stderr.write(
     'petstore needs Node 22.13 or newer, and this is Node ' +
       found +
-      '. Install Node 22.13 or newer; in a checkout, `npx petstore` brings its own.\n'
+      '. Install Node 22.13 or newer; in a checkout, `npx petstore` brings its own.\n',
   );
   process.exitCode = 3;
 }

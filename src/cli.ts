@@ -2,7 +2,7 @@
 import { Console } from './console.ts';
 import type { CommandContext, Globals } from './config/globals.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from './context.ts';
-import { Failure } from './errors.ts';
+import { Failure, isFailure } from './errors.ts';
 import { type Invocation, parseArguments } from './program.ts';
 import { addFromEnvironment, redacting, Secrets } from './redact.ts';
 import { wording } from './report.ts';
@@ -110,7 +110,7 @@ function styleFor(context: Context, output: Output, choice: Globals['color']): P
 }
 
 function toFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error;
+  if (isFailure(error)) return error;
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }

@@ -20,6 +20,8 @@ export interface OptionSpec {
   readonly description: string;
   readonly choices?: readonly string[];
   readonly default?: unknown;
+  /** How the default reads in the help. */
+  readonly shownDefault?: string;
   /** `before`: what earlier uses of the option gave. @throws {Failure} `invalid-value` */
   readonly parse?: (text: string, before: unknown) => unknown;
   readonly conflicts?: readonly string[];

@@ -117,6 +117,11 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {
-    return (this.kind as Kind) === kind;
+    return (this.kind as string) === kind;
   }
+}
+
+/** `instanceof` alone would leave the kind, and so the facts, open. */
+export function isFailure(error: unknown): error is Failure {
+  return error instanceof Failure;
 }

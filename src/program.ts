@@ -17,7 +17,7 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   { flags: '--base-url <url>', description: 'address of the service, ending in /v1' },
   {
     flags: '-o, --output <format>',
-    description: `${FORMATS.join(', ')}`,
+    description: FORMATS.join(', '),
     default: 'table',
     parse: wordValue('--output', FORMATS),
   },
@@ -38,12 +38,14 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     flags: '--timeout <duration>',
     description: 'longest time one attempt waits for the service',
     default: 60_000,
+    shownDefault: '60s',
     parse: durationValue('--timeout', 1),
   },
   {
     flags: '--max-wait <duration>',
     description: 'longest wait for a rate limit or a retry; beyond it, exit 6',
     default: 75_000,
+    shownDefault: '75s',
     parse: durationValue('--max-wait', 0),
   },
   {
@@ -55,6 +57,7 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     flags: '--max-body <size>',
     description: 'largest response accepted, decoded',
     default: 256 * 2 ** 20,
+    shownDefault: '256MiB',
     parse: sizeValue('--max-body'),
   },
   {
@@ -65,9 +68,6 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 
 /** What the flags above are when nobody gives them. */
 const OFF = { yes: false, quiet: false, verbose: false, debug: false, showLimits: false, insecureHttp: false };
-
-/** How the defaults above read in the help. */
-const SHOWN_DEFAULTS: Readonly<Record<string, string>> = { '60000': '60s', '75000': '75s', '268435456': '256MiB' };
 
 export type Invocation =
   | { readonly does: 'run'; readonly command: AnyCommand; readonly input: object; readonly globals: Globals }
@@ -97,8 +97,7 @@ export function parseArguments(argv: readonly string[], width: number): Invocati
   return helpOf(invocation, program) ?? invocation;
 }
 
-/** Also what the generators walk. */
-export function buildProgram(
+function buildProgram(
   screen: { width: number; print: (text: string) => void },
   onRun: (run: Invocation) => void,
 ): Command {
@@ -172,7 +171,7 @@ function buildCommand(
 function option(spec: OptionSpec): Option {
   const built = new Option(spec.flags, spec.description);
   if (spec.default !== undefined) {
-    built.default(spec.default, SHOWN_DEFAULTS[String(spec.default)]);
+    built.default(spec.default, spec.shownDefault);
   }
   const { parse } = spec;
   if (parse !== undefined) {

@@ -223,12 +223,12 @@ class JsonReader {
 }
 
 // What a terminal, a log viewer or a JavaScript parser might act on, escaped as JSON itself allows.
-// eslint-disable-next-line no-control-regex -- C1 controls are the point
+
 const UNSAFE =
   /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** A string as JSON text with every control and bidi character as a visible \u escape. */
-export function stringifyString(text: string): string {
+function stringifyString(text: string): string {
   return JSON.stringify(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -11,7 +11,7 @@ import { readSaid } from './said.ts';
 import type { Service } from './service.ts';
 
 /** One attempt and at most two more. */
-export const ATTEMPTS = 3;
+const ATTEMPTS = 3;
 
 /** The operation failed for good, or (repeat `look`) its caller has to look before it is tried again. */
 export class Troubled extends Error {

@@ -9,7 +9,7 @@ import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { ContractViolation, readItem } from '../api/read-item.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import type { HttpReply } from '../context.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import type { Trouble } from './judge.ts';
 import { listInventory, refuseWebPage } from './list.ts';
 import { type Operation, perform, Troubled, waitBefore } from './repeat.ts';
@@ -72,7 +72,7 @@ async function look(service: Service, update: Update, trouble: Trouble): Promise
     throw unknown(service, update, trouble, false);
   service.watch.warning(`It is not known whether pet ${update.petId} was set to ${update.quantity}: looking.`);
   const found = await findPet(service, update.petId).catch((error: unknown) => {
-    if (!(error instanceof Failure) || error.is('interrupted')) throw unknown(service, update, trouble, false);
+    if (!isFailure(error) || error.is('interrupted')) throw unknown(service, update, trouble, false);
     throw new Failure(
       'outcome-unknown',
       { ...update, environment: service.environment, because: trouble.failure, looked: false },
@@ -91,25 +91,25 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
 }
 
 function unknown(service: Service, update: Update, trouble: Trouble, looked: boolean): Failure {
-  const { aborted, reason } = service.signal;
-  if (aborted && reason instanceof Failure && reason.is('interrupted')) {
-    return new Failure('interrupted', { ...reason.facts, outcome: 'unknown', write: update });
+  const stop = stopReason(service);
+  if (stop?.is('interrupted') === true) {
+    return new Failure('interrupted', { ...stop.facts, outcome: 'unknown', write: update });
   }
-  return new Failure('outcome-unknown', {
-    ...update,
-    environment: service.environment,
-    because: aborted && reason instanceof Failure ? reason : trouble.failure,
-    looked,
-  });
+  const because = stop ?? trouble.failure;
+  return new Failure('outcome-unknown', { ...update, environment: service.environment, because, looked });
 }
 
 /** A signal that came while the write was in flight ends the command, and says that the write was done. */
 function finished(service: Service, item: InventoryItem, update: Update): InventoryItem {
-  const { aborted, reason } = service.signal;
-  if (aborted && reason instanceof Failure && reason.is('interrupted')) {
-    throw new Failure('interrupted', { ...reason.facts, outcome: 'applied', write: update });
-  }
-  return item;
+  const stop = stopReason(service);
+  if (stop?.is('interrupted') !== true) return item;
+  throw new Failure('interrupted', { ...stop.facts, outcome: 'applied', write: update });
+}
+
+/** Why the command has to end, if it has to: a signal, or its deadline. */
+function stopReason({ signal }: Service): Failure | undefined {
+  const reason: unknown = signal.reason;
+  return signal.aborted && isFailure(reason) ? reason : undefined;
 }
 
 async function readStored(reply: HttpReply, update: Update, service: Service): Promise<InventoryItem> {
@@ -123,7 +123,7 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
     if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
     if (error instanceof ContractViolation) throw problem(error.message);
     if (error instanceof TypeError) throw problem('is not valid UTF-8');
-    if (error instanceof Failure) throw new Troubled({ repeat: 'look', failure: error });
+    if (isFailure(error)) throw new Troubled({ repeat: 'look', failure: error });
     throw error;
   });
   if (item.petId === update.petId && item.quantity === update.quantity) return item;

@@ -16,16 +16,6 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Runs `work` with a session, and closes it whatever happens. @throws {Failure} where no session can be had */
-export async function withSession<T>(context: CommandContext, work: (session: Session) => Promise<T>): Promise<T> {
-  const session = await connect(context);
-  try {
-    return await work(session);
-  } finally {
-    await session.close();
-  }
-}
-
 /** @throws {Failure} `no-key`, `no-base-url`, `base-url`, and what readConfigFile throws */
 export async function connect(context: CommandContext): Promise<Session> {
   const file = await readConfigFile(context);

@@ -49,7 +49,7 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   return url;
 }
 
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

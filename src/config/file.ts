@@ -9,7 +9,7 @@ import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnv
 import { configFolder, stateFolder } from './folders.ts';
 import { jsonPosition } from './position.ts';
 
-export const CONFIG_VERSION = 1;
+const CONFIG_VERSION = 1;
 
 export interface EnvironmentSettings {
   readonly baseUrl?: string;
@@ -140,7 +140,7 @@ function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSetti
   for (const name of ['baseUrl', 'apiKey']) {
     if (value[name] !== undefined && typeof value[name] !== 'string') throw invalid();
   }
-  return value as EnvironmentSettings;
+  return value;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -149,7 +149,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The config with one environment's settings changed; empty settings disappear. */
 export function withSettings(config: Config, name: RemoteEnvironment, change: EnvironmentSettings): Config {
-  const merged = Object.entries({ ...config.environments[name], ...change }).filter(([, value]) => value !== undefined);
+  const merged = Object.entries<string | undefined>({ ...config.environments[name], ...change }).filter(
+    ([, value]) => value !== undefined,
+  );
   const environments = { ...config.environments, [name]: Object.fromEntries(merged) };
   const kept = REMOTE_ENVIRONMENTS.filter((each) => Object.keys(environments[each] ?? {}).length > 0);
   return { ...config, environments: Object.fromEntries(kept.map((each) => [each, environments[each]])) };

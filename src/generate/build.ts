@@ -79,7 +79,8 @@ async function bundle(version: string): Promise<BuildResult<{ metafile: true; wr
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
-    define: { __VERSION__: JSON.stringify(version) },
+    // esbuildDetection is how undici leaves out its second, experimental parser.
+    define: { __VERSION__: JSON.stringify(version), esbuildDetection: 'true' },
     // What is still required in the bundle is Node's own.
     banner: { js: 'const require=process.getBuiltinModule;' },
     plugins: [leaveOut, gettingBuiltins],
@@ -99,7 +100,7 @@ function packageFolders(metafile: Metafile): readonly string[] {
 /** The licences of the packages in the bundle, which each of them asks to keep with its code. */
 function licences(metafile: Metafile): string {
   const notices = packageFolders(metafile).map((folder) => {
-    const { name, version, license = 'unknown' } = readJson<Package>(join(ROOT, folder, 'package.json'));
+    const { name, version, license = 'unknown' } = readPackage(join(ROOT, folder, 'package.json'));
     const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
     if (file === undefined) throw new Error(`${folder} has no licence file, and dist/ would hold its code.`);
     return `${name} ${version} (${license})\n\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`;
@@ -107,11 +108,11 @@ function licences(metafile: Metafile): string {
   return notices.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-function readJson<T>(path: string): T {
-  return JSON.parse(readFileSync(path, 'utf8')) as T;
+function readPackage(path: string): Package {
+  return JSON.parse(readFileSync(path, 'utf8')) as Package;
 }
 
-const { outputFiles, metafile, warnings } = await bundle(readJson<Package>(join(ROOT, 'package.json')).version);
+const { outputFiles, metafile, warnings } = await bundle(readPackage(join(ROOT, 'package.json')).version);
 if (warnings.length > 0) process.exit(1);
 
 rmSync(DIST, { recursive: true, force: true });

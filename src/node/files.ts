@@ -3,6 +3,9 @@ import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, open, rename } from 'node:fs/promises';
 import type { FileKind, Files } from '../context.ts';
 
+// Windows has neither: undefined counts as 0 in the sum of bits.
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 export const nodeFiles: Files = {
   async facts(path) {
     try {
@@ -24,7 +27,7 @@ export const nodeFiles: Files = {
 
   async read(path) {
     // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
-    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    const file = await open(path, READ_ONLY);
     try {
       return await file.readFile('utf8');
     } finally {

@@ -47,7 +47,7 @@ export function openHttp(env: Environment, options: { direct?: boolean } = {}): 
     },
     async close() {
       const open = await Promise.allSettled(dispatchers.values());
-      await Promise.all(open.map((each) => (each.status === 'fulfilled' ? each.value.destroy() : undefined)));
+      for (const each of open) if (each.status === 'fulfilled') await each.value.destroy();
     },
   };
 }

@@ -45,10 +45,10 @@ function prepared(database: DatabaseSync): DatabaseSync {
 /** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */
 async function loadSqlite(): Promise<typeof import('node:sqlite')> {
   const emit = process.emitWarning;
-  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).startsWith('SQLite is an experimental feature')) return;
     (emit as (...all: unknown[]) => void).call(process, warning, ...rest);
-  }) as typeof process.emitWarning;
+  };
   try {
     return await import('node:sqlite');
   } finally {

@@ -1,13 +1,17 @@
 /** stdin, stdout and stderr as ports. */
-import type { Readable } from 'node:stream';
-import type { WriteStream } from 'node:tty';
+import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed } from '../context.ts';
 import { Failure } from '../errors.ts';
 
-export function nodeOutput(stream: NodeJS.WriteStream & Partial<WriteStream>): Output {
+/** Where the stream is no terminal, both facts are missing. */
+type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+export function nodeOutput(stream: MaybeTerminal): Output {
   let broken: Error | undefined;
   // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
-  stream.on('error', (error) => (broken ??= error));
+  stream.on('error', (error: Error) => {
+    broken ??= error;
+  });
   return {
     isTTY: stream.isTTY === true,
     get columns() {
@@ -16,7 +20,11 @@ export function nodeOutput(stream: NodeJS.WriteStream & Partial<WriteStream>): O
     write: (text) =>
       new Promise((resolve, reject) => {
         if (broken !== undefined) reject(outputFailure(broken));
-        else stream.write(text, (error) => (error == null ? resolve() : reject(outputFailure(error))));
+        else
+          stream.write(text, (error) => {
+            if (error == null) resolve();
+            else reject(outputFailure(error));
+          });
       }),
   };
 }

@@ -7,7 +7,7 @@ import { FREE, type Plan } from './limiter.ts';
 import { openStore, type Store } from './store.ts';
 
 /** No secret: it opens nothing but the sandbox. */
-export const SANDBOX_KEY = 'sandbox';
+const SANDBOX_KEY = 'sandbox';
 
 const LARGEST_BODY = 64 * 1024;
 /** How long to wait for another process that writes, in ms. */

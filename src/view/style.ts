@@ -43,7 +43,7 @@ function depth(env: ColourWishes['env']): ColourLevel {
 }
 
 const plain: Paint = (text) => text;
-export const PLAIN: Style = { bold: plain, dim: plain, red: plain, yellow: plain, green: plain, cyan: plain };
+const PLAIN: Style = { bold: plain, dim: plain, red: plain, yellow: plain, green: plain, cyan: plain };
 
 /** chalk is loaded only where there is colour. */
 export async function createStyle(level: ColourLevel): Promise<Style> {

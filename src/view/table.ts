@@ -110,7 +110,7 @@ async function draw({ names, rows, widths, header }: Table, style: Style): Promi
   return `${table.toString()}\n`;
 }
 
-async function* aligned(table: Table, width: number, style: Style): AsyncGenerator<string> {
+function* aligned(table: Table, width: number, style: Style): Generator<string> {
   const fitted = fit(table, width - GAP * (table.names.length - 1));
   const lines = fitted === undefined ? listed(table) : columns(fitted, style);
   let text = '';

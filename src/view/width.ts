@@ -2,14 +2,15 @@
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-let wide: typeof import('./wide.ts') | undefined;
+let wide: { wideWidth(text: string): number; graphemes(text: string): string[] } | undefined;
 
 /** To be called with all texts before they are measured: loads what texts beyond ASCII need, if there are any. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
   if (wide !== undefined) return;
   for (const text of texts) {
     if (ASCII.test(text)) continue;
-    wide = await import('./wide.ts');
+    const { wideWidth, graphemes } = await import('./wide.ts');
+    wide = { wideWidth, graphemes };
     return;
   }
 }

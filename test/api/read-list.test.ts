@@ -5,7 +5,6 @@ import { readInventoryList } from '../../src/api/read-list.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
 import { Failure } from '../../src/errors.ts';
 
-// eslint-disable-next-line @typescript-eslint/require-await -- a body comes in pieces over time
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

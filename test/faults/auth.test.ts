@@ -90,7 +90,7 @@ describe('fault 65: a key on the command line', () => {
     ['--token', KEY, 'inventory', 'list'],
     ['config', 'set', 'staging.api-key', KEY],
   ])('%s %s %s is refused with the ways that there are', async (...args) => {
-    const { code, stdout, stderr } = await runPetstore(args.filter((each) => each !== undefined));
+    const { code, stdout, stderr } = await runPetstore(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--key-stdin/);
     expect(stderr).not.toContain(KEY);

@@ -121,13 +121,13 @@ export function endless({ gzip = false }: { gzip?: boolean } = {}): Endless {
 }
 
 export interface Gate {
-  readonly opened: Promise<void>;
+  readonly opened: Promise<undefined>;
   open(): void;
 }
 
 export function gate(): Gate {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  return { opened: promise, open: () => resolve(undefined) };
 }
 
 /** The reply, once the test has opened the gate; none at all if the client hangs up before. */
