@@ -3,20 +3,13 @@
  * No retry, no judgement.
  */
 import { Failure } from '../errors.ts';
-import { HttpFailure, type HttpReply, type HttpRequest } from '../context.ts';
+import { HttpFailure, type HttpReply } from '../context.ts';
 import type { Ticket } from '../limits/gate.ts';
 import { warnOfSunset } from './sunset.ts';
-import type { Service } from './service.ts';
+import type { Call, Service } from './service.ts';
 
 /** How long a write in flight may still be waited for once the program has been told to stop, in ms. */
 const GRACE_MS = 2_000;
-
-export interface Call {
-  readonly method: HttpRequest['method'];
-  /** Relative to the base URL, beginning with a slash. */
-  readonly path: string;
-  readonly body?: string;
-}
 
 /**
  * @throws {Failure} `rate-limited`: the gate does not let the request through in time; nothing was sent

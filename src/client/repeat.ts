@@ -5,10 +5,10 @@
 import { HttpFailure, type HttpReply } from '../context.ts';
 import { backoffMs } from '../limits/backoff.ts';
 import { readLimitHeaders } from '../limits/headers.ts';
-import { exchange, type Call } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import { type Asked, judgeFailure, judgeStatus, type Trouble } from './judge.ts';
 import { readSaid } from './said.ts';
-import type { Service } from './service.ts';
+import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
 const ATTEMPTS = 3;

@@ -1,6 +1,5 @@
 /** What the client needs to know of the service it talks to, and whom it tells what happens. */
-import type { Clock, Http, Random } from '../context.ts';
-import type { HttpFailureFacts } from '../context.ts';
+import type { Clock, Http, HttpFailureFacts, HttpRequest, Random } from '../context.ts';
 import type { Gate } from '../limits/gate.ts';
 
 export interface Service {
@@ -25,6 +24,13 @@ export interface Service {
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */
   readonly signal: AbortSignal;
   readonly watch: ClientWatch;
+}
+
+export interface Call {
+  readonly method: HttpRequest['method'];
+  /** Relative to the base URL, beginning with a slash. */
+  readonly path: string;
+  readonly body?: string;
 }
 
 export interface AttemptFacts {

@@ -1,8 +1,7 @@
 /** Deprecation (RFC 9745: `@` and epoch seconds) and Sunset (RFC 8594: an HTTP-date) -> one warning. */
 import type { HttpReply } from '../context.ts';
 import { parseHttpDate } from '../limits/http-date.ts';
-import type { Call } from './exchange.ts';
-import type { Service } from './service.ts';
+import type { Call, Service } from './service.ts';
 
 const warned = new WeakMap<Service, Set<string>>();
 

@@ -1,0 +1,205 @@
+/** The house as src/README.md draws it: who may import whom, and who may name what. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+interface Module {
+  /** Below src/. */
+  readonly path: string;
+  readonly text: string;
+  /** Specifiers, of `import()` too. */
+  readonly imports: readonly string[];
+}
+
+function toModule(path: string, text: string): Module {
+  return { path, text, imports: ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName) };
+}
+
+const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
+  .map((path) => toModule(path, readFileSync(join(ROOT, 'src', path), 'utf8')));
+
+/** From the top of the house to its ground. What stands in one entry may not import one another, unless it is one folder. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['generate/build.ts', 'generate/main.ts'],
+  ['generate'],
+  ['main.ts'],
+  ['cli.ts'],
+  ['program.ts', 'console.ts'],
+  ['commands/index.ts', 'report-text.ts'],
+  ['commands', 'report.ts'],
+  ['report-words.ts', 'command.ts'],
+  ['bulk', 'checks', 'config'],
+  ['view'],
+  ['client', 'sandbox'],
+  ['limits'],
+  ['state'],
+  ['node'],
+  ['api/openapi.ts'],
+  ['api'],
+  ['redact.ts', 'version.ts', 'exit-codes.ts'],
+];
+/** Types and facts: anybody's. */
+const GROUND: readonly string[] = ['context.ts', 'errors.ts'];
+
+function roomOf(path: string): { room: string; floor: number } | undefined {
+  const rooms = FLOORS.flatMap((floor, i) => floor.map((room) => ({ room, floor: i })));
+  return rooms.find(({ room }) => room === path) ?? rooms.find(({ room }) => path.startsWith(`${room}/`));
+}
+
+function targetsOf(module: Module): string[] {
+  return module.imports
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative('/', join('/', dirname(module.path), specifier)));
+}
+
+function directionProblems(modules: readonly Module[]): string[] {
+  return modules.flatMap((module) => {
+    if (GROUND.includes(module.path)) return [];
+    const from = roomOf(module.path);
+    if (from === undefined) return [`${module.path} has no place in the house`];
+    return targetsOf(module).flatMap((target) => {
+      const to = roomOf(target);
+      if (GROUND.includes(target)) return [];
+      if (to === undefined) return [`${module.path} imports ${target}, which has no place in the house`];
+      const sameFolder = from.room === to.room && from.room !== 'commands';
+      return sameFolder || to.floor > from.floor ? [] : [`${module.path} imports ${target}, which is not below it`];
+    });
+  });
+}
+
+/** Rooms that must not know each other, whatever their floors. */
+const STRANGERS: readonly (readonly [string, string])[] = [
+  ['view', 'client'],
+  ['view', 'sandbox'],
+  ['view', 'limits'],
+  ['sandbox', 'limits'],
+  ['client', 'state'],
+];
+
+function strangerProblems(modules: readonly Module[]): string[] {
+  return modules.flatMap((module) =>
+    targetsOf(module)
+      .filter((target) =>
+        STRANGERS.some(([from, to]) => module.path.startsWith(`${from}/`) && target.startsWith(`${to}/`)),
+      )
+      .map((target) => `${module.path} must not know ${target}`),
+  );
+}
+
+/** Only main may bring the real ports in; only their folder may name what they hide. */
+const OWNED: readonly { readonly what: RegExp; readonly owners: RegExp; readonly name: string }[] = [
+  { name: 'process', what: /(?<![.\w'"`/-])process(?=[.[])/, owners: /^(node|generate)\// },
+  { name: 'clocks', what: /\bDate\.now\b|\bperformance\.now\b|\bnew Date\(\)/, owners: /^node\// },
+  { name: 'timers', what: /\bset(Timeout|Interval|Immediate)\(|node:timers/, owners: /^node\// },
+  { name: 'randomness', what: /\bMath\.random\b/, owners: /^node\// },
+  { name: 'files', what: /['"](node:)?fs(\/promises)?['"]/, owners: /^(node|generate)\// },
+  { name: 'undici', what: /['"]undici(\/[^'"]*)?['"]/, owners: /^node\// },
+  { name: 'conf', what: /['"]conf['"]/, owners: /^node\// },
+  { name: 'SQLite', what: /['"]node:sqlite['"]/, owners: /^node\// },
+  { name: 'sockets', what: /['"]node:(http|https|net|tls|dns)['"]/, owners: /^(node|sandbox)\// },
+];
+
+function ownerProblems(modules: readonly Module[]): string[] {
+  return modules.flatMap((module) => {
+    const code = withoutComments(module.text);
+    return OWNED.filter(({ what, owners }) => what.test(code) && !owners.test(module.path)).map(
+      ({ name }) => `${module.path} names ${name}`,
+    );
+  });
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+function cycles(modules: readonly Module[]): string[][] {
+  const edges = new Map(modules.map((module) => [module.path, targetsOf(module)]));
+  const done = new Set<string>();
+  const found: string[][] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path]);
+    else if (!done.has(path)) {
+      // The ground names types of its own only: what it imports are types of each other.
+      if (!GROUND.includes(path)) for (const target of edges.get(path) ?? []) visit(target, [...trail, path]);
+      done.add(path);
+    }
+  };
+  for (const path of edges.keys()) visit(path, []);
+  return found;
+}
+
+describe('the sources', () => {
+  it('were seen', () => {
+    expect(MODULES.length).toBeGreaterThan(50);
+    expect(MODULES.flatMap(targetsOf).length).toBeGreaterThan(150);
+  });
+
+  it('import downwards only', () => {
+    expect(directionProblems(MODULES)).toEqual([]);
+    expect(strangerProblems(MODULES)).toEqual([]);
+  });
+
+  it('have no cycles', () => {
+    expect(cycles(MODULES)).toEqual([]);
+  });
+
+  it('name the machine only where its ports are', () => {
+    expect(ownerProblems(MODULES)).toEqual([]);
+  });
+
+  it('bring the real ports in at one place', () => {
+    const users = MODULES.filter((module) => !module.path.startsWith('node/'))
+      .filter((module) => targetsOf(module).some((target) => target.startsWith('node/')))
+      .map(({ path }) => path);
+    expect(users).toEqual(['main.ts']);
+  });
+});
+
+describe('each rule', () => {
+  it.each([
+    ['api/x.ts', "import '../client/list.ts'"],
+    ['client/x.ts', "import '../sandbox/store.ts'"],
+    ['commands/x.ts', "import './login.ts'"],
+    ['commands/x.ts', "const y = await import('../cli.ts')"],
+    ['attic/x.ts', ''],
+  ])('catches %s: %s', (path, text) => {
+    expect(directionProblems([toModule(path, text)])).toHaveLength(1);
+  });
+
+  it.each([
+    ['view/x.ts', "import '../client/list.ts'"],
+    ['sandbox/x.ts', "import type { Gate } from '../limits/gate.ts'"],
+  ])('catches strangers in %s: %s', (path, text) => {
+    expect(strangerProblems([toModule(path, text)])).toHaveLength(1);
+  });
+
+  it.each([
+    'process.exit(1)',
+    'const now = Date.now()',
+    'setTimeout(() => 1, 5)',
+    "import { readFileSync } from 'node:fs'",
+    "import { request } from 'undici'",
+    "const { default: Conf } = await import('conf')",
+    "import { DatabaseSync } from 'node:sqlite'",
+    "import { connect } from 'node:net'",
+    'const chance = Math.random()',
+  ])('catches %s', (text) => {
+    expect(ownerProblems([toModule('client/x.ts', text)])).toHaveLength(1);
+  });
+
+  it('catches a cycle', () => {
+    const modules = [toModule('api/a.ts', "import './b.ts'"), toModule('api/b.ts', "export * from './a.ts'")];
+    expect(cycles(modules)).toEqual([['api/a.ts', 'api/b.ts', 'api/a.ts']]);
+  });
+});
+
+it('the top of the repository holds what was agreed, and nothing else', () => {
+  const agreed =
+    /^(\..*|README\.md|CHANGELOG\.md|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|test|completions|dist|node_modules|coverage)$/;
+  expect(readdirSync(ROOT).filter((entry) => !agreed.test(entry))).toEqual([]);
+});
