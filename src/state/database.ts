@@ -9,15 +9,19 @@ import { Failure } from '../errors.ts';
 /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
 const MIGRATIONS: readonly string[] = ['CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID'];
 
-/** How long to wait for another process, in ms. */
+/** How long to wait for another process that does nothing, in ms. */
 const PATIENCE_MS = 5_000;
+
+/** Every holder leaves a trace, so that whoever waits can tell a busy queue from one process that hangs. */
+const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";
 
 export interface State {
   readonly path: string;
   readonly database: Database;
   /**
    * Runs the work while no other process can write here, in one transaction: all of it, or none.
-   * @throws {Failure} `state`: another process holds the lock for longer than 5 s. It is never stolen.
+   * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. It is never stolen.
+   *   A queue of many that all get on is waited for.
    */
   exclusively<T>(work: () => T | Promise<T>): Promise<T>;
   close(): void;
@@ -80,19 +84,29 @@ async function exclusively<T>(
   database: Database,
   work: () => T | Promise<T>,
 ): Promise<T> {
-  const giveUp = clock.monotonic() + PATIENCE_MS;
+  let giveUp = clock.monotonic() + PATIENCE_MS;
+  let turns = turnsOf(database);
   while (!tryBegin(database, path)) {
+    const now = turnsOf(database);
+    if (now !== turns) giveUp = clock.monotonic() + PATIENCE_MS;
+    turns = now;
     if (clock.monotonic() >= giveUp) throw new Failure('state', { path, problem: 'held' });
     await clock.sleep(15 + 25 * random(), signal);
   }
   try {
     const result = await work();
+    database.exec(TURN);
     database.exec('COMMIT');
     return result;
   } catch (error) {
     rollBack(database);
     throw toFailure(error, path);
   }
+}
+
+/** Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version). */
+function turnsOf(database: Database): unknown {
+  return database.get('PRAGMA data_version')?.data_version;
 }
 
 /** False where another process holds the lock. */

@@ -6,6 +6,7 @@ import { JsonError, JsonIncomplete, parseJson, RawNumber, readJsonValue, stringi
 function plain(value: ReturnType<typeof parseJson>): unknown {
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [key, plain(member)]));
   if (Array.isArray(value)) return value.map(plain);
+  if (typeof value === 'bigint') return Number(value);
   return value instanceof RawNumber ? Number(value.source) : value;
 }
 

@@ -159,7 +159,7 @@ describe('fault 77: without a home', () => {
   it('a home that cannot be written to is enough for reading', async () => {
     const server = await scriptedServer([json([item(1, 5)])]);
     const { code, stderr } = await runPetstore(LIST, {
-      env: { ...none, HOME: '/proc/1/nothing', ...staging(server.baseUrl) },
+      env: { ...none, HOME: '/dev/null/home', ...staging(server.baseUrl) },
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
