@@ -1,20 +1,32 @@
 'use strict';
 
+const { existsSync, mkdirSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
-const { join, isAbsolute } = require('node:path');
+const { isAbsolute, join } = require('node:path');
 
 /**
- * A folder of the user's own: Node's default is in the system's temporary folder, where anybody may have
- * put code under the expected name. No folder to be had: no cache.
+ * Where the user's caches are. Node's default is the system's temporary folder, in which anybody may have
+ * put code under the expected name.
  */
-function cacheFolder({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
-  if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return join(XDG_CACHE_HOME, 'petstore', 'compiled');
-  if (process.platform === 'win32') return LOCALAPPDATA && join(LOCALAPPDATA, 'petstore', 'compiled');
-  return HOME && isAbsolute(HOME) && join(HOME, '.cache', 'petstore', 'compiled');
+function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
+  if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return XDG_CACHE_HOME;
+  if (process.platform === 'win32') return LOCALAPPDATA;
+  return HOME && isAbsolute(HOME) ? join(HOME, '.cache') : undefined;
 }
 
-const folder = cacheFolder(process.env);
-// Never throws: where the folder cannot be written, or NODE_DISABLE_COMPILE_CACHE is set, it says so in its result.
-if (folder) enableCompileCache(folder);
+/** One level at a time: a home that does not exist is not made, and Node's own way never ends on one below /proc. */
+function isThere(folder) {
+  try {
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const home = cacheHome(process.env);
+const folder = home && join(home, 'petstore');
+// Never throws: what cannot be written is not cached. NODE_DISABLE_COMPILE_CACHE turns it off.
+if (folder && isThere(home) && isThere(folder)) enableCompileCache(folder);
 
 import('../dist/main.js');

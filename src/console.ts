@@ -20,7 +20,7 @@ export class Console implements Notices {
   private readonly live: LiveLine | undefined;
   private newestLimits: () => Limits | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
-  private waitingSince: number | undefined;
+  private announced = false;
 
   constructor(parts: { stderr: Output; clock: Clock; settings: Settings; style: Style; animate: boolean }) {
     this.stderr = parts.stderr;
@@ -31,7 +31,7 @@ export class Console implements Notices {
   }
 
   info(text: string): void {
-    if (!this.settings.quiet) this.say(text);
+    if (!this.settings.quiet) this.say(visible(text));
   }
 
   warning(text: string): void {
@@ -92,7 +92,7 @@ export class Console implements Notices {
 
   private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
     if (wait === undefined) {
-      this.waitingSince = undefined;
+      this.announced = false;
       this.later(() => this.live?.clear());
       return;
     }
@@ -100,11 +100,11 @@ export class Console implements Notices {
     if (this.live !== undefined) {
       const { live } = this;
       this.later(() => live.draw(line));
-    } else if (this.waitingSince === undefined && !this.settings.quiet) {
+    } else if (!this.announced && !this.settings.quiet) {
       // Off a terminal one line says it once.
       this.say(line);
     }
-    this.waitingSince ??= this.clock.monotonic();
+    this.announced = true;
   }
 
   private say(line: string): void {

@@ -23,12 +23,8 @@ export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem
     (max === undefined || item.quantity <= max);
 }
 
-/** What --sort takes: a field, or -field for the reverse. */
-export const SORTS: readonly string[] = ITEM_FIELDS.flatMap((field) => [field, `-${field}`]);
-
-export function comparison(sort: string): (a: InventoryItem, b: InventoryItem) => number {
-  const field = sort.replace(/^-/, '') as ItemField;
-  const sign = sort.startsWith('-') ? -1 : 1;
+export function comparison(field: ItemField, descending: boolean): (a: InventoryItem, b: InventoryItem) => number {
+  const sign = descending ? -1 : 1;
   return (a, b) => (a[field] === b[field] ? 0 : a[field] < b[field] ? -sign : sign);
 }
 

@@ -1,6 +1,6 @@
-import { ITEM_FIELDS, type InventoryItem, itemToJson } from '../api/item.ts';
+import { ITEM_FIELDS, type InventoryItem, type ItemField, itemToJson } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
-import { comparison, type Filter, isFilter, matcher, Oddities, SORTS } from '../api/select.ts';
+import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
 import { type CommandSpec, integerValue, listOf, petIdValue, wordValue } from '../command.ts';
@@ -10,7 +10,8 @@ import { Failure } from '../errors.ts';
 import type { Column, RowsView } from '../view/view.ts';
 
 interface ListInput extends Filter {
-  readonly sort?: string;
+  readonly sort?: ItemField;
+  readonly desc?: boolean;
   readonly columns?: readonly string[];
   readonly header: boolean;
   readonly failIfAny?: boolean;
@@ -40,9 +41,10 @@ export const inventoryList: CommandSpec<ListInput> = {
     { flags: '--max <quantity>', description: 'only a quantity of at most this', parse: integerValue('--max') },
     {
       flags: '--sort <field>',
-      description: `sort by ${ITEM_FIELDS.join(', ')}; -field reverses (default: the service's order)`,
-      parse: wordValue('--sort', SORTS),
+      description: `sort by ${ITEM_FIELDS.join(', ')} (default: the service's order)`,
+      parse: wordValue('--sort', ITEM_FIELDS),
     },
+    { flags: '--desc', description: 'with --sort: the largest first' },
     {
       flags: '--columns <fields>',
       description: 'which fields to show, in this order, e.g. petId,quantity',
@@ -56,6 +58,12 @@ export const inventoryList: CommandSpec<ListInput> = {
     if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
       throw new Failure('usage', {
         problem: `--no-header does not go with ${context.globals.output}, which has none.`,
+      });
+    }
+    if (input.desc === true && input.sort === undefined) {
+      throw new Failure('usage', {
+        problem: '--desc says how to sort, but not by what.',
+        hint: 'Add --sort quantity.',
       });
     }
     const { columns } = input;
@@ -94,10 +102,10 @@ function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typ
   return new Map(names.filter((name) => all.has(name)).map((name) => [name, all.get(name)!]));
 }
 
-async function* sorted(input: Filter, sort: string, context: CommandContext): AsyncGenerator<InventoryItem[]> {
+async function* sorted(input: ListInput, field: ItemField, context: CommandContext): AsyncGenerator<InventoryItem[]> {
   const all: InventoryItem[] = [];
   for await (const items of filtered(input, context)) for (const item of items) all.push(item);
-  yield all.sort(comparison(sort));
+  yield all.sort(comparison(field, input.desc === true));
 }
 
 /** Streams. The session lives as long as its rows are read. */

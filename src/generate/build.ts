@@ -48,7 +48,7 @@ const leaveOut: Plugin = {
  * The modules of Node's that are dear to import: an ES module of them reads every property that they export, which
  * loads what lies behind the lazy ones. node:http so brings in all of fetch, at eight times its own cost.
  */
-const DEAR_IMPORT = /^(node:)?(fs|http|process|util)$/;
+const DEAR_IMPORT = /^(node:)?(http|process|util)$/;
 
 const gettingBuiltins: Plugin = {
   name: 'getting-builtins',

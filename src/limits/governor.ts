@@ -198,7 +198,7 @@ function refused(state: LedgerState, now: number, answer: Answer, sent: Reservat
 }
 
 /** How long to send nothing after a 429, in ms: never shorter than what the service asked for, up to a day. */
-export function blockMs({ headers, random }: Pick<Answer, 'headers' | 'random'>, strikes: number): number {
+function blockMs({ headers, random }: Pick<Answer, 'headers' | 'random'>, strikes: number): number {
   const { retryAfterMs, window } = headers;
   const reset = window?.remaining === 0 ? window.resetInMs : undefined;
   const silent = retryAfterMs === undefined && reset === undefined;

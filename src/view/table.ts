@@ -8,7 +8,7 @@
 import { visible } from './sanitise.ts';
 import type { Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
-import { displayWidth, padTo, prepareWidths, truncate } from './width.ts';
+import { displayWidth, isAscii, padTo, prepareWidths, truncate } from './width.ts';
 
 const MOST_DRAWN = 1_000;
 /** Lines handed over at a time. */
@@ -24,6 +24,11 @@ export interface Screen {
   readonly width: number | undefined;
   readonly style: Style;
 }
+
+/** The private-use area of the basic plane. */
+const FIRST_PRIVATE = 0xe000;
+const LAST_PRIVATE = 0xf8ff;
+const PRIVATE_RUN = /([\ue000-\uf8ff])\1*/g;
 
 interface Cell {
   readonly text: string;
@@ -98,7 +103,8 @@ function sum(values: readonly number[]): number {
 
 async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
   const { default: CliTable } = await import('cli-table3');
-  const cut = (text: string, i: number): string => truncate(text, widths[i] ?? 0);
+  const standIns = new StandIns();
+  const cut = (text: string, i: number): string => standIns.put(truncate(text, widths[i] ?? 0));
   const table = new CliTable({
     head: header ? names.map((name, i) => style.bold(cut(name, i))) : [],
     colWidths: widths.map((width) => width + 2),
@@ -107,7 +113,30 @@ async function draw({ names, rows, widths, header }: Table, style: Style): Promi
     style: { head: [], border: [], compact: true },
   });
   for (const row of rows) table.push(row.map((cell, i) => (cell.numeric ? cell.text : cut(cell.text, i))));
-  return `${table.toString()}\n`;
+  return `${standIns.replace(table.toString())}\n`;
+}
+
+/**
+ * cli-table3 measures with tables of its own, older than some scripts and emoji. A text beyond ASCII is laid out
+ * as so many private-use characters, which all count one column, and put in its place afterwards.
+ */
+class StandIns {
+  private readonly texts: string[] = [];
+
+  put(text: string): string {
+    if (isAscii(text)) return text;
+    const index = this.texts.indexOf(text);
+    const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(text) - 1 : index);
+    // More different texts than characters: this one is laid out as well as cli-table3 can.
+    return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
+  }
+
+  replace(drawn: string): string {
+    return drawn.replace(
+      PRIVATE_RUN,
+      (run, character: string) => this.texts[character.charCodeAt(0) - FIRST_PRIVATE] ?? run,
+    );
+  }
 }
 
 function* aligned(table: Table, width: number, style: Style): Generator<string> {

@@ -2,13 +2,17 @@
 
 const ASCII = /^[\x20-\x7e]*$/;
 
+export function isAscii(text: string): boolean {
+  return ASCII.test(text);
+}
+
 let wide: { wideWidth(text: string): number; graphemes(text: string): string[] } | undefined;
 
 /** To be called with all texts before they are measured: loads what texts beyond ASCII need, if there are any. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
   if (wide !== undefined) return;
   for (const text of texts) {
-    if (ASCII.test(text)) continue;
+    if (isAscii(text)) continue;
     const { wideWidth, graphemes } = await import('./wide.ts');
     wide = { wideWidth, graphemes };
     return;
@@ -16,7 +20,7 @@ export async function prepareWidths(texts: Iterable<string>): Promise<void> {
 }
 
 export function displayWidth(text: string): number {
-  return wide === undefined || ASCII.test(text) ? text.length : wide.wideWidth(text);
+  return wide === undefined || isAscii(text) ? text.length : wide.wideWidth(text);
 }
 
 /** The text cut to at most so many columns, with `…` where something is missing. */

@@ -1,0 +1,315 @@
+/** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { handle, type Handler } from '../../src/sandbox/handler.ts';
+import { FREE, type Plan } from '../../src/sandbox/limiter.ts';
+import { openStore } from '../../src/sandbox/store.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+import { START } from '../support/virtual-clock.ts';
+
+const KEY = 'the-key-of-the-store';
+const ENV = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: 'https://pets.example/v1', PETSTORE_API_KEY: KEY };
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(context: TestContext, ...args: string[]): Promise<Ran> {
+  const before = [context.stdout.text().length, context.stderr.text().length] as const;
+  const code = await runCli(args, context);
+  return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
+}
+
+/** The service is the sandbox's handler, with a store in memory. */
+async function withSandbox(options: TestContextOptions = {}, plan: Plan = FREE): Promise<TestContext> {
+  const store = openStore(await openDatabase(':memory:'));
+  onCleanup(() => store.close());
+  const handler: Handler = { store, plan, apiKeys: [KEY], now: () => context.clock.now() };
+  const context: TestContext = createTestContext({
+    env: ENV,
+    ...options,
+    async http({ method, url, headers, body }) {
+      const target = `${url.pathname}${url.search}`;
+      const response = await handle(handler, {
+        method,
+        target,
+        headers: { authorization: headers.authorization },
+        body: body ?? '',
+      });
+      return httpReply({ ...response, limits: false }, context.clock.now());
+    },
+  });
+  return context;
+}
+
+/** The service gives these replies in turn. */
+function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
+  const left = [...replies];
+  const context: TestContext = createTestContext({
+    env: ENV,
+    ...options,
+    http: () => httpReply(left.shift() ?? { status: 599 }, context.clock.now()),
+  });
+  return context;
+}
+
+describe('inventory list', () => {
+  it('in a pipe: columns on stdout, nothing on stderr', async () => {
+    const context = await withSandbox();
+    expect(
+      await run(context, 'inventory', 'list', '--max', '1', '--status', 'available', '--sort', 'quantity', '--desc'),
+    ).toEqual({
+      code: 0,
+      stdout: [
+        '              petId  quantity  status',
+        '                 14         1  available',
+        '9223372036854775807         1  available',
+        '                 19         0  available',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('on a terminal: a table, and what is left of the allowance', async () => {
+    const context = await withSandbox({ terminal: true });
+    expect(
+      await run(context, 'inventory', 'list', '--pet', '7,8', '--columns', 'petId,quantity', '--color', 'never'),
+    ).toEqual({
+      code: 0,
+      stdout:
+        '┌───────┬──────────┐\n│ petId │ quantity │\n├───────┼──────────┤\n│     7 │       10 │\n│     8 │        6 │\n└───────┴──────────┘\n',
+      stderr: 'Rate limit 59/60 left, resets in 1 min 1 s (14:04:21)\n',
+    });
+  });
+
+  it('says which pets are not there, and when nothing matches', async () => {
+    const context = await withSandbox();
+    expect(await run(context, 'inventory', 'list', '--pet', '77', '78')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'warning: Not in the list: pet 77, 78.\nNo pet matches.\n',
+    });
+  });
+
+  it('refuses what does not go together, before anything is sent', async () => {
+    const context = await withSandbox();
+    const calls = [
+      ['inventory', 'list', '--no-header', '--json'],
+      ['inventory', 'list', '--sort', 'price'],
+      ['inventory', 'list', '--desc'],
+      ['inventory', 'list', '--status', 'availble'],
+      ['inventory', 'list', '-o', 'xml'],
+      ['inventory', 'list', '--json', '-o', 'csv'],
+      ['inventory', 'list', 'extra'],
+      ['--env', 'sandbox', '--base-url', 'https://pets.example/v1', 'inventory', 'list'],
+    ];
+    for (const call of calls) expect([call, (await run(context, ...call)).code]).toEqual([call, 2]);
+    expect(context.sent).toEqual([]);
+  });
+});
+
+describe('inventory set', () => {
+  it('names the environment before it sends, and what was stored after', async () => {
+    const context = await withSandbox();
+    expect(await run(context, 'inventory', 'set', '7', '12')).toEqual({
+      code: 0,
+      stdout: 'Pet 7 in staging: quantity set to 12 (status available).\n',
+      stderr: 'Setting pet 7 to 12 in staging (environment from PETSTORE_ENV).\n',
+    });
+    expect((await run(context, 'inventory', 'list', '--pet', '7', '-o', 'ndjson')).stdout).toBe(
+      '{"petId":7,"quantity":12,"status":"available"}\n',
+    );
+  });
+
+  it('--expect reads first, and sends nothing when the stock is another', async () => {
+    const context = await withSandbox();
+    expect(await run(context, 'inventory', 'set', '7', '12', '--expect', '9')).toEqual({
+      code: 13,
+      stdout: '',
+      stderr:
+        'Setting pet 7 to 12 in staging (environment from PETSTORE_ENV).\n' +
+        'error: Pet 7 has a quantity of 10, not the expected 9; nothing was changed.\n' +
+        'hint: Look again, then run the command with --expect 10.\n',
+    });
+    expect((await run(context, 'inventory', 'set', '7', '12', '--expect', '10', '-q')).stdout).toBe(
+      'Pet 7 in staging: quantity set from 10 to 12 (status available).\n',
+    );
+    expect(context.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
+  });
+
+  it('--dry-run shows the request, needs no key, and sends nothing', async () => {
+    const context = await withSandbox({ env: { ...ENV, PETSTORE_API_KEY: undefined } });
+    expect(await run(context, 'inventory', 'set', '9223372036854775807', '12', '--dry-run')).toEqual({
+      code: 0,
+      stdout:
+        'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/9223372036854775807\n{"quantity":12}\n',
+      stderr: '',
+    });
+    expect((await run(context, 'inventory', 'set', '7', '12', '--dry-run', '--json')).stdout).toBe(
+      '{"dryRun":true,"environment":"staging","method":"PATCH","url":"https://pets.example/v1/inventory/7","body":{"quantity":12}}\n',
+    );
+    expect(context.sent).toEqual([]);
+  });
+
+  it('to production from the config: at a terminal yes, without one no', async () => {
+    const env = { ...ENV, PETSTORE_ENV: undefined };
+    const clerk = await withSandbox({ env, terminal: true });
+    expect((await run(clerk, 'inventory', 'set', '7', '12', '--color', 'never')).stderr).toContain(
+      'in production (the default environment)',
+    );
+    const cron = await withSandbox({ env });
+    expect((await run(cron, 'inventory', 'set', '7', '12')).code).toBe(2);
+    expect(cron.sent).toEqual([]);
+  });
+});
+
+describe('a 429', () => {
+  it('fault 28: is waited out, probed once, and then given up', async () => {
+    const patient = withReplies([tooMany(30, { limits: { remaining: 5 } }), json([item(7, 10)])]);
+    const first = await run(patient, 'inventory', 'list', '-o', 'ndjson');
+    expect(first).toMatchObject({ code: 0, stdout: '{"petId":7,"quantity":10,"status":"available"}\n' });
+    expect(first.stderr).toMatch(
+      /^Rate limited \(429\): going on at 14:03:5\d, in 3\d s \(attempt 2 of 2\)\. Ctrl-C stops safely\.\n$/,
+    );
+    const waited = patient.clock.now() - START;
+    expect(waited).toBeGreaterThanOrEqual(31_000);
+
+    const refused = withReplies([tooMany(30, { limits: { remaining: 5 } }), tooMany(30, { limits: { remaining: 5 } })]);
+    const second = await run(refused, 'inventory', 'list', '--json');
+    expect(second.code).toBe(6);
+    expect(JSON.parse(second.stderr.split('\n').at(-2) ?? '')).toMatchObject({
+      error: {
+        kind: 'rate-limited',
+        exitCode: 6,
+        retryable: true,
+        retryAt: expect.stringMatching(/^2026-03-02T/) as string,
+      },
+    });
+    expect(refused.sent).toHaveLength(2);
+  });
+
+  it('fault 29: for longer than --max-wait ends the command at once', async () => {
+    const context = withReplies([tooMany(3_600)]);
+    const { code, stderr } = await run(context, 'inventory', 'list');
+    expect({ code, waited: context.clock.now() - START, sent: context.sent.length }).toEqual({
+      code: 6,
+      waited: 0,
+      sent: 1,
+    });
+    expect(stderr).toMatch(
+      /^error: The service is rate limiting this key \(429\) for 1 h 1 min, until 15:03:2\d, longer than the 1 min 15 s allowed; nothing more was sent\.\nhint: Run the command again after 15:03:2\d/,
+    );
+  });
+
+  it('to a write is waited out too, and the write sent once', async () => {
+    const context = withReplies([tooMany(5), json(item(7, 12))]);
+    expect((await run(context, 'inventory', 'set', '7', '12')).code).toBe(0);
+    expect(context.sent.map(({ method }) => method)).toEqual(['PATCH', 'PATCH']);
+  });
+
+  it('fault 82: on a terminal the countdown is one line, and Ctrl-C ends it', async () => {
+    const context = withReplies([tooMany(30, { limits: { remaining: 5 } })], { terminal: true });
+    const running = run(context, 'inventory', 'list', '--color', 'never');
+    await context.clock.whenSleeping();
+    context.interrupt();
+    const { code, stderr } = await running;
+    expect(code).toBe(130);
+    expect(stderr).toContain('\r\u001b[2KRate limited (429): going on at');
+    expect(stderr.endsWith('error: Stopped by SIGINT; nothing was in flight.\n')).toBe(true);
+    expect(context.sent).toHaveLength(1);
+  });
+});
+
+describe('fault 83: a signal while a write is in flight', () => {
+  it('waits up to 2 s for its answer, and says what became of it', async () => {
+    const answered = Promise.withResolvers<PlainReply>();
+    const context: TestContext = createTestContext({
+      env: ENV,
+      http: async () => httpReply(await answered.promise, context.clock.now()),
+    });
+    const running = run(context, 'inventory', 'set', '7', '12', '--json');
+    await expect.poll(() => context.sent.length).toBe(1);
+    context.interrupt('SIGTERM');
+    answered.resolve(json(item(7, 12)));
+    const { code, stderr } = await running;
+    expect(code).toBe(143);
+    expect(JSON.parse(stderr.split('\n').at(-2) ?? '')).toMatchObject({
+      error: {
+        kind: 'interrupted',
+        outcome: 'applied',
+        message: 'Stopped by SIGTERM; pet 7 had been set to 12 by then.',
+      },
+    });
+  });
+});
+
+describe('errors', () => {
+  it('are one JSON object on stderr with --json, also for a call that cannot be read', async () => {
+    const context = withReplies([]);
+    const { code, stdout, stderr } = await run(context, 'inventory', 'lst', '--json');
+    expect({ code, stdout, error: JSON.parse(stderr) as unknown }).toEqual({
+      code: 2,
+      stdout: '',
+      error: {
+        error: {
+          kind: 'usage',
+          message: "Unknown command 'lst'.",
+          exitCode: 2,
+          retryable: false,
+          hint: 'Did you mean list?',
+        },
+      },
+    });
+  });
+
+  it('that nobody expected are a bug, with a stack and how to report it', async () => {
+    const context = createTestContext({
+      env: ENV,
+      http: () => {
+        throw new RangeError('surprise');
+      },
+    });
+    const { code, stderr } = await run(context, 'inventory', 'list');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/RangeError: surprise\n\s+at /);
+    expect(stderr).toMatch(/error: This is a bug in petstore: surprise\nhint: Please report it/);
+  });
+
+  it('fault 63: a 401 names where the key came from', async () => {
+    const context = withReplies([error(401, 'No such key', 'unauthorized')]);
+    expect((await run(context, 'inventory', 'list')).stderr).toBe(
+      'error: Staging refused the API key from PETSTORE_API_KEY (401, unauthorized: No such key).\n' +
+        'hint: Log in with: petstore login\n',
+    );
+  });
+});
+
+describe('help', () => {
+  it.each([[[]], [['--help']], [['inventory']], [['inventory', 'list', '-h']], [['help', 'inventory', 'list']]])(
+    '%j prints help on stdout and exits 0',
+    async (args) => {
+      const { code, stdout, stderr } = await run(createTestContext(), ...args);
+      expect({ code, usage: stdout.includes('Usage: petstore'), stderr }).toEqual({ code: 0, usage: true, stderr: '' });
+    },
+  );
+
+  it('exit-codes is a table like any other', async () => {
+    const { stdout } = await run(createTestContext(), 'help', 'exit-codes', '-o', 'csv');
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      'code,meaning,what a script does',
+      '0,"done (also: an empty list, a reader that closed the pipe)",go on',
+      '1,a bug in petstore,report it',
+    ]);
+  });
+
+  it('of an unknown topic is a usage error', async () => {
+    expect((await run(createTestContext(), 'help', 'frobnicate')).code).toBe(2);
+  });
+});

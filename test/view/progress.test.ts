@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { clockTime, duration, limitLine, LiveLine, waitLine } from '../../src/view/progress.ts';
+import { MemoryOutput } from '../support/memory-streams.ts';
+
+const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
+
+describe('durations', () => {
+  it.each([
+    [0, '0 s'],
+    [-5, '0 s'],
+    [0.2, '1 ms'],
+    [400, '400 ms'],
+    [1_000, '1 s'],
+    [1_001, '2 s'],
+    [59_001, '1 min'],
+    [61_000, '1 min 1 s'],
+    [3_599_500, '1 h'],
+    [7_380_000, '2 h 3 min'],
+    [86_400_000, '24 h'],
+    [172_800_000, '2 days'],
+    [2_592_000_000, '30 days'],
+  ])('%i ms is %s', (ms, words) => {
+    expect(duration(ms)).toBe(words);
+  });
+});
+
+describe('clock times', () => {
+  it.each([
+    [NOON + 83_000, '12:01:23'],
+    [NOON + 86_400_000, '2026-03-03 12:00:00'],
+  ])('%i', (at, words) => {
+    expect(clockTime(at, NOON)).toBe(words);
+  });
+});
+
+it('the limit says what is left and until when', () => {
+  expect(limitLine({ limit: 60, remaining: 57, resetAt: NOON + 23_000, now: NOON })).toBe(
+    'Rate limit 57/60 left, resets in 23 s (12:00:23)',
+  );
+});
+
+it('a wait says why, until when, which attempt, and that it may be stopped', () => {
+  expect(waitLine({ why: 'rate-limited', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 2 })).toBe(
+    'Rate limited (429): going on at 12:00:23, in 23 s (attempt 2 of 2). Ctrl-C stops safely.',
+  );
+});
+
+describe('the live line', () => {
+  it('is drawn over itself, never wider than the terminal, and leaves nothing', async () => {
+    const output = new MemoryOutput({ isTTY: true, columns: 10 });
+    const line = new LiveLine(output);
+    await line.clear();
+    await line.draw('short');
+    await line.draw('much too long');
+    await line.draw('猫猫猫猫猫猫');
+    await line.clear();
+    await line.clear();
+    expect(output.text()).toBe(['short', 'much too…', '猫猫猫猫…', ''].map((text) => `\r\u001b[2K${text}`).join(''));
+  });
+
+  it('fault 105: does not fail on a terminal of no width', async () => {
+    const output = new MemoryOutput({ isTTY: true, columns: 0 });
+    await new LiveLine(output).draw('text');
+    expect(output.text()).toBe('\r\u001b[2K');
+  });
+});
