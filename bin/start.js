@@ -26,7 +26,7 @@ function isThere(folder) {
 
 const home = cacheHome(process.env);
 const folder = home && join(home, 'petstore');
-// Never throws: what cannot be written is not cached. NODE_DISABLE_COMPILE_CACHE turns it off.
-if (folder && isThere(home) && isThere(folder)) enableCompileCache(folder);
+// Never throws: what cannot be written is not cached.
+if (folder && !process.env.NODE_DISABLE_COMPILE_CACHE && isThere(home) && isThere(folder)) enableCompileCache(folder);
 
 import('../dist/main.js');

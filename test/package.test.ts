@@ -1,12 +1,13 @@
 /** What is published: its contents, and that it installs and runs from the tarball alone. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runPetstore } from './support/binary.ts';
+import { createHome } from './support/home.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -94,4 +95,29 @@ it('on a Node that is too old, says so in a sentence', async () => {
     stdout: '',
     stderr: expect.stringMatching(/^petstore needs Node 22\.13 or newer, and this is Node 20\.20\.2\. .*\n$/) as string,
   });
+});
+
+it('keeps compiled code in a folder that is the user’s alone', async () => {
+  const home = createHome();
+  await runPetstore(['--version'], { home });
+  expect(statSync(join(home.cache, 'petstore')).mode & 0o777).toBe(0o700);
+});
+
+it('compiles anew each time where NODE_DISABLE_COMPILE_CACHE says so', async () => {
+  const home = createHome();
+  const { code } = await runPetstore(['--version'], { home, env: { NODE_DISABLE_COMPILE_CACHE: '1' } });
+  expect({ code, kept: existsSync(join(home.cache, 'petstore')) }).toEqual({ code: 0, kept: false });
+});
+
+it.each([
+  ['no home', {}],
+  ['a home that is a file', { HOME: '/dev/null' }],
+  ['a home that is not there', { HOME: '/nowhere/at/all' }],
+  ['a home that nobody can write to', { HOME: '/proc/self' }],
+  ['a relative cache folder', { XDG_CACHE_HOME: 'cache' }],
+])('starts with %s', async (_, env) => {
+  const { code, stderr } = await runPetstore(['--version'], {
+    env: { HOME: undefined, XDG_CACHE_HOME: undefined, ...env },
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });

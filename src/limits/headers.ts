@@ -55,7 +55,7 @@ function readRetryAfter(text: string | undefined, serverNow: number): number | u
   if (text === undefined) return undefined;
   if (/^[0-9]+$/.test(text)) return Math.min(Number(text) * 1_000, LONGEST_WAIT_MS);
   const date = parseHttpDate(text, serverNow);
-  return date !== undefined && date > serverNow ? date - serverNow : undefined;
+  return date !== undefined && date > serverNow ? Math.min(date - serverNow, LONGEST_WAIT_MS) : undefined;
 }
 
 function readWindow(headers: Headers, serverNow: number): LimitHeaders['window'] {

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isFailure } from '../../src/errors.ts';
+import { openState, type State } from '../../src/state/database.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+
+async function open(context: TestContext): Promise<State> {
+  const state = await openState(context, join(context.home.state, 'petstore'));
+  onCleanup(() => state.close());
+  return state;
+}
+
+/** Another process that holds the lock, and writes within its transaction. */
+async function holder(path: string): Promise<ChildProcess> {
+  const script = `
+    const { DatabaseSync } = require('node:sqlite');
+    const database = new DatabaseSync(process.argv[1]);
+    database.exec("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('half', 'done')");
+    console.log('held');
+    setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['-e', script, path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onCleanup(async () => {
+    const gone = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+describe('the state database', () => {
+  it('is private, and made once', async () => {
+    const context = createTestContext();
+    const first = await open(context);
+    const second = await open(context);
+    expect({
+      same: first.path === second.path,
+      file: statSync(first.path).mode & 0o777,
+      folder: statSync(join(context.home.state, 'petstore')).mode & 0o777,
+      version: first.database.get('PRAGMA user_version'),
+    }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 1n } });
+  });
+
+  it('of a newer petstore is not touched', async () => {
+    const context = createTestContext();
+    (await open(context)).database.exec('PRAGMA user_version = 99');
+    await expect(open(context)).rejects.toMatchObject({ kind: 'state', facts: { problem: 'unusable' } });
+  });
+
+  it('rolls back what fails', async () => {
+    const state = await open(createTestContext());
+    const work = state.exclusively(() => {
+      state.database.run("INSERT INTO meta VALUES ('half', 'done')");
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    expect(state.database.get("SELECT value FROM meta WHERE name = 'half'")).toBeUndefined();
+  });
+
+  it('fault 79: a writer killed within its transaction is rolled back, and the next one goes on', async () => {
+    const state = await open(createTestContext());
+    const child = await holder(state.path);
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+    const found = await state.exclusively(() => state.database.get("SELECT value FROM meta WHERE name = 'half'"));
+    expect(found).toBeUndefined();
+  });
+
+  it('fault 80: a writer stopped within its transaction is waited for 5 s, and its lock never taken', async () => {
+    const context = createTestContext();
+    const state = await open(context);
+    const child = await holder(state.path);
+    child.kill('SIGSTOP');
+    const started = context.clock.monotonic();
+    const failure: unknown = await state.exclusively(() => 'stolen').catch((error: unknown) => error);
+    expect(isFailure(failure) && { kind: failure.kind, facts: failure.facts }).toEqual({
+      kind: 'state',
+      facts: { path: state.path, problem: 'held' },
+    });
+    const waited = context.clock.monotonic() - started;
+    expect(waited >= 5_000 && waited < 5_100).toBe(true);
+    child.kill('SIGCONT');
+  });
+});
