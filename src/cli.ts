@@ -42,20 +42,16 @@ async function runCommand(
   const commandContext: CommandContext = { ...context, globals, notices, secrets };
   let code = 0;
   try {
-    const view = await command.run(input, commandContext);
-    const printing = render(view, {
-      format: globals.output,
-      width: context.stdout.columns,
-      isTTY: context.stdout.isTTY,
-      style: stdoutStyle,
-    });
-    const count = await print(printing, context.stdout);
-    await notices.flush();
-    if (view.view === 'rows') {
+    const work = async (): Promise<void> => {
+      const view = await command.run(input, commandContext);
+      const screen = { width: context.stdout.columns, isTTY: context.stdout.isTTY, style: stdoutStyle };
+      const count = await print(render(view, { format: globals.output, ...screen }), context.stdout);
+      if (view.view !== 'rows') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
       const failed = view.check?.(count);
       if (failed !== undefined) throw failed;
-    }
+    };
+    await Promise.race([work(), context.uncaught]);
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {

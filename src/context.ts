@@ -59,8 +59,9 @@ export interface Files {
   read(path: string): Promise<string>;
   /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
   makePrivateFolder(path: string): Promise<void>;
-  setMode(path: string, mode: number): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
+  /** Names of the entries; none where there is no such folder. */
+  list(folder: string): Promise<string[]>;
+  remove(path: string): Promise<void>;
 }
 
 export interface HttpRequest {
@@ -186,6 +187,8 @@ export interface Context {
   readonly machine: Machine;
   /** Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP. */
   readonly signal: AbortSignal;
+  /** Rejects with an error that no code caught, so that it is reported like any other: redacted, exit 1. */
+  readonly uncaught: Promise<never>;
   /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
   openHttp(options?: { direct?: boolean }): Promise<Http>;
   /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */

@@ -98,6 +98,9 @@ async function writeConfig(context: Context, path: string, config: Config): Prom
   try {
     await context.files.makePrivateFolder(folder);
     await context.settings.write(folder, 'config', { version: CONFIG_VERSION, ...config });
+    // A writer that was killed left its half behind, with the key of then. Nobody else writes now.
+    const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
+    for (const name of left) await context.files.remove(`${folder}/${name}`);
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
@@ -115,9 +118,9 @@ function parseConfig(path: string, text: string): Config {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    const position = jsonPosition(text);
-    throw new Failure('config-invalid', { path, problem: 'is not valid JSON', ...position }, error);
+  } catch {
+    // Not kept as the cause: its message quotes the text, and with it perhaps a key.
+    throw new Failure('config-invalid', { path, problem: 'is not valid JSON', ...jsonPosition(text) });
   }
   const invalid = (problem: string): Failure => new Failure('config-invalid', { path, problem });
   if (!isObject(value)) throw invalid('holds no JSON object');

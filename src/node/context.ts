@@ -32,6 +32,7 @@ function thisProcess(): Context {
       home: homeFolder(),
     },
     signal: firstSignal(),
+    uncaught: uncaughtError(),
     async openHttp(options) {
       const { openHttp } = await import('./http.ts');
       return openHttp(process.env, options);
@@ -59,6 +60,16 @@ function firstSignal(): AbortSignal {
     });
   }
   return controller.signal;
+}
+
+function uncaughtError(): Promise<never> {
+  const uncaught = new Promise<never>((_resolve, reject) => {
+    // Rejections that nobody handles come here too.
+    process.on('uncaughtException', reject);
+  });
+  // Whoever waits for it gets it; a rejection of its own it must not be.
+  uncaught.catch(() => undefined);
+  return uncaught;
 }
 
 /** Ends the process; what was written has been handed to the system by then. */

@@ -1,6 +1,6 @@
 /** The Files port over node:fs. */
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, rename } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
 import type { FileKind, Files } from '../context.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.
@@ -39,6 +39,14 @@ export const nodeFiles: Files = {
     await mkdir(path, { recursive: true, mode: 0o700 });
   },
 
-  setMode: (path, mode) => chmod(path, mode),
-  rename: (from, to) => rename(from, to),
+  async list(folder) {
+    try {
+      return await readdir(folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  },
+
+  remove: (path) => rm(path, { force: true }),
 };

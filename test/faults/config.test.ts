@@ -64,6 +64,13 @@ describe('fault 73: a broken config file is reported with its place, and left as
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
   });
+
+  it('without a word of what is in it', async () => {
+    const home = homeWith('{"version":1,"environments":{"staging":{"apiKey":"canary-key-1"}}} }');
+    const { stderr } = await runPetstore(['--debug', 'status'], { home });
+    expect(stderr).toContain('is not valid JSON');
+    expect(stderr).not.toContain('canary');
+  });
 });
 
 it('fault 74: a writer killed at any moment leaves the old file or the new one', async () => {
@@ -79,6 +86,15 @@ it('fault 74: a writer killed at any moment leaves the old file or the new one',
     expect({ version: kept.version, known: values.includes(kept.environment) }).toEqual({ version: 1, known: true });
   }
   expect(await config(home, 'set', 'environment', 'staging')).toMatchObject({ code: 0 });
+  // The next writer clears away what a killed one left, which may hold a key.
+  expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
+});
+
+it('fault 74: the half that a killed writer left is cleared away by the next', async () => {
+  const home = homeWith('{"version":1,"environments":{}}');
+  writeFileSync(`${configFile(home)}.tmp-1700000000000abcdef`, '{"version":1,"environments":{"staging":{"apiK');
+  expect(await config(home, 'set', 'environment', 'staging')).toMatchObject({ code: 0 });
+  expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
 });
 
 it('fault 75: of 50 concurrent writers none loses another one’s setting', async () => {

@@ -1,4 +1,5 @@
 /** What a service may answer besides what its contract says, through the built program. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -250,6 +251,28 @@ describe('a service that says it goes away', () => {
   it('fault 26: in a form that nobody knows is ignored', async () => {
     const server = await scriptedServer([json(STOCK, { headers: { Deprecation: 'true', Sunset: 'soon' } })]);
     expect(await runJson(server.baseUrl, LIST)).toMatchObject({ code: 0, notes: [] });
+  });
+});
+
+describe('a compressed list', () => {
+  const text = Buffer.from(JSON.stringify(STOCK));
+
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate', deflateSync(text)],
+    ['identity', text],
+  ])('in %s is read', async (coding, body) => {
+    const server = await scriptedServer([{ body, headers: { 'Content-Encoding': coding } }]);
+    const { code, stdout } = await runJson(server.baseUrl, LIST);
+    expect({ code, rows: JSON.parse(stdout) as unknown }).toEqual({ code: 0, rows: STOCK });
+  });
+
+  it('in a coding that nobody asked for is refused', async () => {
+    const reply = { body: text, headers: { 'Content-Encoding': 'zstd-17' } };
+    const server = await scriptedServer([reply, reply, reply]);
+    expect((await runJson(server.baseUrl, LIST)).code).toBe(8);
   });
 });
 

@@ -75,6 +75,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     prompt,
     machine: { platform: 'linux', nodeVersion: process.versions.node, pid: 4_242, home: home.path, ...options.machine },
     signal: interrupts.signal,
+    uncaught: new Promise<never>(() => undefined),
     openHttp: async (how) => {
       if (options.http !== undefined) return noting(sent, withoutSockets(options.http));
       const real = await clock.during(() => realHttp(env, how));
