@@ -2,8 +2,8 @@
  * Rows as a table. All rows are collected first: a table with a bad row prints nothing.
  *
  * On a terminal up to MOST_DRAWN rows are drawn with borders by cli-table3, whose time grows faster than the
- * rows do; more rows, and any in a pipe, are aligned columns. Numbers are never cut: where a terminal is too
- * narrow for them, each row becomes lines of `name: value`.
+ * rows do; texts wrap between words where the terminal is narrow. More rows, and any in a pipe, are aligned
+ * columns. Numbers are never cut: where nothing else fits, each row becomes lines of `name: value`.
  */
 import { visible } from './sanitise.ts';
 import type { Style } from './style.ts';
@@ -13,8 +13,8 @@ import { displayWidth, isAscii, padTo, prepareWidths, truncate } from './width.t
 const MOST_DRAWN = 1_000;
 /** Lines handed over at a time. */
 const LINES = 1_000;
-/** A text column is not cut below this. */
-const NARROWEST_TEXT = 4;
+/** Words up to this long are not broken. */
+const LONGEST_WORD = 20;
 /** `│ ` before each column, ` │` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
 const GAP = 2;
@@ -50,7 +50,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   const borders = BORDERS.perColumn * names.length + BORDERS.end;
   const fitted = drawn ? fit(table, width - borders) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen.style);
-  else yield* aligned(table, width, screen.style);
+  else yield* aligned(table, width, screen.style, !drawn);
   return rows.length;
 }
 
@@ -83,18 +83,26 @@ function widest(rows: readonly (readonly Cell[])[], column: number, least: numbe
 
 /** The same table with its text columns narrowed until it fits; undefined where that is not enough. */
 function fit(table: Table, width: number): Table | undefined {
+  if (sum(table.widths) <= width) return table;
+  const least = table.widths.map((own, i) => Math.min(own, narrowest(table, i)));
+  if (sum(least) > width) return undefined;
   const widths = [...table.widths];
-  const isText = table.names.map((_name, i) => table.rows.every((row) => row[i]?.numeric !== true));
-  for (let over = sum(widths) - width; over > 0; over = sum(widths) - width) {
-    const column = widths.reduce(
-      (best, w, i) => (isText[i] && w > (widths[best] ?? 0) ? i : best),
-      isText.indexOf(true),
-    );
-    const current = widths[column];
-    if (current === undefined || current <= NARROWEST_TEXT) return undefined;
-    widths[column] = Math.max(NARROWEST_TEXT, current - over);
+  while (sum(widths) > width) {
+    const spare = widths.map((own, i) => own - (least[i] ?? 0));
+    const column = spare.indexOf(Math.max(...spare));
+    widths[column] = Math.max(least[column] ?? 0, (widths[column] ?? 0) - (sum(widths) - width));
   }
   return { ...table, widths };
+}
+
+/** The longest word of a text column; a column of numbers is as wide as it is. */
+function narrowest({ names, rows }: Table, column: number): number {
+  if (rows.some((row) => row[column]?.numeric === true)) return Number.POSITIVE_INFINITY;
+  const texts = [names[column] ?? '', ...rows.map((row) => row[column]?.text ?? '')];
+  const longest = texts
+    .flatMap((text) => text.split(' '))
+    .reduce((most, word) => Math.max(most, displayWidth(word)), 0);
+  return Math.min(LONGEST_WORD, longest);
 }
 
 function sum(values: readonly number[]): number {
@@ -104,11 +112,13 @@ function sum(values: readonly number[]): number {
 async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
   const { default: CliTable } = await import('cli-table3');
   const standIns = new StandIns();
-  const cut = (text: string, i: number): string => standIns.put(truncate(text, widths[i] ?? 0));
+  const cut = (text: string, i: number): string =>
+    isAscii(text) ? text : standIns.put(truncate(text, widths[i] ?? 0));
   const table = new CliTable({
     head: header ? names.map((name, i) => style.bold(cut(name, i))) : [],
     colWidths: widths.map((width) => width + 2),
     colAligns: names.map((_name, i) => (rows[0]?.[i]?.numeric === true ? 'right' : 'left')),
+    wordWrap: true,
     // Our own colours only, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
@@ -124,7 +134,6 @@ class StandIns {
   private readonly texts: string[] = [];
 
   put(text: string): string {
-    if (isAscii(text)) return text;
     const index = this.texts.indexOf(text);
     const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(text) - 1 : index);
     // More different texts than characters: this one is laid out as well as cli-table3 can.
@@ -139,8 +148,9 @@ class StandIns {
   }
 }
 
-function* aligned(table: Table, width: number, style: Style): Generator<string> {
-  const fitted = fit(table, width - GAP * (table.names.length - 1));
+function* aligned(table: Table, width: number, style: Style, mayCut: boolean): Generator<string> {
+  const room = width - GAP * (table.names.length - 1);
+  const fitted = mayCut || sum(table.widths) <= room ? fit(table, room) : undefined;
   const lines = fitted === undefined ? listed(table) : columns(fitted, style);
   let text = '';
   let count = 0;

@@ -1,8 +1,8 @@
 /** Keys, base URLs and the secrets in them, through the built program. */
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -192,12 +192,11 @@ describe('the config file', () => {
   it('fault 72: that cannot be read says which file and why', async () => {
     const home = loggedIn('http://127.0.0.1:9/v1');
     chmodSync(configFile(home), 0o000);
-    // root reads everything, so the program runs as somebody else.
-    const asNobody: Partial<PetstoreOptions> = process.getuid?.() === 0 ? { uid: 65_534 } : {};
-    if (asNobody.uid !== undefined)
-      for (const path of [home.path, home.config, join(home.config, 'petstore'), configFile(home)])
-        chownSync(path, 65_534, 65_534);
-    const told = takeApart(await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...asNobody }));
+    // root reads everything, unless it lays down the capabilities to.
+    const asMortal = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...petstoreCommand()] as const;
+    const options: PetstoreOptions = process.getuid?.() === 0 ? { command: [...asMortal] } : {};
+    const finished = await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...options });
+    const told = takeApart(finished);
     expect({ code: told.code, error: told.error }).toEqual({
       code: 4,
       error: expect.objectContaining({

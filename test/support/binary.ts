@@ -14,8 +14,6 @@ export interface PetstoreOptions {
   /** Added to the clean environment; undefined removes. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Runs as this user. */
-  readonly uid?: number;
   /** Text for stdin, which is then closed; default: an empty pipe. `open`: a pipe left open. `null`: /dev/null. */
   readonly stdin?: string | null | { readonly open: true };
   /** A file to write to in place of a pipe, `/dev/full` for instance. */
@@ -75,7 +73,6 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
   const child = spawn(file, [...first, ...args], {
     cwd: options.cwd ?? process.cwd(),
     env: cleanEnvironment(options.home ?? createHome(), options.env),
-    ...(options.uid !== undefined && { uid: options.uid }),
     stdio: files.stdio,
   });
   files.close();
