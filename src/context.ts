@@ -62,6 +62,8 @@ export interface Files {
   /** Names of the entries; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
   remove(path: string): Promise<void>;
+  /** Nothing happens where there is no such file. */
+  rename(from: string, to: string): Promise<void>;
 }
 
 export interface HttpRequest {
@@ -168,6 +170,8 @@ export interface Machine {
   /** `process.version` without the v. */
   readonly nodeVersion: string;
   readonly pid: number;
+  /** The same for all processes since the machine was started, and for no others. */
+  readonly bootId: string;
   /** Home folder; undefined where the system has none to name. */
   readonly home: string | undefined;
 }
@@ -181,6 +185,8 @@ export interface Context {
   readonly stderr: Output;
   readonly clock: Clock;
   readonly random: Random;
+  /** Random enough for secrets. */
+  randomBytes(count: number): Uint8Array;
   readonly files: Files;
   readonly settings: Settings;
   readonly prompt: Prompt;

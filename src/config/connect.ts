@@ -1,8 +1,11 @@
 /** From the settled environment to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
+import type { Ledger } from '../limits/ledger.ts';
 import { MemoryLedgers } from '../limits/memory-ledger.ts';
+import { sqliteLedger } from '../limits/sqlite-ledger.ts';
+import { openState } from '../state/database.ts';
 import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
 import { readConfigFile } from './file.ts';
@@ -67,14 +70,15 @@ export interface Target {
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target): Promise<Session> {
   const { clock, globals, notices, random } = context;
+  const { ledger, probes, close } = await openLedger(context, target);
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
   const { signal, cancel } = withDeadline(context);
   const gate = createGate({
-    ledger: new MemoryLedgers(clock).of(target.ledgerOrigin, target.apiKey),
+    ledger,
     clock,
     random,
     maxWaitMs: globals.maxWait,
-    probes: 1,
+    probes,
     signal,
     onWait: (wait) => {
       notices.waiting(wait);
@@ -103,8 +107,44 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
     async close() {
       cancel();
       await http.close();
+      close();
     },
   };
+}
+
+/**
+ * The ledger in the state database. Where that cannot be used, petstore knows of no other process: it says so,
+ * and does not try again after a 429.
+ * @throws {Failure} `state`: another process holds it
+ */
+async function openLedger(
+  context: CommandContext,
+  { ledgerOrigin, apiKey }: Target,
+): Promise<{ ledger: Ledger; probes: number; close: () => void }> {
+  try {
+    const state = await openState(context, stateFolder(context));
+    if (state.putAside !== undefined) {
+      context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
+    }
+    return {
+      ledger: sqliteLedger(context, state, ledgerOrigin, apiKey),
+      probes: 1,
+      close: () => {
+        state.close();
+      },
+    };
+  } catch (error) {
+    if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
+    context.notices.warning(
+      'Rate limits cannot be shared with other runs of petstore, because its state folder cannot be used: ' +
+        'a 429 ends this command.',
+    );
+    return {
+      ledger: new MemoryLedgers(context.clock).of(ledgerOrigin, apiKey),
+      probes: 0,
+      close: () => undefined,
+    };
+  }
 }
 
 /** The context's signal, which a deadline for the whole command may abort too. */

@@ -46,6 +46,8 @@ export interface GateOptions {
 }
 
 const TICK_MS = 1_000;
+/** Nobody needs to be told of a shorter wait. */
+const NOTICED_MS = 200;
 
 export function createGate(options: GateOptions): Gate {
   const { ledger, clock, random, maxWaitMs, probes, signal } = options;
@@ -78,15 +80,16 @@ export function createGate(options: GateOptions): Gate {
 
   const wait = async (decision: Extract<Decision, { do: 'wait' }>): Promise<void> => {
     const { until, why } = decision;
+    const told = until - clock.monotonic() >= NOTICED_MS;
     try {
       // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
       for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
         const attempt = refusals + 1;
-        options.onWait({ why, until: clock.now() + left, remainingMs: left, attempt, attempts: probes + 1 });
+        if (told) options.onWait({ why, until: clock.now() + left, remainingMs: left, attempt, attempts: probes + 1 });
         await clock.sleep(Math.min(left, TICK_MS), signal);
       }
     } finally {
-      options.onWait(undefined);
+      if (told) options.onWait(undefined);
     }
   };
 
@@ -100,11 +103,14 @@ export function createGate(options: GateOptions): Gate {
         throw refusal({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
       }
       const id = `${entered++}-${random()}`;
+      const since = clock.monotonic();
       for (;;) {
         if (signal.aborted) throw signal.reason;
         const decision = await ledger.admit({ id, maxWaitMs, reserve: options.reserve ?? 0 });
         if (decision.do === 'send') return ticket(id);
-        if (decision.do === 'refuse') throw refusal(decision);
+        // Waits add up: another client's probe may be asked after again and again.
+        const waited = clock.monotonic() - since;
+        if (decision.do === 'refuse' || waited > maxWaitMs) throw refusal(decision);
         await wait(decision);
       }
     },

@@ -1,5 +1,7 @@
 /** The program's one real context: the ports over this process. */
-import { homedir } from 'node:os';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { homedir, uptime } from 'node:os';
 import type { Context, SignalName } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
@@ -22,6 +24,7 @@ function thisProcess(): Context {
     stderr: nodeOutput(process.stderr),
     clock: nodeClock,
     random: Math.random,
+    randomBytes,
     files: nodeFiles,
     settings: nodeSettings,
     prompt: nodePrompt,
@@ -30,6 +33,9 @@ function thisProcess(): Context {
       nodeVersion: process.versions.node,
       pid: process.pid,
       home: homeFolder(),
+      get bootId() {
+        return bootId();
+      },
     },
     signal: firstSignal(),
     uncaught: uncaughtError(),
@@ -48,6 +54,15 @@ function thisProcess(): Context {
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return homedir();
   return process.env.HOME === undefined || process.env.HOME === '' ? undefined : process.env.HOME;
+}
+
+/** Linux has an id for it; elsewhere the minute in which the machine was started has to do. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return `up-since-${Math.round((Date.now() / 1_000 - uptime()) / 60)}`;
+  }
 }
 
 /** The first signal stops the work in an orderly way, a second one ends the process at once. */

@@ -1,6 +1,6 @@
 /** The Files port over node:fs. */
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import type { FileKind, Files } from '../context.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.
@@ -49,4 +49,12 @@ export const nodeFiles: Files = {
   },
 
   remove: (path) => rm(path, { force: true }),
+
+  async rename(from, to) {
+    try {
+      await rename(from, to);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  },
 };

@@ -7,7 +7,16 @@ import { type Context, type Database, DatabaseFailure } from '../context.ts';
 import { Failure } from '../errors.ts';
 
 /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
-const MIGRATIONS: readonly string[] = ['CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID'];
+const MIGRATIONS: readonly string[] = [
+  'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID',
+  `CREATE TABLE ledger (
+     name TEXT PRIMARY KEY,
+     state TEXT NOT NULL,
+     boot TEXT NOT NULL,
+     monotonic REAL NOT NULL,
+     wall REAL NOT NULL
+   ) STRICT, WITHOUT ROWID`,
+];
 
 /** How long to wait for another process that does nothing, in ms. */
 const PATIENCE_MS = 5_000;
@@ -15,15 +24,24 @@ const PATIENCE_MS = 5_000;
 /** Every holder leaves a trace, so that whoever waits can tell a busy queue from one process that hangs. */
 const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";
 
+export interface Exclusive {
+  /** On the disk before it is over, whatever happens to the machine. */
+  readonly durable?: boolean;
+  /** Waited for in spite of a signal: what must be recorded is. */
+  readonly despiteSignal?: boolean;
+}
+
 export interface State {
   readonly path: string;
+  /** Where a damaged file went, if there was one; what it held is unknown now. */
+  readonly putAside?: string;
   readonly database: Database;
   /**
    * Runs the work while no other process can write here, in one transaction: all of it, or none.
    * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. It is never stolen.
    *   A queue of many that all get on is waited for.
    */
-  exclusively<T>(work: () => T | Promise<T>): Promise<T>;
+  exclusively<T>(work: () => T | Promise<T>, how?: Exclusive): Promise<T>;
   close(): void;
 }
 
@@ -32,11 +50,12 @@ type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'sign
 /** @throws {Failure} `state`, `file` */
 export async function openState(context: Ports, folder: string): Promise<State> {
   const path = `${folder}/state.db`;
-  const database = await openFile(context, folder, path);
+  const { database, putAside } = await openSound(context, folder, path);
   const state: State = {
     path,
+    ...(putAside !== undefined && { putAside }),
     database,
-    exclusively: (work) => exclusively(context, path, database, work),
+    exclusively: (work, how = {}) => exclusively(context, path, database, work, how),
     close: () => {
       database.close();
     },
@@ -48,6 +67,26 @@ export async function openState(context: Ports, folder: string): Promise<State> 
     state.close();
     throw toFailure(error, path);
   }
+}
+
+/** A damaged file is put aside, never deleted, and a new one begun. */
+async function openSound(
+  context: Ports,
+  folder: string,
+  path: string,
+): Promise<{ database: Database; putAside?: string }> {
+  try {
+    return { database: await openFile(context, folder, path) };
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    const putAside = `${path}.damaged-${context.clock.now()}`;
+    for (const ending of ['', '-wal', '-shm']) await context.files.rename(`${path}${ending}`, `${putAside}${ending}`);
+    return { database: await openFile(context, folder, path), putAside };
+  }
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof Failure && error.cause instanceof DatabaseFailure && error.cause.problem === 'corrupt';
 }
 
 async function openFile(context: Ports, folder: string, path: string): Promise<Database> {
@@ -83,7 +122,9 @@ async function exclusively<T>(
   path: string,
   database: Database,
   work: () => T | Promise<T>,
+  { durable, despiteSignal }: Exclusive,
 ): Promise<T> {
+  if (durable === true) database.exec('PRAGMA synchronous = FULL');
   let giveUp = clock.monotonic() + PATIENCE_MS;
   let turns = turnsOf(database);
   while (!tryBegin(database, path)) {
@@ -91,7 +132,7 @@ async function exclusively<T>(
     if (now !== turns) giveUp = clock.monotonic() + PATIENCE_MS;
     turns = now;
     if (clock.monotonic() >= giveUp) throw new Failure('state', { path, problem: 'held' });
-    await clock.sleep(15 + 25 * random(), signal);
+    await clock.sleep(15 + 25 * random(), despiteSignal === true ? undefined : signal);
   }
   try {
     const result = await work();
@@ -101,6 +142,8 @@ async function exclusively<T>(
   } catch (error) {
     rollBack(database);
     throw toFailure(error, path);
+  } finally {
+    if (durable === true) database.exec('PRAGMA synchronous = NORMAL');
   }
 }
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { item, json } from '../support/replies.ts';
+import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging, takeApart } from '../support/staging.ts';
 
@@ -151,15 +151,25 @@ function canMountTmpfs(): boolean {
 describe('fault 77: without a home', () => {
   const none = { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined, XDG_CACHE_HOME: undefined };
 
+  /** Without a state folder a run knows nothing of other runs, and says so. */
+  const alone =
+    'warning: Rate limits cannot be shared with other runs of petstore, because its state folder cannot be used: a 429 ends this command.\n';
+
   it('reads that need no file work', async () => {
     const server = await scriptedServer([json([item(1, 5)]), json(item(1, 6))]);
     const env = { ...none, ...staging(server.baseUrl) };
     const list = await runPetstore([...LIST, '-o', 'ndjson'], { env });
     const set = await runPetstore(['inventory', 'set', '1', '6', '--json'], { env });
     expect([list, set]).toEqual([
-      { code: 0, signal: null, stdout: '{"petId":1,"quantity":5,"status":"available"}\n', stderr: '' },
+      { code: 0, signal: null, stdout: '{"petId":1,"quantity":5,"status":"available"}\n', stderr: alone },
       expect.objectContaining({ code: 0, stdout: '{"petId":1,"quantity":6,"status":"available"}\n' }),
     ]);
+  });
+
+  it('fault 48: then a 429 is not tried again', async () => {
+    const server = await scriptedServer([tooMany(1)]);
+    const { code } = await runPetstore(LIST, { env: { ...none, ...staging(server.baseUrl) } });
+    expect({ code, log: server.log().length }).toEqual({ code: 6, log: 1 });
   });
 
   it('what needs one says what is missing', async () => {
@@ -177,7 +187,7 @@ describe('fault 77: without a home', () => {
     const { code, stderr } = await runPetstore(LIST, {
       env: { ...none, HOME: '/dev/null/home', ...staging(server.baseUrl) },
     });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: alone });
   });
 
   it('a relative XDG folder is ignored', async () => {

@@ -1,0 +1,102 @@
+/** One key, several processes: the promise that a key is not used before its time, through the built program. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { never } from '../support/faults.ts';
+import { createHome } from '../support/home.ts';
+import { error, item, json, tooMany } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { staging } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = json([item(7, 10)]);
+
+describe('fault 29, 40: a block that one process has met', () => {
+  it('keeps all others, of any command, from sending anything', async () => {
+    const server = await scriptedServer([tooMany(86_400)]);
+    const home = createHome();
+    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
+    expect((await run(...LIST)).code).toBe(6);
+    const calls = [
+      LIST,
+      ['inventory', 'set', '7', '12'],
+      ['inventory', 'set', '7', '12', '--expect', '10'],
+      ['login', '--key-stdin'],
+    ];
+    const codes = await Promise.all(
+      calls.map(async (call) => {
+        const stdin = call[0] === 'login' ? `${staging(server.baseUrl).PETSTORE_API_KEY}\n` : '';
+        return (await runPetstore(call, { home, env: staging(server.baseUrl), stdin })).code;
+      }),
+    );
+    expect({ codes, log: server.log() }).toEqual({ codes: [6, 6, 6, 6], log: ['GET /v1/inventory'] });
+  });
+
+  it('fault 22: a 403 keeps the key quiet for an hour', async () => {
+    const server = await scriptedServer([error(403)]);
+    const home = createHome();
+    const first = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
+    const second = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
+    expect({ codes: [first.code, second.code], log: server.log() }).toEqual({
+      codes: [12, 6],
+      log: ['GET /v1/inventory'],
+    });
+    expect(second.stderr).toMatch(/^error: The key may be banned: petstore sends nothing with it for (1 h|\d+ min)/);
+  });
+
+  it('is no block for another key', async () => {
+    const server = await scriptedServer([tooMany(86_400), STOCK]);
+    const home = createHome();
+    const env = staging(server.baseUrl);
+    expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+    expect((await runPetstore(LIST, { home, env: { ...env, PETSTORE_API_KEY: 'another-key-42' } })).code).toBe(0);
+  });
+});
+
+it('fault 46: the request of a process that was killed counts as sent', async () => {
+  const window = { limits: { limit: 60, remaining: 1, resetsIn: 600 } };
+  const server = await scriptedServer([json([item(7, 10)], window), never()]);
+  const home = createHome();
+  const env = staging(server.baseUrl);
+  expect((await runPetstore(LIST, { home, env })).code).toBe(0);
+  const killed = startPetstore(LIST, { home, env });
+  await server.received(2);
+  killed.kill('SIGKILL');
+  await killed.exited;
+  expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+  expect(server.log()).toHaveLength(2);
+});
+
+it.each([
+  ['is no database', Buffer.from('this is no database, however long it may be '.repeat(200))],
+  ['is cut short', Buffer.from('SQLite format 3\0cut')],
+])('fault 47: a state database that %s is put aside, and one request asks how things stand', async (_name, bytes) => {
+  const home = createHome();
+  const folder = join(home.state, 'petstore');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, 'state.db'), bytes);
+  const server = await scriptedServer([STOCK]);
+  const { code, stderr } = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
+  expect({ code, aside: readdirSync(folder).filter((name) => name.includes('damaged')).length }).toEqual({
+    code: 0,
+    aside: 1,
+  });
+  expect(stderr).toMatch(
+    /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\.\n$/,
+  );
+});
+
+it('eight processes at once, a window of five: five requests, no refusal', async () => {
+  const replies = [4, 3, 2, 1, 0].map((remaining) =>
+    json([item(7, 10)], { limits: { limit: 5, remaining, resetsIn: 600 } }),
+  );
+  const server = await scriptedServer(replies);
+  const home = createHome();
+  const run = () => runPetstore(['--max-wait', '20s', ...LIST], { home, env: staging(server.baseUrl) });
+  const codes = (await Promise.all(Array.from({ length: 8 }, run))).map(({ code }) => code);
+  expect({ codes: codes.sort(), requests: server.requests.length }).toEqual({
+    codes: [0, 0, 0, 0, 0, 6, 6, 6],
+    requests: 5,
+  });
+});
