@@ -102,6 +102,15 @@ export function durationValue(name: string, least: number): (text: string) => nu
   };
 }
 
+/** A small whole number, zero included. */
+export function countValue(name: string): (text: string) => number {
+  return (text) => {
+    const value = parseInteger(text);
+    if (value !== undefined && value >= 0n && value <= 1_000_000n) return Number(value);
+    throw new Failure('invalid-value', { name, value: text, expected: 'a whole number from 0 to 1000000' });
+  };
+}
+
 const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
 const BYTES: Readonly<Record<string, number>> = {
   KiB: 2 ** 10,

@@ -1,6 +1,6 @@
 /** The commander tree, made from the command specs; and argv read with it. */
 import { Command, CommanderError, Option } from 'commander';
-import { type AnyCommand, durationValue, type OptionSpec, sizeValue, wordValue } from './command.ts';
+import { type AnyCommand, countValue, durationValue, type OptionSpec, sizeValue, wordValue } from './command.ts';
 import { COMMANDS, GROUPS } from './commands/index.ts';
 import type { Globals } from './config/globals.ts';
 import { ENVIRONMENTS } from './config/environments.ts';
@@ -48,6 +48,12 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     shownDefault: '75s',
     parse: durationValue('--max-wait', 0),
   },
+  { flags: '--no-wait', description: 'short for --max-wait 0', conflicts: ['maxWait'] },
+  {
+    flags: '--reserve <requests>',
+    description: "requests of the key's allowance to leave for others",
+    parse: countValue('--reserve'),
+  },
   {
     flags: '--deadline <duration>',
     description: 'longest time for the whole command (default: none)',
@@ -67,7 +73,15 @@ const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 ];
 
 /** What the flags above are when nobody gives them. */
-const OFF = { yes: false, quiet: false, verbose: false, debug: false, showLimits: false, insecureHttp: false };
+const OFF = {
+  reserve: 0,
+  yes: false,
+  quiet: false,
+  verbose: false,
+  debug: false,
+  showLimits: false,
+  insecureHttp: false,
+};
 
 export type Invocation =
   | { readonly does: 'run'; readonly command: AnyCommand; readonly input: object; readonly globals: Globals }
@@ -181,8 +195,13 @@ function option(spec: OptionSpec): Option {
 }
 
 function globalsOf(program: Command): Globals {
-  const { json, ...values } = program.opts<Globals & { json?: boolean }>();
-  return { ...OFF, ...values, output: json === true ? 'json' : values.output };
+  const { json, wait, ...values } = program.opts<Globals & { json?: boolean; wait: boolean }>();
+  return {
+    ...OFF,
+    ...values,
+    output: json === true ? 'json' : values.output,
+    maxWait: wait ? values.maxWait : 0,
+  };
 }
 
 function isHelp(error: CommanderError): boolean {

@@ -93,3 +93,21 @@ export function interruptedSentence({ signal, outcome, write }: Facts['interrupt
     ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`
     : `${stopped} while a write was in flight: the outcome is unknown, pet ${petId} may or may not be ${quantity}.`;
 }
+
+const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EFBIG: 'the file would be too large',
+};
+
+export function systemWords(code: string): string {
+  const words = SYSTEM_WORDS[code];
+  return words === undefined ? code : `${words} (${code})`;
+}

@@ -11,6 +11,7 @@ import {
   interruptedSentence,
   networkHint,
   said,
+  systemWords,
   unknownHint,
 } from './report-words.ts';
 
@@ -224,24 +225,6 @@ const WORDS = {
 export function wording(failure: Failure, now: number): Wording {
   const words = WORDS[failure.kind] as (facts: unknown, now: number) => Wording;
   return words(failure.facts, now);
-}
-
-const SYSTEM_WORDS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EROFS: 'the file system is read-only',
-  EIO: 'the disk reports an error',
-  ENOENT: 'it does not exist',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  EFBIG: 'the file would be too large',
-};
-
-function systemWords(code: string): string {
-  const words = SYSTEM_WORDS[code];
-  return words === undefined ? code : `${words} (${code})`;
 }
 
 function capital(text: string): string {

@@ -42,6 +42,7 @@ async function bench(plan: Plan = FREE, apiKey?: string): Promise<Bench> {
       random,
       maxWaitMs: 75_000,
       probes: 1,
+      reserve: 0,
       signal,
       onWait: () => undefined,
     }),

@@ -12,6 +12,8 @@ import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
 const ATTEMPTS = 3;
+/** Nobody needs to be told of a shorter wait. */
+const NOTICED_MS = 200;
 
 /** The operation failed for good, or (repeat `look`) its caller has to look before it is tried again. */
 export class Troubled extends Error {
@@ -104,7 +106,8 @@ export async function waitBefore(service: Service, trouble: Trouble, attempt: nu
   const until = clock.now() + ms;
   try {
     for (let left = ms; left > 0; left = end - clock.monotonic()) {
-      service.watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
+      if (ms >= NOTICED_MS)
+        service.watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
       await clock.sleep(Math.min(left, 1_000), service.signal);
     }
   } finally {

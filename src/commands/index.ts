@@ -4,6 +4,7 @@ import { configGet, configList, configPathCommand, configSet, configUnset } from
 import { help } from './help.ts';
 import { inventoryList } from './inventory-list.ts';
 import { inventorySet } from './inventory-set.ts';
+import { limits } from './limits.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
 import { status } from './status.ts';
@@ -11,6 +12,7 @@ import { status } from './status.ts';
 export const COMMANDS: readonly AnyCommand[] = [
   inventoryList,
   inventorySet,
+  limits,
   login,
   logout,
   status,

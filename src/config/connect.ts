@@ -1,14 +1,12 @@
 /** From the settled environment to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
-import type { Ledger } from '../limits/ledger.ts';
-import { MemoryLedgers } from '../limits/memory-ledger.ts';
-import { sqliteLedger } from '../limits/sqlite-ledger.ts';
-import { openState } from '../state/database.ts';
+import { SANDBOX_KEY } from '../sandbox/key.ts';
 import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
 import { readConfigFile } from './file.ts';
+import { openLedger } from './ledger.ts';
 import { stateFolder } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 import { requireBaseUrl, requireKey, settle, sourceName } from './resolve.ts';
@@ -21,13 +19,26 @@ export interface Session {
 
 /** @throws {Failure} `no-key`, `no-base-url`, `base-url`, and what readConfigFile throws */
 export async function connect(context: CommandContext): Promise<Session> {
+  const target = await findTarget(context);
+  return target === 'sandbox' ? connectSandbox(context) : open(context, target);
+}
+
+/** Whose ledger it is, without a connection: where, and under which key. @throws {Failure} as connect */
+export async function findLedgerOwner(
+  context: CommandContext,
+): Promise<Pick<Target, 'environment' | 'ledgerOrigin' | 'apiKey'>> {
+  const target = await findTarget(context);
+  return target === 'sandbox' ? { environment: 'sandbox', ledgerOrigin: SANDBOX_ORIGIN, apiKey: SANDBOX_KEY } : target;
+}
+
+async function findTarget(context: CommandContext): Promise<Target | 'sandbox'> {
   const file = await readConfigFile(context);
   const settled = settle(context.globals, context.env, file);
   if (file.exposed && settled.apiKey?.source.from === 'config') {
     context.notices.warning(`Others on this machine may read the key in ${file.path}: run chmod 600 ${file.path}`);
   }
   const environment = settled.environment.value;
-  if (environment === 'sandbox') return connectSandbox(context);
+  if (environment === 'sandbox') return 'sandbox';
 
   const apiKey = requireKey(settled, file);
   context.secrets.add(apiKey);
@@ -36,8 +47,11 @@ export async function connect(context: CommandContext): Promise<Session> {
     context.notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
   }
   const keySource = settled.apiKey === undefined ? '' : sourceName(settled.apiKey.source);
-  return open(context, { environment, baseUrl, apiKey, keySource, ledgerOrigin: baseUrl.origin });
+  return { environment, baseUrl, apiKey, keySource, ledgerOrigin: baseUrl.origin };
 }
+
+/** The sandbox's port changes from command to command; its limits do not. */
+const SANDBOX_ORIGIN = 'sandbox';
 
 async function connectSandbox(context: CommandContext): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
@@ -47,8 +61,7 @@ async function connectSandbox(context: CommandContext): Promise<Session> {
     baseUrl: new URL(sandbox.baseUrl),
     apiKey: sandbox.apiKey,
     keySource: 'the sandbox',
-    // Its port changes from command to command; its limits do not.
-    ledgerOrigin: 'sandbox',
+    ledgerOrigin: SANDBOX_ORIGIN,
   });
   return {
     ...session,
@@ -75,10 +88,12 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
   const { signal, cancel } = withDeadline(context);
   const gate = createGate({
     ledger,
+    owner: `process ${context.machine.pid}`,
     clock,
     random,
     maxWaitMs: globals.maxWait,
     probes,
+    reserve: globals.reserve,
     signal,
     onWait: (wait) => {
       notices.waiting(wait);
@@ -110,41 +125,6 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
       close();
     },
   };
-}
-
-/**
- * The ledger in the state database. Where that cannot be used, petstore knows of no other process: it says so,
- * and does not try again after a 429.
- * @throws {Failure} `state`: another process holds it
- */
-async function openLedger(
-  context: CommandContext,
-  { ledgerOrigin, apiKey }: Target,
-): Promise<{ ledger: Ledger; probes: number; close: () => void }> {
-  try {
-    const state = await openState(context, stateFolder(context));
-    if (state.putAside !== undefined) {
-      context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
-    }
-    return {
-      ledger: sqliteLedger(context, state, ledgerOrigin, apiKey),
-      probes: 1,
-      close: () => {
-        state.close();
-      },
-    };
-  } catch (error) {
-    if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
-    context.notices.warning(
-      'Rate limits cannot be shared with other runs of petstore, because its state folder cannot be used: ' +
-        'a 429 ends this command.',
-    );
-    return {
-      ledger: new MemoryLedgers(context.clock).of(ledgerOrigin, apiKey),
-      probes: 0,
-      close: () => undefined,
-    };
-  }
 }
 
 /** The context's signal, which a deadline for the whole command may abort too. */

@@ -20,6 +20,8 @@ export interface Globals {
   readonly timeout: number;
   /** In ms. */
   readonly maxWait: number;
+  /** Requests of the allowance to leave for others. */
+  readonly reserve: number;
   /** In ms; absent: none. */
   readonly deadline?: number;
   /** In bytes. */

@@ -1,7 +1,7 @@
 /** The gate that every request passes: asks the ledger, waits or refuses, and brings the answer back. */
 import type { Clock, Random } from '../context.ts';
 import { Failure } from '../errors.ts';
-import type { Decision, WaitReason } from './governor.ts';
+import type { WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -38,8 +38,10 @@ export interface GateOptions {
   readonly maxWaitMs: number;
   /** How many requests may follow a 429, each after its wait; one more refusal ends the command. */
   readonly probes: number;
+  /** Who asks, for people who look at the ledger: the process. */
+  readonly owner?: string;
   /** Requests to leave for others. */
-  readonly reserve?: number;
+  readonly reserve: number;
   readonly signal: AbortSignal;
   /** Once a second while waiting; undefined: the wait is over. */
   onWait(wait: Wait | undefined): void;
@@ -78,21 +80,6 @@ export function createGate(options: GateOptions): Gate {
     lost: (mayHaveBeenSent) => ledger.lost(id, mayHaveBeenSent),
   });
 
-  const wait = async (decision: Extract<Decision, { do: 'wait' }>): Promise<void> => {
-    const { until, why } = decision;
-    const told = until - clock.monotonic() >= NOTICED_MS;
-    try {
-      // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
-      for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-        const attempt = refusals + 1;
-        if (told) options.onWait({ why, until: clock.now() + left, remainingMs: left, attempt, attempts: probes + 1 });
-        await clock.sleep(Math.min(left, TICK_MS), signal);
-      }
-    } finally {
-      if (told) options.onWait(undefined);
-    }
-  };
-
   return {
     get limits() {
       return limits;
@@ -102,17 +89,34 @@ export function createGate(options: GateOptions): Gate {
         const { block } = await ledger.view();
         throw refusal({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
       }
-      const id = `${entered++}-${random()}`;
+      const id = `${options.owner ?? ''}/${entered++}/${random()}`;
       const since = clock.monotonic();
       for (;;) {
         if (signal.aborted) throw signal.reason;
-        const decision = await ledger.admit({ id, maxWaitMs, reserve: options.reserve ?? 0 });
+        const decision = await ledger.admit({ id, maxWaitMs, reserve: options.reserve });
         if (decision.do === 'send') return ticket(id);
         // Waits add up: another client's probe may be asked after again and again.
         const waited = clock.monotonic() - since;
         if (decision.do === 'refuse' || waited > maxWaitMs) throw refusal(decision);
-        await wait(decision);
+        await waitOut(options, decision, refusals + 1);
       }
     },
   };
+}
+
+async function waitOut(
+  { clock, probes, signal, onWait }: GateOptions,
+  { until, why }: { until: number; why: WaitReason },
+  attempt: number,
+): Promise<void> {
+  const told = until - clock.monotonic() >= NOTICED_MS;
+  try {
+    // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+    for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
+      if (told) onWait({ why, until: clock.now() + left, remainingMs: left, attempt, attempts: probes + 1 });
+      await clock.sleep(Math.min(left, TICK_MS), signal);
+    }
+  } finally {
+    if (told) onWait(undefined);
+  }
 }

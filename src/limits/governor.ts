@@ -16,6 +16,7 @@
  * Blocked: nothing is sent before the block ends; then exactly one request, the probe, whoever waits.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
+import { blockMs } from './block.ts';
 import type { LimitHeaders } from './headers.ts';
 
 export type BlockReason = 'rate-limited' | 'banned';
@@ -54,6 +55,8 @@ export interface LedgerState {
   readonly baseline?: { readonly remaining: number; readonly admitted: number };
   /** Somebody else draws on the key too. */
   readonly foreign: boolean;
+  /** When the service last answered. */
+  readonly seenAt?: number;
 }
 
 export const UNKNOWN: LedgerState = { strikes: 0, inFlight: [], admitted: 0, foreign: false };
@@ -78,12 +81,6 @@ export interface Answer {
   readonly random: number;
 }
 
-const NO_HEADER_WAIT_MS = 60_000;
-const SHORTEST_WAIT_MS = 2_000;
-const AFTER_WAIT_MS = 1_000;
-const LONGEST_JITTER_MS = 5_000;
-/** A hostile or mistaken wait is kept for a day; then one probe asks again. */
-const LONGEST_BLOCK_MS = 86_400_000;
 const BAN_MS = 3_600_000;
 const PACE_MS = 1_000;
 /** A probe or reservation whose answer never came, its process killed for instance. */
@@ -155,7 +152,7 @@ function forgetLost(state: LedgerState, now: number): LedgerState {
 /** What the answer to a request tells. Total over any headers. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const sent = before.inFlight.find(({ id }) => id === answer.id);
-  const state = release(before, answer.id);
+  const state = { ...release(before, answer.id), seenAt: now };
   if (answer.status === 429) return refused(state, now, answer, sent);
   if (answer.status === 403) {
     const until = Math.max(now + BAN_MS, state.block?.until ?? 0);
@@ -166,6 +163,11 @@ export function observe(before: LedgerState, now: number, answer: Answer): Ledge
   if (next.block !== undefined && (now < next.block.until || (sent?.at ?? 0) < next.block.until)) return next;
   const { block: _over, ...open } = next;
   return { ...open, strikes: 0 };
+}
+
+/** Somebody who knows better says that the block is over: one probe may ask. */
+export function unblock({ block: _lifted, window: _doubtful, ...state }: LedgerState): LedgerState {
+  return { ...state, strikes: 0 };
 }
 
 /** A request that got no answer. It counts as drawn unless it certainly never left. */
@@ -187,7 +189,7 @@ function refused(state: LedgerState, now: number, answer: Answer, sent: Reservat
   // Several in flight may be refused together: that is one strike, not one each.
   const sentBefore = block !== undefined && sent !== undefined && sent.at < block.until;
   const strikes = sentBefore ? Math.max(1, state.strikes) : state.strikes + 1;
-  const until = Math.max(now + blockMs(answer, strikes), block?.until ?? 0);
+  const until = Math.max(now + blockMs(answer.headers, strikes, answer.random), block?.until ?? 0);
   const { window } = answer.headers;
   return {
     ...state,
@@ -195,17 +197,6 @@ function refused(state: LedgerState, now: number, answer: Answer, sent: Reservat
     block: { since: now, until, why: block?.why === 'banned' && now < block.until ? 'banned' : 'rate-limited' },
     ...(window !== undefined && { window: { limit: window.limit, remaining: 0, resetAt: now + window.resetInMs } }),
   };
-}
-
-/** How long to send nothing after a 429, in ms: never shorter than what the service asked for, up to a day. */
-function blockMs({ headers, random }: Pick<Answer, 'headers' | 'random'>, strikes: number): number {
-  const { retryAfterMs, window } = headers;
-  const reset = window?.remaining === 0 ? window.resetInMs : undefined;
-  const silent = retryAfterMs === undefined && reset === undefined;
-  const base = silent ? NO_HEADER_WAIT_MS : Math.max(retryAfterMs ?? 0, reset ?? 0, SHORTEST_WAIT_MS);
-  const wait = base * 2 ** Math.min(strikes - 1, 30);
-  const jitter = Math.min(wait * 0.1, LONGEST_JITTER_MS) * random;
-  return Math.min(wait + AFTER_WAIT_MS + jitter, LONGEST_BLOCK_MS);
 }
 
 function withWindow(

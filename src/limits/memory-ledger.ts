@@ -1,7 +1,7 @@
 /** Ledgers that live as long as the program: one for each origin and key. */
 import type { Clock } from '../context.ts';
-import { decide, type LedgerState, lose, observe, UNKNOWN } from './governor.ts';
-import type { Ledger, LedgerView } from './ledger.ts';
+import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from './governor.ts';
+import { type Ledger, viewOf } from './ledger.ts';
 
 export class MemoryLedgers {
   private readonly ledgers = new Map<string, Ledger>();
@@ -24,10 +24,6 @@ export class MemoryLedgers {
 
 function memoryLedger(clock: Pick<Clock, 'monotonic'>): Ledger {
   let state: LedgerState = UNKNOWN;
-  const view = (): LedgerView => ({
-    ...(state.window !== undefined && { window: state.window }),
-    ...(state.block !== undefined && { block: state.block }),
-  });
   return {
     admit(intent) {
       const decided = decide(state, clock.monotonic(), intent);
@@ -36,12 +32,16 @@ function memoryLedger(clock: Pick<Clock, 'monotonic'>): Ledger {
     },
     answered(answer) {
       state = observe(state, clock.monotonic(), answer);
-      return Promise.resolve(view());
+      return Promise.resolve(viewOf(state));
     },
     lost(id, mayHaveBeenSent) {
       state = lose(state, clock.monotonic(), id, mayHaveBeenSent);
       return Promise.resolve();
     },
-    view: () => Promise.resolve(view()),
+    view: () => Promise.resolve(viewOf(state)),
+    clearBlock() {
+      state = unblock(state);
+      return Promise.resolve(viewOf(state));
+    },
   };
 }

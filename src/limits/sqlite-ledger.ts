@@ -6,8 +6,8 @@
 import { createHmac } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { State } from '../state/database.ts';
-import { decide, type LedgerState, lose, observe, UNKNOWN } from './governor.ts';
-import type { Ledger, LedgerView } from './ledger.ts';
+import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from './governor.ts';
+import { type Ledger, type LedgerView, viewOf } from './ledger.ts';
 import { type Moment, rebase } from './timeline.ts';
 
 type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
@@ -35,12 +35,12 @@ export function sqliteLedger(ports: Ports, state: State, origin: string, apiKey:
       await rows.step((before, now) => keep(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true });
     },
     view: () => rows.step(keep),
+    clearBlock: () => rows.step((before) => keep(unblock(before)), { durable: true }),
   };
 }
 
 function keep(state: LedgerState): Step<LedgerView> {
-  const { window, block } = state;
-  return { state, result: { ...(window !== undefined && { window }), ...(block !== undefined && { block }) } };
+  return { state, result: viewOf(state) };
 }
 
 class Rows {

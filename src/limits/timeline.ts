@@ -17,11 +17,12 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
   // A clock that was set back has passed no time.
   const passed = Math.max(0, now.wall - saved.wall);
   const move = (at: number): number => now.monotonic + Math.max(0, at - saved.monotonic - passed);
-  const { window, block, strikes, admitted, foreign } = state;
+  const { window, block, strikes, admitted, foreign, seenAt } = state;
   return {
     strikes,
     admitted,
     foreign,
+    ...(seenAt !== undefined && { seenAt: now.monotonic - passed - (saved.monotonic - seenAt) }),
     // Whoever was under way when the machine stopped has sent, for all we know.
     inFlight: [],
     ...(window !== undefined && {

@@ -3,11 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Context, DatabaseFailure } from '../context.ts';
 import { error, type Handler, handle, type SandboxRequest, type SandboxResponse } from './handler.ts';
+import { SANDBOX_KEY } from './key.ts';
 import { FREE, type Plan } from './limiter.ts';
 import { openStore, type Store } from './store.ts';
-
-/** No secret: it opens nothing but the sandbox. */
-const SANDBOX_KEY = 'sandbox';
 
 const LARGEST_BODY = 64 * 1024;
 /** How long to wait for another process that writes, in ms. */

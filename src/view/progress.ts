@@ -40,9 +40,19 @@ function pad(value: number): string {
 }
 
 /** `resetAt` and `now`: epoch ms. */
-export function limitLine(limits: { limit: number; remaining: number; resetAt: number; now: number }): string {
-  const { limit, remaining, resetAt, now } = limits;
-  return `Rate limit ${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
+interface LimitFacts {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number;
+  readonly now: number;
+}
+
+export function limitLine(limits: LimitFacts): string {
+  return `Rate limit ${limitWords(limits)}`;
+}
+
+export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): string {
+  return `${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
 export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window' | 'backoff';

@@ -20,6 +20,7 @@ function bench(maxWaitMs = 75_000, clock = new VirtualClock({ autoAdvance: true 
     random: () => 0,
     maxWaitMs,
     probes: 1,
+    reserve: 0,
     signal: stop.signal,
     onWait: (wait) => waits.push(wait),
   });

@@ -58,7 +58,7 @@ describe.each(KINDS)('a ledger %s', (_name, open) => {
     const ledger = await open(here);
     await ledger.admit(ask('a'));
     const { block } = await ledger.answered(refusal('a', 30_000));
-    expect(await ledger.view()).toEqual({ block });
+    expect(await ledger.view()).toMatchObject({ block, strikes: 1, inFlight: [] });
     expect(await ledger.admit({ ...ask('b'), maxWaitMs: 1_000 })).toEqual({
       do: 'refuse',
       why: 'rate-limited',
