@@ -1,16 +1,10 @@
-import { exit, nodeContext } from './node/context.ts';
+import { argv, exit, printAndEnd } from './node/process.ts';
 import { VERSION } from './version.ts';
 
-const { argv, context } = nodeContext();
-
-/** The most asked question of all needs no command line parser. */
-async function main(): Promise<number> {
-  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    await context.stdout.write(`${VERSION}\n`);
-    return 0;
-  }
-  const { runCli } = await import('./cli.ts');
-  return runCli(argv, context);
+// The most asked question of all needs neither a command line parser nor a context.
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+  printAndEnd(`${VERSION}\n`);
+} else {
+  const [{ nodeContext }, { runCli }] = await Promise.all([import('./node/context.ts'), import('./cli.ts')]);
+  exit(await runCli(argv, nodeContext()));
 }
-
-exit(await main());

@@ -25,7 +25,7 @@ function namesIn(node: ts.Node): string[] {
   const inside: string[] = [];
   ts.forEachChild(node, (child) => void inside.push(...namesIn(child)));
   if (ts.isPropertyAccessExpression(node)) return [...inside, node.getText()];
-  if (ts.isNewExpression(node) && node.arguments?.length === 0) return [...inside, node.getText()];
+  if (ts.isNewExpression(node) && !node.arguments?.length) return [...inside, `new ${node.expression.getText()}()`];
   return ts.isIdentifier(node) && !isLabel(node) ? [node.text] : inside;
 }
 
@@ -76,7 +76,7 @@ function targetsOf(module: Module): string[] {
 
 function directionProblems(modules: readonly Module[]): string[] {
   return modules.flatMap((module) => {
-    if (GROUND.includes(module.path)) return [];
+    if (GROUND.includes(module.path)) return groundProblems(module);
     const from = roomOf(module.path);
     if (from === undefined) return [`${module.path} has no place in the house`];
     return targetsOf(module).flatMap((target) => {
@@ -87,6 +87,18 @@ function directionProblems(modules: readonly Module[]): string[] {
       return sameFolder || to.floor > from.floor ? [] : [`${module.path} imports ${target}, which is not below it`];
     });
   });
+}
+
+function groundProblems(module: Module): string[] {
+  return module.imports
+    .filter(
+      (specifier) => !specifier.startsWith('.') || targetsOf({ ...module, imports: [specifier] }).some(isNoGround),
+    )
+    .map((specifier) => `${module.path} imports ${specifier}, and everybody imports ${module.path}`);
+}
+
+function isNoGround(target: string): boolean {
+  return !GROUND.includes(target);
 }
 
 /** Rooms that must not know each other, whatever their floors. */
@@ -115,15 +127,20 @@ const OWNED: readonly {
   readonly value?: RegExp;
   readonly module?: RegExp;
 }[] = [
-  { name: 'process', value: /^process$/, module: /^process$/, owners: /^(node|generate)\// },
+  { name: 'process', value: /^(global\.)?process$/, module: /^process$/, owners: /^(node|generate)\// },
   {
     name: 'clocks',
     value: /^(Date|performance)\.now$|^new Date\(\)$|^hrtime$/,
     module: /^perf_hooks$/,
     owners: /^node\//,
   },
-  { name: 'timers', value: /^(set|clear)(Timeout|Interval|Immediate)$/, module: /^timers(\/|$)/, owners: /^node\// },
-  { name: 'randomness', value: /^Math\.random$/, owners: /^node\// },
+  {
+    name: 'timers',
+    value: /^(set|clear)(Timeout|Interval|Immediate)$|^AbortSignal\.timeout$/,
+    module: /^timers(\/|$)/,
+    owners: /^node\//,
+  },
+  { name: 'randomness', value: /^Math\.random$|^crypto\.(randomUUID|getRandomValues)$/, owners: /^node\// },
   { name: 'files', module: /^fs(\/|$)/, owners: /^(node|generate)\// },
   { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^node\// },
   { name: 'conf', module: /^conf$/, owners: /^node\// },
@@ -195,6 +212,8 @@ describe('each rule', () => {
     ['commands/x.ts', "import './login.ts'"],
     ['commands/x.ts', "const y = await import('../cli.ts')"],
     ['attic/x.ts', ''],
+    ['errors.ts', "import type { Item } from './api/item.ts'"],
+    ['context.ts', "import { Agent } from 'undici'"],
   ])('catches %s: %s', (path, text) => {
     expect(directionProblems([toModule(path, text)])).toHaveLength(1);
   });
@@ -214,6 +233,10 @@ describe('each rule', () => {
     'const now = Date.now()',
     'const now = performance.now()',
     'const now = new Date()',
+    'const now = new Date',
+    'const { env } = global.process',
+    'const signal = AbortSignal.timeout(5)',
+    'const id = crypto.randomUUID()',
     'const wait = setTimeout',
     "import { setTimeout as wait } from 'timers/promises'",
     "await fetch('http://127.0.0.1')",

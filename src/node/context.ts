@@ -1,5 +1,4 @@
 /** The program's one real context: the ports over this process. */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir, uptime } from 'node:os';
 import type { Context, SignalName } from '../context.ts';
@@ -12,11 +11,7 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-export function nodeContext(): { argv: readonly string[]; context: Context } {
-  return { argv: process.argv.slice(2), context: thisProcess() };
-}
-
-function thisProcess(): Context {
+export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
@@ -24,7 +19,8 @@ function thisProcess(): Context {
     stderr: nodeOutput(process.stderr),
     clock: nodeClock,
     random: Math.random,
-    randomBytes,
+    // Loaded by the few commands that need it.
+    randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
     settings: nodeSettings,
     prompt: nodePrompt,
@@ -85,9 +81,4 @@ function uncaughtError(): Promise<never> {
   // Whoever waits for it gets it; a rejection of its own it must not be.
   uncaught.catch(() => undefined);
   return uncaught;
-}
-
-/** Ends the process; what was written has been handed to the system by then. */
-export function exit(code: number): never {
-  process.exit(code);
 }
