@@ -1,30 +1,15 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { handle, type Handler } from '../../src/sandbox/handler.ts';
 import { FREE, type Plan } from '../../src/sandbox/limiter.ts';
 import { openStore } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
+import { runIn as run, STAGING_ENV as ENV, STAGING_KEY as KEY, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
-
-const KEY = 'the-key-of-the-store';
-const ENV = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: 'https://pets.example/v1', PETSTORE_API_KEY: KEY };
-
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(context: TestContext, ...args: string[]): Promise<Ran> {
-  const before = [context.stdout.text().length, context.stderr.text().length] as const;
-  const code = await runCli(args, context);
-  return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
-}
 
 /** The service is the sandbox's handler, with a store in memory. */
 async function withSandbox(options: TestContextOptions = {}, plan: Plan = FREE): Promise<TestContext> {
@@ -44,17 +29,6 @@ async function withSandbox(options: TestContextOptions = {}, plan: Plan = FREE):
       });
       return httpReply({ ...response, limits: false }, context.clock.now());
     },
-  });
-  return context;
-}
-
-/** The service gives these replies in turn. */
-function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
-  const left = [...replies];
-  const context: TestContext = createTestContext({
-    env: ENV,
-    ...options,
-    http: () => httpReply(left.shift() ?? { status: 599 }, context.clock.now()),
   });
   return context;
 }

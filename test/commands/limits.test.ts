@@ -1,31 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
-import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
+import { runIn as run, withReplies } from '../support/in-process.ts';
+import type { TestContext, TestContextOptions } from '../support/test-context.ts';
 
-const ENV = {
-  PETSTORE_ENV: 'staging',
-  PETSTORE_BASE_URL: 'https://pets.example/v1',
-  PETSTORE_API_KEY: 'the-key-of-the-store',
-};
 const STOCK = json([item(7, 10)]);
-
-function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
-  const left = [...replies];
-  const context: TestContext = createTestContext({
-    env: ENV,
-    ...options,
-    http: () => httpReply(left.shift() ?? { status: 599 }, context.clock.now()),
-  });
-  return context;
-}
-
-async function run(context: TestContext, ...args: string[]) {
-  const from = [context.stdout.text().length, context.stderr.text().length] as const;
-  const code = await runCli(args, context);
-  return { code, stdout: context.stdout.text().slice(from[0]), stderr: context.stderr.text().slice(from[1]) };
-}
 
 describe('limits', () => {
   it('shows, without a request, that nothing is known, and then what is', async () => {

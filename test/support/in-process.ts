@@ -1,0 +1,36 @@
+/** Whole invocations in this process, against a service of the test's own. */
+import { runCli } from '../../src/cli.ts';
+import { httpReply } from './test-ports.ts';
+import type { PlainReply } from './replies.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from './test-context.ts';
+
+export const STAGING_KEY = 'the-key-of-the-store';
+export const STAGING_ENV = {
+  PETSTORE_ENV: 'staging',
+  PETSTORE_BASE_URL: 'https://pets.example/v1',
+  PETSTORE_API_KEY: STAGING_KEY,
+};
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What this invocation alone wrote. */
+export async function runIn(context: TestContext, ...args: string[]): Promise<Ran> {
+  const before = [context.stdout.text().length, context.stderr.text().length] as const;
+  const code = await runCli(args, context);
+  return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
+}
+
+/** The service gives these replies in turn. */
+export function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
+  const left = [...replies];
+  const context: TestContext = createTestContext({
+    env: STAGING_ENV,
+    ...options,
+    http: () => httpReply(left.shift() ?? { status: 599 }, context.clock.now()),
+  });
+  return context;
+}
