@@ -4,8 +4,8 @@ import { type AnyCommand, countValue, durationValue, type OptionSpec, sizeValue,
 import { COMMANDS, GROUPS } from './commands/index.ts';
 import type { Globals } from './config/globals.ts';
 import { ENVIRONMENTS } from './config/environments.ts';
-import { Failure } from './errors.ts';
 import { FORMATS } from './view/view.ts';
+import { usageFailure } from './usage.ts';
 import { VERSION } from './version.ts';
 
 const GLOBAL_OPTIONS: readonly OptionSpec[] = [
@@ -118,7 +118,6 @@ function buildProgram(
   const program = new Command('petstore')
     .description('Inventory of a pet store: exact ids, safe writes, and a key that cannot get itself banned.')
     .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show help')
     .helpCommand(false);
   configure(program, screen);
   for (const spec of GLOBAL_OPTIONS) program.addOption(option(spec));
@@ -135,6 +134,7 @@ function buildProgram(
 
 function configure(command: Command, screen: { width: number; print: (text: string) => void }): Command {
   return command
+    .helpOption('-h, --help', 'show help')
     .exitOverride()
     .configureOutput({
       writeOut: screen.print,
@@ -219,28 +219,4 @@ function helpOf(invocation: Invocation, program: Command): Invocation | undefine
   command.configureOutput({ writeOut: (more) => (text += more) });
   command.outputHelp();
   return { does: 'print', text };
-}
-
-function usageFailure(error: CommanderError, argv: readonly string[]): Failure {
-  // The text after = is a value, perhaps a secret one.
-  const [problem = '', suggestion] = error.message
-    .replace(/^error: /, '')
-    .replace(/(--?[\w-]+)=[^'\n]*/g, '$1')
-    .split('\n');
-  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
-  if (error.code === 'commander.unknownOption' && /key|token|password|secret/i.test(problem)) {
-    return new Failure('usage', {
-      problem: sentence,
-      hint: 'A key never stands on the command line: use petstore login --key-stdin, or PETSTORE_API_KEY.',
-    });
-  }
-  const better = suggestion?.replace(/^\(|\)$/g, '');
-  return new Failure('usage', { problem: sentence, hint: better ?? `See petstore ${commandWords(argv)}--help.` });
-}
-
-/** The words of argv that name a command, for `petstore inventory set --help`. */
-function commandWords(argv: readonly string[]): string {
-  const known = new Set(COMMANDS.flatMap(({ path }) => path.split(' ')));
-  const words = argv.filter((word) => known.has(word)).slice(0, 2);
-  return words.map((word) => `${word} `).join('');
 }

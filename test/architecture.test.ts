@@ -47,6 +47,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['main.ts'],
   ['cli.ts'],
   ['program.ts', 'console.ts'],
+  ['usage.ts'],
   ['commands/index.ts', 'report-text.ts'],
   ['commands', 'report.ts'],
   ['report-words.ts', 'command.ts'],

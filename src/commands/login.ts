@@ -78,7 +78,7 @@ async function askEnvironment(context: CommandContext, file: ConfigFile): Promis
     });
   }
   const expected = REMOTE_ENVIRONMENTS.join(' or ');
-  throw new Failure('invalid-value', { name: 'the environment', value: name, expected });
+  throw new Failure('invalid-value', { name: 'environment', value: name, expected });
 }
 
 async function askBaseUrl(context: CommandContext, file: ConfigFile, environment: RemoteEnvironment): Promise<URL> {

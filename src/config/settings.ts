@@ -58,5 +58,5 @@ export function settingNamed(key: string): Setting {
   const found = SETTINGS.find((setting) => setting.key === key);
   if (found !== undefined) return found;
   const expected = `one of ${SETTINGS.map((setting) => setting.key).join(', ')}`;
-  throw new Failure('invalid-value', { name: 'the setting', value: key, expected });
+  throw new Failure('invalid-value', { name: 'setting', value: key, expected });
 }

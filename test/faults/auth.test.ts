@@ -85,6 +85,7 @@ describe('fault 64: a key that no header can carry is refused here, and never sh
 describe('fault 65: a key on the command line', () => {
   it.each([
     ['login', '--key', KEY],
+    ['login', KEY, '--key-stdin'],
     ['login', `--key=${KEY}`],
     ['login', `--api-key=${KEY}`],
     ['--token', KEY, 'inventory', 'list'],
