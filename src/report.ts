@@ -57,7 +57,7 @@ const WORDS = {
   'config-newer': ({ path, version }) => ({
     exit: 3,
     sentence: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
-    hint: 'Update petstore: npm install --global petstore',
+    hint: 'Update petstore, or use the version that wrote the file.',
   }),
   'config-not-a-file': ({ path, found }) => ({
     exit: 3,
@@ -175,7 +175,7 @@ const WORDS = {
   'unexpected-status': ({ said: they }) => ({
     exit: 8,
     sentence: `The service answered with a status that its contract does not have here (${they.status}${said(they)}).`,
-    hint: 'This petstore may be outdated: npm install --global petstore',
+    hint: 'This petstore may be outdated: update it, and tell the owners of the service if that does not help.',
   }),
 
   'outcome-unknown': (facts, now) => ({
