@@ -29,4 +29,10 @@ const folder = home && join(home, 'petstore');
 // Never throws: what cannot be written is not cached.
 if (folder && !process.env.NODE_DISABLE_COMPILE_CACHE && isThere(home) && isThere(folder)) enableCompileCache(folder);
 
-import('../dist/main.js');
+import('../dist/main.js').catch((error) => {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  process.stderr.write(
+    'petstore is not built, or its installation is not whole: run `npm ci` in a checkout, or install it again.\n',
+  );
+  process.exitCode = 3;
+});

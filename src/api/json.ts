@@ -223,13 +223,17 @@ class JsonReader {
 }
 
 // What a terminal, a log viewer or a JavaScript parser might act on, escaped as JSON itself allows.
-
 const UNSAFE =
-  /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  /[\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
-/** A string as JSON text with every control and bidi character as a visible \u escape. */
+/** A string as JSON text with every control, bidi and invisible character as a visible \u escape. */
 function stringifyString(text: string): string {
-  return JSON.stringify(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(text).replace(UNSAFE, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
 }
 
 /** The inverse of parseJson, on one line: exact integers, raw numbers as written, safe strings. */

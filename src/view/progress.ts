@@ -91,7 +91,8 @@ export class LiveLine {
 
   async draw(text: string): Promise<void> {
     // One column less: a full line would wrap, and could not be erased.
-    const width = Math.max((this.output.columns ?? 80) - 1, 0);
+    // A width of 0 is a terminal that does not know its own.
+    const width = (this.output.columns || 80) - 1;
     this.shown = true;
     await prepareWidths([text]);
     await this.output.write(`${ERASE_LINE}${displayWidth(text) > width ? truncate(text, width) : text}`);

@@ -3,8 +3,18 @@ import stringWidth from 'string-width';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
+/** A list repeats its texts, and measuring one takes as long as hundreds of look-ups. */
+const known = new Map<string, number>();
+const MOST_KNOWN = 10_000;
+
 export function wideWidth(text: string): number {
-  return stringWidth(text);
+  let width = known.get(text);
+  if (width === undefined) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    width = stringWidth(text);
+    known.set(text, width);
+  }
+  return width;
 }
 
 /** What a reader takes for one character, combining marks and emoji sequences whole. */

@@ -27,6 +27,7 @@ export function displayWidth(text: string): number {
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return '';
+  if (isAscii(text)) return `${text.slice(0, columns - 1)}…`;
   let kept = '';
   let width = 0;
   for (const character of wide?.graphemes(text) ?? text) {

@@ -142,12 +142,17 @@ describe('readJsonValue', () => {
 });
 
 describe('stringifyJson', () => {
+  it('escapes what nobody sees, as two units where it is two', () => {
+    expect(stringifyJson('a\u{e0041}b\u180e')).toBe('"a\\udb40\\udc41b\\u180e"');
+  });
+
   it('escapes what a terminal might act on, losing nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const json = stringifyJson(text);
         // eslint-disable-next-line no-control-regex -- controls are what must not be there
         expect(json).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/);
+        expect(json).not.toMatch(/[\u180e\u{e0000}-\u{e007f}]/u);
         expect(JSON.parse(json)).toBe(text);
       }),
     );

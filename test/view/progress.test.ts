@@ -39,10 +39,18 @@ it('the limit says what is left and until when', () => {
   );
 });
 
-it('a wait says why, until when, which attempt, and that it may be stopped', () => {
-  expect(waitLine({ why: 'rate-limited', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 2 })).toBe(
-    'Rate limited (429): going on at 12:00:23, in 23 s (attempt 2 of 2). Ctrl-C stops safely.',
-  );
+describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
+  it.each([
+    ['rate-limited', 'Rate limited (429)'],
+    ['banned', 'The key may be banned'],
+    ['window-spent', 'The allowance is spent'],
+    ['unknown-window', 'The service names no limits, so petstore goes slowly'],
+    ['backoff', 'The service did not answer as it should'],
+  ] as const)('%s', (why, words) => {
+    expect(waitLine({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
+      `${words}: going on at 12:00:23, in 23 s (attempt 2 of 3). Ctrl-C stops safely.`,
+    );
+  });
 });
 
 describe('the live line', () => {
@@ -58,9 +66,14 @@ describe('the live line', () => {
     expect(output.text()).toBe(['short', 'much too…', '猫猫猫猫…', ''].map((text) => `\r\u001b[2K${text}`).join(''));
   });
 
-  it('fault 105: does not fail on a terminal of no width', async () => {
-    const output = new MemoryOutput({ isTTY: true, columns: 0 });
-    await new LiveLine(output).draw('text');
-    expect(output.text()).toBe('\r\u001b[2K');
+  it.each([
+    [0, `${'a'.repeat(78)}…`],
+    [undefined, `${'a'.repeat(78)}…`],
+    [1, ''],
+    [2, '…'],
+  ])('fault 105: on a terminal of %s columns', async (columns, shown) => {
+    const output = new MemoryOutput({ isTTY: true, columns });
+    await new LiveLine(output).draw('a'.repeat(100));
+    expect(output.text()).toBe(`\r\u001b[2K${shown}`);
   });
 });

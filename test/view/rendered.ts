@@ -1,0 +1,45 @@
+/** Stock as a view, and a view as the whole text it becomes. */
+import fc from 'fast-check';
+import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
+import { render } from '../../src/view/render.ts';
+import { createStyle } from '../../src/view/style.ts';
+import type { Format, RowsView } from '../../src/view/view.ts';
+
+export const PLAIN = await createStyle(0);
+
+export function view(items: readonly InventoryItem[], header = true): RowsView<InventoryItem> {
+  return {
+    view: 'rows',
+    columns: (['petId', 'quantity', 'status'] as const).map((name) => ({ name, cell: (item) => item[name] })),
+    rows: (async function* () {
+      for (let i = 0; i < items.length; i += 3) yield items.slice(i, i + 3);
+    })(),
+    json: itemToJson,
+    header,
+    empty: '',
+  };
+}
+
+export async function text(
+  shown: Parameters<typeof render>[0],
+  format: Format,
+  screen: { width?: number; isTTY?: boolean } = {},
+): Promise<string> {
+  let result = '';
+  for await (const piece of render(shown, {
+    format,
+    width: screen.width,
+    isTTY: screen.isTTY ?? false,
+    style: PLAIN,
+  })) {
+    result += piece;
+  }
+  return result;
+}
+
+export const anyItem = fc.record({
+  petId: fc.bigInt({ min: INT64_MIN, max: INT64_MAX }),
+  quantity: fc.oneof(fc.bigInt({ min: -9n, max: 9n }), fc.bigInt()),
+  status: fc.oneof(fc.constantFrom('available', 'pending', 'sold'), fc.string({ unit: 'binary' })),
+});
