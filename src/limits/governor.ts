@@ -51,8 +51,8 @@ export interface LedgerState {
   readonly pacedUntil?: number;
   /** Requests let through since the ledger began. */
   readonly admitted: number;
-  /** What was left, and how many of ours had been let through and answered, when the window was first seen. */
-  readonly baseline?: { readonly remaining: number; readonly admitted: number };
+  /** When the window was first seen, what was left then, and how many of ours had been let through and answered. */
+  readonly baseline?: { readonly at: number; readonly remaining: number; readonly admitted: number };
   /** Somebody else draws on the key too. */
   readonly foreign: boolean;
   /** When the service last answered. */
@@ -219,9 +219,12 @@ function withWindow(
   const answered = state.admitted - state.inFlight.length;
   if (!live || resetAt > old.resetAt + SAME_WINDOW_MS) {
     const window = { limit: told.limit, remaining: told.remaining, resetAt };
-    return { ...unpaced, window, baseline: { remaining: told.remaining, admitted: answered } };
+    return { ...unpaced, window, baseline: { at: now, remaining: told.remaining, admitted: answered } };
   }
-  const baseline = state.baseline ?? { remaining: old.remaining, admitted: answered };
+  const baseline = state.baseline ?? { at: now, remaining: old.remaining, admitted: answered };
+  // A late answer from the window before says nothing of this one.
+  const isPast = resetAt < old.resetAt - SAME_WINDOW_MS && told.limit === old.limit;
+  if (isPast && sent !== undefined && sent.at < baseline.at) return unpaced;
   const drawn = baseline.remaining - told.remaining;
   return {
     ...unpaced,

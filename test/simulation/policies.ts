@@ -1,0 +1,99 @@
+/**
+ * How the clients of a simulation behave. `petstore` is the real client behind the real gate, all processes on one
+ * ledger; the others are what a script without one does, for comparison.
+ */
+import { updateInventory } from '../../src/client/update.ts';
+import { isFailure } from '../../src/errors.ts';
+import type { Ledger } from '../../src/limits/ledger.ts';
+import { createGate } from '../../src/limits/gate.ts';
+import type { SimulatedProcess } from './process.ts';
+
+export const POLICIES = ['petstore', 'obey-per-process', 'undici-retry', 'local-clock'] as const;
+export type PolicyName = (typeof POLICIES)[number];
+
+export interface Job {
+  readonly pet: number;
+  readonly quantity: number;
+}
+
+/** Does one job, as one process. Resolves true once it knows that it is done; false: somebody has to run it again. */
+export type Policy = (process: SimulatedProcess, ledger: Ledger, job: Job) => Promise<boolean>;
+
+const MAX_WAIT_MS = 75_000;
+
+const petstore: Policy = async (process, ledger, { pet, quantity }) => {
+  const { clock, random } = process;
+  const gate = createGate({
+    ledger: process.mortal(ledger),
+    clock,
+    random,
+    maxWaitMs: MAX_WAIT_MS,
+    probes: 1,
+    reserve: 0,
+    signal: NEVER,
+    onWait: () => undefined,
+  });
+  const nothing = (): void => undefined;
+  try {
+    await updateInventory(
+      {
+        baseUrl: new URL('https://pets.example/v1'),
+        environment: 'staging',
+        apiKey: 'key',
+        keySource: 'PETSTORE_API_KEY',
+        userAgent: 'petstore',
+        http: process.http,
+        gate,
+        clock,
+        random,
+        timeoutMs: 30_000,
+        maxWaitMs: MAX_WAIT_MS,
+        maxBodyBytes: 1 << 20,
+        signal: NEVER,
+        watch: { attempt: nothing, backoff: nothing, warning: nothing, debug: nothing },
+      },
+      { petId: BigInt(pet), quantity: BigInt(quantity) },
+    );
+    return true;
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return false;
+  }
+};
+
+const NEVER = new AbortController().signal;
+
+/** Each process waits as long as `Retry-After` says, and then goes on. */
+const obeyPerProcess: Policy = async (process, _ledger, job) => {
+  for (;;) {
+    const { status, retryAfterMs } = await process.send(job);
+    if (status !== 429) return status === 200;
+    await process.clock.sleep(retryAfterMs);
+  }
+};
+
+/** The rule of undici 8's retry handler: at most 30 s whatever the service says, five times; then the caller's turn. */
+const undiciRetry: Policy = async (process, _ledger, job) => {
+  for (let retries = 0; ; retries++) {
+    const { status, retryAfterMs } = await process.send(job);
+    if (status !== 429) return status === 200;
+    if (retries === 5) return false;
+    await process.clock.sleep(Math.min(retryAfterMs > 0 ? retryAfterMs : 500 * 2 ** retries, 30_000));
+  }
+};
+
+/** Each process waits for `X-RateLimit-Reset` by the clock of its own machine, at least a second after a 429. */
+const localClock: Policy = async (process, _ledger, job) => {
+  for (;;) {
+    const { status, resetAt } = await process.send(job);
+    if (status !== 429) return status === 200;
+    await process.clock.sleep(Math.max(1_000, resetAt - process.clock.now()));
+  }
+};
+
+export const POLICY: Readonly<Record<PolicyName, Policy>> = {
+  petstore,
+  'obey-per-process': obeyPerProcess,
+  'undici-retry': undiciRetry,
+  'local-clock': localClock,
+};
