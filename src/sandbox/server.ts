@@ -18,10 +18,27 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
+/** One line of the server's log. */
+export interface LoggedRequest {
+  /** When its answer was settled, epoch ms. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+  /** Of a 429, in s. */
+  readonly retryAfter?: number;
+}
+
+export interface SandboxOptions {
+  readonly folder: string;
+  readonly plan?: Plan;
+  onRequest?(request: LoggedRequest): void;
+}
+
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'>;
 
 /** @throws {Failure} `state`, `file`; @throws {DatabaseFailure} */
-export async function startSandbox(context: Ports, options: { folder: string; plan?: Plan }): Promise<Sandbox> {
+export async function startSandbox(context: Ports, options: SandboxOptions): Promise<Sandbox> {
   await context.files.makePrivateFolder(options.folder);
   const store = await openPatiently(context, `${options.folder}/sandbox.db`);
   const handler: Handler = {
@@ -31,7 +48,7 @@ export async function startSandbox(context: Ports, options: { folder: string; pl
     now: () => context.clock.now(),
   };
   const server = createServer((request, response) => {
-    void answer(context, handler, request, response);
+    void answer(context, handler, request, response, options.onRequest);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
@@ -77,8 +94,17 @@ async function answer(
   handler: Handler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  log: SandboxOptions['onRequest'],
 ): Promise<void> {
   const response = await respond(context, handler, incoming);
+  const retryAfter = response.headers['Retry-After'];
+  log?.({
+    at: handler.now(),
+    method: incoming.method ?? '',
+    target: incoming.url ?? '',
+    status: response.status,
+    ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }),
+  });
   outgoing.writeHead(response.status, {
     ...response.headers,
     'Content-Length': Buffer.byteLength(response.body),

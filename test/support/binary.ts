@@ -23,6 +23,8 @@ export interface PetstoreOptions {
   readonly signalAfter?: { readonly match: RegExp; readonly signal: NodeJS.Signals };
   /** Another program and its first arguments in place of petstore. */
   readonly command?: readonly [string, ...string[]];
+  /** For work that takes long; default KILL_AFTER. */
+  readonly killAfterMs?: number;
 }
 
 export interface Finished {
@@ -80,7 +82,7 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
   child.stdin?.on('error', () => undefined);
   if (options.stdin === null || typeof options.stdin !== 'object') child.stdin?.end(options.stdin ?? '');
 
-  const heard = new Heard(args.join(' '), child);
+  const heard = new Heard(args.join(' '), child, options.killAfterMs ?? KILL_AFTER);
   onCleanup(async () => {
     child.kill('SIGKILL');
     await heard.exited.catch(() => undefined);
@@ -118,7 +120,7 @@ class Heard {
   readonly #name: string;
   readonly #watchers = new Set<() => void>();
 
-  constructor(name: string, child: ChildProcess) {
+  constructor(name: string, child: ChildProcess, killAfterMs: number) {
     this.#name = name;
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream]?.setEncoding('utf8').on('data', (piece: string) => {
@@ -129,8 +131,8 @@ class Heard {
     this.exited = new Promise((resolve, reject) => {
       const overdue = setTimeout(() => {
         child.kill('SIGKILL');
-        reject(this.#error(`still ran after ${KILL_AFTER} ms and was killed`));
-      }, KILL_AFTER);
+        reject(this.#error(`still ran after ${killAfterMs} ms and was killed`));
+      }, killAfterMs);
       child.on('error', (error) => {
         clearTimeout(overdue);
         reject(error);
