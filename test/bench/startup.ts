@@ -4,28 +4,11 @@
  *
  *   npm run bench:startup [-- --runs 30] [-- --assert]
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { median, PETSTORE, readArguments, withService } from './service.ts';
 
-const PETSTORE = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 const WARM_UPS = 2;
-
-/** A service of 20 pets in a process of its own, so that it does not share the clock with what is measured. */
-const SERVER = `
-const items = Array.from({ length: 20 }, (_, i) => ({ petId: i + 1, quantity: i * 3, status: 'available' }));
-const server = require('node:http').createServer((request, response) => {
-  response.writeHead(200, {
-    'Content-Type': 'application/json',
-    'X-RateLimit-Limit': '1000',
-    'X-RateLimit-Remaining': '999',
-    'X-RateLimit-Reset': String(Math.floor(Date.now() / 1000) + 60),
-  });
-  response.end(JSON.stringify(items));
-}).listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
 interface Contender {
   readonly name: string;
@@ -34,18 +17,11 @@ interface Contender {
   readonly most?: number;
 }
 
-const { runs, assert } = readArguments(process.argv.slice(2));
-const home = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
-const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
-try {
-  const baseUrl = `http://127.0.0.1:${await portOf(server)}/v1`;
+const { runs, assert } = readArguments(process.argv.slice(2), 25);
+process.exitCode = await withService(({ baseUrl, env }) => {
   const contenders = listContenders(baseUrl).filter(({ command }) => isThere(command[0]));
-  const times = measure(contenders, environment(baseUrl));
-  process.exitCode = report(contenders, times) && assert ? 1 : 0;
-} finally {
-  server.kill();
-  rmSync(home, { recursive: true, force: true });
-}
+  return report(contenders, measure(contenders, env)) && assert ? 1 : 0;
+});
 
 function listContenders(baseUrl: string): Contender[] {
   const node = process.execPath;
@@ -65,15 +41,6 @@ function listContenders(baseUrl: string): Contender[] {
     { name: '`gh --version`', command: ['gh', '--version'] },
     { name: '`curl … | jq`, the same 20 rows', command: ['sh', '-c', `curl -s ${baseUrl}/inventory | jq -c '.[]'`] },
   ];
-}
-
-function environment(baseUrl: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    HOME: home,
-    PETSTORE_BASE_URL: baseUrl,
-    PETSTORE_API_KEY: 'bench-key',
-  };
 }
 
 function isThere(program: string): boolean {
@@ -114,20 +81,4 @@ function report(contenders: readonly Contender[], times: readonly number[][]): b
     console.log(`| ${name} | ${ratio.toFixed(2)}${bound} | ${median(mine).toFixed(1)} | ${spread} |`);
   }
   return tooSlow;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-async function portOf(child: ChildProcess): Promise<number> {
-  if (child.stdout === null) throw new Error('the server has no stdout');
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return Number(line.toString());
-}
-
-function readArguments(args: readonly string[]): { runs: number; assert: boolean } {
-  const at = args.indexOf('--runs');
-  return { runs: at < 0 ? 25 : Number(args[at + 1]), assert: args.includes('--assert') };
 }
