@@ -1,5 +1,5 @@
 /** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { open } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../context.ts';
@@ -14,7 +14,7 @@ export async function openDatabase(path: string): Promise<Database> {
   const { DatabaseSync } = await loadSqlite();
   try {
     // SQLite makes -wal and -shm with the mode of the file itself.
-    if (path !== ':memory:') await (await open(path, 'a', 0o600)).close();
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600));
   } catch (cause) {
     throw new DatabaseFailure('cannot-open', cause);
   }
