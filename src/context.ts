@@ -151,6 +151,21 @@ export class DatabaseFailure extends Error {
   }
 }
 
+/** A Redis server. */
+export interface Redis {
+  /** Runs a Lua script as one atomic step. @throws {RedisFailure} */
+  run(script: string, key: string, args: readonly string[]): Promise<string>;
+  close(): void;
+}
+
+/** The server cannot be reached, does not answer in time, or refuses. */
+export class RedisFailure extends Error {
+  override name = 'RedisFailure';
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
 /** Writes settings files (conf): whole, atomically, mode 0600. */
 export interface Settings {
   /** Loads what `write` needs, so that no lock is held meanwhile. */
@@ -199,4 +214,6 @@ export interface Context {
   openHttp(options?: { direct?: boolean }): Promise<Http>;
   /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */
   openDatabase(path: string): Promise<Database>;
+  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */
+  openRedis(url: string): Promise<Redis>;
 }

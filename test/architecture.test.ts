@@ -139,6 +139,7 @@ const OWNED: readonly {
   { name: 'files', module: /^fs(\/|$)/, owners: /^(node|generate)\// },
   { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^node\// },
   { name: 'conf', module: /^conf$/, owners: /^node\// },
+  { name: 'Redis', module: /^@redis\//, owners: /^node\// },
   { name: 'SQLite', module: /^sqlite$/, owners: /^node\// },
   { name: 'sockets', module: /^(https?|http2|net|tls|dns)(\/|$)/, owners: /^(node|sandbox)\// },
   { name: 'processes', module: /^(child_process|worker_threads|cluster)$/, owners: /^node\// },

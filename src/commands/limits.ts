@@ -36,7 +36,7 @@ export const limits: CommandSpec<LimitsInput> = {
   async run(input, context) {
     const owner = await findLedgerOwner(context);
     if (input.refresh === true) await askService(context);
-    const { ledger, close } = await openLedger(context, owner);
+    const { ledger, close } = await openLedger(context, owner, owner.environment === 'sandbox');
     try {
       if (input.clearBlock !== true) return describe(await ledger.view(), owner.environment, context);
       await confirmClearing(context);

@@ -83,16 +83,18 @@ export interface Target {
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target): Promise<Session> {
   const { clock, globals, notices, random } = context;
-  const { ledger, probes, close } = await openLedger(context, target);
+  const opened = await openLedger(context, target, target.environment === 'sandbox');
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
   const { signal, cancel } = withDeadline(context);
   const gate = createGate({
-    ledger,
+    ledger: opened.ledger,
     owner: `process ${context.machine.pid}`,
     clock,
     random,
     maxWaitMs: globals.maxWait,
-    probes,
+    get probes() {
+      return opened.probes;
+    },
     reserve: globals.reserve,
     signal,
     onWait: (wait) => {
@@ -122,7 +124,7 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
     async close() {
       cancel();
       await http.close();
-      close();
+      opened.close();
     },
   };
 }

@@ -1,5 +1,11 @@
-/** Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone. */
-import { isFailure } from '../errors.ts';
+/**
+ * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
+ * With PETSTORE_LEDGER, one on a Redis server that several machines share.
+ */
+import { createHmac } from 'node:crypto';
+import { RedisFailure } from '../context.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { withFallback } from '../limits/fallback-ledger.ts';
 import type { Ledger } from '../limits/ledger.ts';
 import { MemoryLedgers } from '../limits/memory-ledger.ts';
 import { sqliteLedger } from '../limits/sqlite-ledger.ts';
@@ -14,15 +20,77 @@ export interface OpenLedger {
   close(): void;
 }
 
+interface Owner {
+  readonly ledgerOrigin: string;
+  readonly apiKey: string;
+}
+
+/**
+ * The ledger of that key. `isLocal`: the service is on this machine, and nobody else has to do with it.
+ * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
+ */
+export async function openLedger(context: CommandContext, owner: Owner, isLocal: boolean): Promise<OpenLedger> {
+  const address = context.env.PETSTORE_LEDGER ?? '';
+  return address === '' || isLocal ? openOwn(context, owner) : openShared(context, owner, redisUrl(address));
+}
+
+function redisUrl(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url !== undefined && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return address;
+  throw new Failure('invalid-value', {
+    name: 'PETSTORE_LEDGER',
+    // It may hold a password.
+    value: address.replace(/\/\/.*@/, '//…@'),
+    expected: 'the address of a Redis server, redis://[user:password@]host[:port][/database] or rediss:// for TLS',
+  });
+}
+
+async function openShared(context: CommandContext, owner: Owner, url: string): Promise<OpenLedger> {
+  let own: OpenLedger | undefined;
+  let isLost = false;
+  const onLost = (): void => {
+    isLost = true;
+    context.notices.warning(
+      'The ledger of PETSTORE_LEDGER cannot be reached, so rate limits are not shared with other machines: ' +
+        'a 429 ends this command.',
+    );
+  };
+  const redis = await context.openRedis(url).catch((error: unknown) => {
+    if (!(error instanceof RedisFailure)) throw error;
+    return undefined;
+  });
+  if (redis === undefined) {
+    onLost();
+    return { ...(await openOwn(context, owner)), probes: 0 };
+  }
+  const { redisLedger } = await import('../limits/redis-ledger.ts');
+  // The key itself is the salt: whoever shares it finds the same name, and nobody else can tell what it is about.
+  const name = createHmac('sha256', owner.apiKey).update(owner.ledgerOrigin).digest('hex');
+  const ledger = withFallback({
+    shared: redisLedger(redis, context.clock, name),
+    async openOwn() {
+      own = await openOwn(context, owner);
+      return own.ledger;
+    },
+    onLost,
+  });
+  return {
+    ledger,
+    get probes() {
+      return isLost ? 0 : 1;
+    },
+    close() {
+      redis.close();
+      own?.close();
+    },
+  };
+}
+
 /**
  * The ledger in the state database. Where that cannot be used, petstore knows of no other process: it says so,
  * and does not try again after a 429.
- * @throws {Failure} `state`: another process holds it
  */
-export async function openLedger(
-  context: CommandContext,
-  { ledgerOrigin, apiKey }: { ledgerOrigin: string; apiKey: string },
-): Promise<OpenLedger> {
+async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner): Promise<OpenLedger> {
   try {
     const state = await openState(context, stateFolder(context));
     if (state.putAside !== undefined) {

@@ -97,13 +97,28 @@ function packageFolders(metafile: Metafile): readonly string[] {
   return [...new Set(folders)].filter((folder) => folder !== undefined).sort();
 }
 
+/** Packages under the MIT licence that come without its text: who holds the copyright, as their repository says. */
+const COPYRIGHT: Readonly<Record<string, string>> = {
+  '@redis/client': 'Copyright (c) 2022-2025, Redis, inc.',
+};
+
+/** The licence's text, which is the same as this project's but for the copyright. */
+function mitLicence(copyright: string): string {
+  const [title, , ...terms] = readFileSync(join(ROOT, 'LICENSE'), 'utf8').split(/\n\n/);
+  return [title, copyright, ...terms].join('\n\n').trim();
+}
+
 /** The licences of the packages in the bundle, which each of them asks to keep with its code. */
 function licences(metafile: Metafile): string {
   const notices = packageFolders(metafile).map((folder) => {
     const { name, version, license = 'unknown' } = readPackage(join(ROOT, folder, 'package.json'));
     const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${folder} has no licence file, and dist/ would hold its code.`);
-    return `${name} ${version} (${license})\n\n${readFileSync(join(ROOT, folder, file), 'utf8').trim()}\n`;
+    const copyright = license === 'MIT' ? COPYRIGHT[name] : undefined;
+    if (file === undefined && copyright === undefined) {
+      throw new Error(`${folder} has no licence file, and dist/ would hold its code.`);
+    }
+    const text = file === undefined ? mitLicence(copyright ?? '') : readFileSync(join(ROOT, folder, file), 'utf8');
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return notices.join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -36,7 +36,10 @@ export interface GateOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly maxWaitMs: number;
-  /** How many requests may follow a 429, each after its wait; one more refusal ends the command. */
+  /**
+   * How many requests may follow a 429, each after its wait; one more refusal ends the command. May fall while it
+   * runs.
+   */
   readonly probes: number;
   /** Who asks, for people who look at the ledger: the process. */
   readonly owner?: string;
@@ -52,7 +55,7 @@ const TICK_MS = 1_000;
 const NOTICED_MS = 200;
 
 export function createGate(options: GateOptions): Gate {
-  const { ledger, clock, random, maxWaitMs, probes, signal } = options;
+  const { ledger, clock, random, maxWaitMs, signal } = options;
   let limits: Gate['limits'];
   let refusals = 0;
   let entered = 0;
@@ -85,7 +88,7 @@ export function createGate(options: GateOptions): Gate {
       return limits;
     },
     async enter() {
-      if (refusals > probes) {
+      if (refusals > options.probes) {
         const { block } = await ledger.view();
         throw refusal({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
       }

@@ -43,6 +43,10 @@ export function nodeContext(): Context {
       const { openDatabase } = await import('./sqlite.ts');
       return openDatabase(path);
     },
+    async openRedis(url) {
+      const { openRedis } = await import('./redis.ts');
+      return openRedis(url);
+    },
   };
 }
 

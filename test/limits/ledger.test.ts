@@ -5,10 +5,13 @@ import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/limits/governor.ts';
 import type { Ledger } from '../../src/limits/ledger.ts';
 import { MemoryLedgers } from '../../src/limits/memory-ledger.ts';
+import { redisLedger } from '../../src/limits/redis-ledger.ts';
 import { sqliteLedger } from '../../src/limits/sqlite-ledger.ts';
+import { openRedis } from '../../src/node/redis.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -31,15 +34,23 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   return sqliteLedger(context, state, origin, key);
 }
 
-const KINDS: readonly [string, (place: Place, origin?: string, key?: string) => Promise<Ledger>][] = [
-  ['in memory', ({ clock }, origin = ORIGIN, key = KEY) => Promise.resolve(new MemoryLedgers(clock).of(origin, key))],
-  ['in the state database', inDatabase],
+/** On a server whose clock is the test's. */
+async function onRedis({ clock }: Place): Promise<Ledger> {
+  const redis = await openRedis((await startRedis()).url);
+  onCleanup(() => redis.close());
+  return redisLedger(redis, clock, 'pair', () => clock.monotonic() + 5_000_000);
+}
+
+const KINDS: readonly [name: string, open: (place: Place) => Promise<Ledger>, isThere: boolean][] = [
+  ['in memory', ({ clock }) => Promise.resolve(new MemoryLedgers(clock).of(ORIGIN, KEY)), true],
+  ['in the state database', inDatabase, true],
+  ['on a Redis server', onRedis, hasRedis],
 ];
 
-describe.each(KINDS)('a ledger %s', (_name, open) => {
+describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
   const place = (): Place => ({ home: createHome(), clock: new VirtualClock() });
 
-  it('lets one ask, and then what is left', async () => {
+  it.runIf(isThere)('lets one ask, and then what is left', async () => {
     const ledger = await open(place());
     expect([await ledger.admit(ask('a')), await ledger.admit(ask('b'))]).toMatchObject([
       { do: 'send' },
@@ -53,7 +64,7 @@ describe.each(KINDS)('a ledger %s', (_name, open) => {
     ]);
   });
 
-  it('blocks after a 429 until the time has passed', async () => {
+  it.runIf(isThere)('blocks after a 429 until the time has passed', async () => {
     const here = place();
     const ledger = await open(here);
     await ledger.admit(ask('a'));
@@ -68,7 +79,20 @@ describe.each(KINDS)('a ledger %s', (_name, open) => {
     expect((await ledger.admit(ask('c'))).do).toBe('send');
   });
 
-  it('gives back what was not sent', async () => {
+  it.runIf(isThere)('forgets a block when it is told to', async () => {
+    const ledger = await open(place());
+    await ledger.admit(ask('a'));
+    await ledger.answered(refusal('a', 30_000));
+    expect(await ledger.clearBlock()).toEqual({
+      strikes: 0,
+      inFlight: [],
+      foreign: false,
+      seenAt: expect.any(Number) as number,
+    });
+    expect((await ledger.admit(ask('b'))).do).toBe('send');
+  });
+
+  it.runIf(isThere)('gives back what was not sent', async () => {
     const ledger = await open(place());
     await ledger.admit(ask('a'));
     await ledger.lost('a', false);

@@ -2,7 +2,15 @@
  * A Context for tests: memory for the streams, virtual time, seeded chance, scripted answers, and the real
  * files, settings, database and HTTP over a home folder of its own.
  */
-import type { Context, Database, Http, HttpRequest, Machine, SignalName } from '../../src/context.ts';
+import {
+  type Context,
+  type Database,
+  type Http,
+  type HttpRequest,
+  type Machine,
+  RedisFailure,
+  type SignalName,
+} from '../../src/context.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { nodeSettings } from '../../src/node/settings.ts';
@@ -90,6 +98,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       return noting(sent, holdExchanges(clock, real));
     },
     openDatabase: (path) => clock.during(() => openDatabase(path)),
+    openRedis: () => Promise.reject(new RedisFailure(new Error('there is none'))),
     home,
     questions,
     sent,

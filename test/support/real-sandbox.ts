@@ -1,0 +1,70 @@
+/** The sandbox over real HTTP, with its log, and processes that set stock through the built session. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nodeClock } from '../../src/node/clock.ts';
+import { nodeFiles } from '../../src/node/files.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import type { Plan } from '../../src/sandbox/limiter.ts';
+import { type LoggedRequest, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { openStore } from '../../src/sandbox/store.ts';
+import { type Finished, startPetstore } from './binary.ts';
+import { onCleanup } from './cleanup.ts';
+import { createHome, type Home } from './home.ts';
+import { staging } from './staging.ts';
+
+const WORKER = fileURLToPath(new URL('./updates-worker.ts', import.meta.url));
+
+export interface RealSandbox extends Sandbox {
+  readonly log: LoggedRequest[];
+  readonly env: Record<string, string>;
+  /** As the store has it, without a request. */
+  stock(): Promise<Record<string, number>>;
+}
+
+export async function realSandbox(plan: Plan, onRequest: () => void = () => undefined): Promise<RealSandbox> {
+  const folder = createHome().path;
+  const log: LoggedRequest[] = [];
+  const sandbox = await startSandbox(
+    { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random },
+    {
+      folder,
+      plan,
+      onRequest(request) {
+        log.push(request);
+        onRequest();
+      },
+    },
+  );
+  onCleanup(() => sandbox.close());
+  return {
+    ...sandbox,
+    log,
+    env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
+    async stock() {
+      const store = openStore(await openDatabase(join(folder, 'sandbox.db')));
+      const stock = Object.fromEntries(store.list().map(({ petId, quantity }) => [`${petId}`, Number(quantity)]));
+      store.close();
+      return stock;
+    },
+  };
+}
+
+/** Statuses and how often. */
+export function counted(log: readonly LoggedRequest[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of log) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** A process that sets one pet to 1, 2, 3 … `count`. */
+export function setOften(
+  { baseUrl }: Sandbox,
+  { pet, count, home, env }: { pet: number; count: number; home: Home; env: Readonly<Record<string, string>> },
+): Promise<Finished> {
+  return startPetstore([baseUrl, `${pet}`, `${count}`], {
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', WORKER],
+    home,
+    env,
+    killAfterMs: 100_000,
+  }).exited;
+}
