@@ -62,6 +62,8 @@ export interface Files {
   /** Names of the entries; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
   remove(path: string): Promise<void>;
+  /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
+  isOnNetwork(path: string): Promise<boolean>;
   /** Nothing happens where there is no such file. */
   rename(from: string, to: string): Promise<void>;
 }

@@ -92,7 +92,14 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
  */
 async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner): Promise<OpenLedger> {
   try {
-    const state = await openState(context, stateFolder(context));
+    const folder = stateFolder(context);
+    if (await context.files.isOnNetwork(folder))
+      return alone(
+        context,
+        { ledgerOrigin, apiKey },
+        'is on a network file system, whose locks other machines may not see',
+      );
+    const state = await openState(context, folder);
     if (state.putAside !== undefined) {
       context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
     }
@@ -105,14 +112,18 @@ async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner)
     };
   } catch (error) {
     if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
-    context.notices.warning(
-      'Rate limits cannot be shared with other runs of petstore, because its state folder cannot be used: ' +
-        'a 429 ends this command.',
-    );
-    return {
-      ledger: new MemoryLedgers(context.clock).of(ledgerOrigin, apiKey),
-      probes: 0,
-      close: () => undefined,
-    };
+    return alone(context, { ledgerOrigin, apiKey }, 'cannot be used');
   }
+}
+
+function alone(context: CommandContext, { ledgerOrigin, apiKey }: Owner, why: string): OpenLedger {
+  context.notices.warning(
+    `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
+      'a 429 ends this command.',
+  );
+  return {
+    ledger: new MemoryLedgers(context.clock).of(ledgerOrigin, apiKey),
+    probes: 0,
+    close: () => undefined,
+  };
 }

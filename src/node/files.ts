@@ -1,10 +1,23 @@
 /** The Files port over node:fs. */
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { FileKind, Files } from '../context.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** File systems of Linux that several machines may mount at once: the `f_type` of statfs(2). */
+const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x6969, // NFS
+  0x517b, // SMB
+  0xff534d42, // CIFS
+  0xfe534d42, // SMB 2
+  0x5346414f, // AFS
+  0x00c36400, // Ceph
+  0x0bd00bd0, // Lustre
+  0x47504653, // GPFS
+]);
 
 export const nodeFiles: Files = {
   async facts(path) {
@@ -45,6 +58,17 @@ export const nodeFiles: Files = {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
+    }
+  },
+
+  async isOnNetwork(path) {
+    // Elsewhere the number means something else.
+    if (process.platform !== 'linux') return false;
+    try {
+      return NETWORK_FILE_SYSTEMS.has((await statfs(path)).type >>> 0);
+    } catch {
+      const parent = dirname(path);
+      return parent !== path && nodeFiles.isOnNetwork(parent);
     }
   },
 
