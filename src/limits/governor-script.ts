@@ -133,7 +133,7 @@ local function observe(state, now, answer)
     state.block = { since = now, ['until'] = math.max(now + BAN_MS, block and block['until'] or 0), why = 'banned' }
     return
   end
-  if block and (now < block['until'] or (sent and sent.at or 0) < block['until']) then return end
+  if block and (sent and sent.at or 0) < block['until'] then return end
   state.block, state.strikes = nil, 0
 end
 

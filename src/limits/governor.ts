@@ -160,7 +160,7 @@ export function observe(before: LedgerState, now: number, answer: Answer): Ledge
   }
   const next = withWindow(state, now, answer.headers, sent);
   // An answer to what was sent before the block says nothing of how things stand since.
-  if (next.block !== undefined && (now < next.block.until || (sent?.at ?? 0) < next.block.until)) return next;
+  if (next.block !== undefined && (sent?.at ?? 0) < next.block.until) return next;
   const { block: _over, ...open } = next;
   return { ...open, strikes: 0 };
 }

@@ -27,7 +27,8 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   const year = parts.year?.length === 2 ? fullYear(number('year'), now) : number('year');
   const midnight = new Date(0);
   midnight.setUTCFullYear(year, month, day);
-  if (midnight.getUTCMonth() !== month || midnight.getUTCDate() !== day) return undefined;
+  // A day that the month does not have would be one of another month.
+  if (midnight.getUTCDate() !== day) return undefined;
   return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000;
 }
 

@@ -106,7 +106,10 @@ describe('the window', () => {
   it.each([
     ['epoch seconds', `${second + 23}`, 24_000],
     ['this very second', `${second}`, 1_000],
+    ['a second ago', `${second - 1}`, 60_000],
     ['fault 35: past', `${second - 600}`, 60_000],
+    ['fault 35: the longest', `${second + 32 * 86_400 - 1}`, 32 * DAY],
+    ['fault 35: longer than any', `${second + 32 * 86_400}`, 60_000],
     ['fault 35: in ms', `${NOW + 23_000}`, 24_000],
     ['fault 35: a small number of seconds', '23', 24_000],
     ['fault 35: zero seconds', '0', 1_000],
@@ -116,6 +119,22 @@ describe('the window', () => {
     ['fault 35: a fraction', `${second + 23}.5`, 60_000],
   ])('Reset: %s', (_name, reset, resetInMs) => {
     expect(read(headers(reset))).toEqual({ window: { limit: 60, remaining: 57, resetInMs } });
+  });
+
+  it('may be all that is left', () => {
+    expect(read(headers(`${second + 23}`, '60', '60')).window).toEqual({ limit: 60, remaining: 60, resetInMs: 24_000 });
+  });
+
+  it('fault 35: what is an instant, and in which unit, is told by its size', () => {
+    const resetInMs = (reset: string, at: number) =>
+      read({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': reset }, at).window
+        ?.resetInMs;
+    expect([
+      resetInMs('100000000', 100_000_000_000 - 5_000),
+      resetInMs('99999999', 100_000_000_000 - 5_000),
+      resetInMs('100000000000', 100_000_000_000_000 - 5_000),
+      resetInMs('100000000001', 100_000_000_001 - 5_000),
+    ]).toEqual([6_000, 60_000, 6_000, 6_000]);
   });
 
   it('fault 36: without a Date that can be read, the clock here serves', () => {
