@@ -3,7 +3,7 @@
  * named by a salted hash, so that the file tells nobody which key it is about.
  * Each step is one immediate transaction: read, decide, keep. It is never held while a request is under way.
  */
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { State } from '../state/database.ts';
 import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from './governor.ts';
@@ -78,7 +78,8 @@ class Rows {
     const known = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
     const salt = typeof known === 'string' ? known : Buffer.from(this.ports.randomBytes(32)).toString('hex');
     if (known === undefined) database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
-    return createHmac('sha256', salt).update(this.pair).digest('hex');
+    // Nobody appends to it: the salt comes first, and the one-shot form loads no streams.
+    return hash('sha256', salt + this.pair);
   }
 
   private read(name: string, now: Moment): LedgerState {

@@ -34,7 +34,6 @@ function prepared(database: DatabaseSync): DatabaseSync {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = NORMAL');
-    database.exec('PRAGMA foreign_keys = ON');
     return database;
   } catch (error) {
     database.close();
