@@ -1,6 +1,7 @@
 /** What a command is: its words, its values, its work. cli.ts wires it; help and reference are made from it. */
 import { parseInt64, parseInteger } from './api/values.ts';
 import type { CommandContext } from './config/globals.ts';
+import { parseDuration } from './duration.ts';
 import { Failure } from './errors.ts';
 import type { View } from './view/view.ts';
 
@@ -88,27 +89,28 @@ export function wordValue<T extends string>(name: string, words: readonly T[]): 
   };
 }
 
-const DURATION = /^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?$/;
-const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> ms. */
 export function durationValue(name: string, least: number): (text: string) => number {
   return (text) => {
-    const match = DURATION.exec(text);
-    const ms = match === null ? Number.NaN : Number(match[1]) * (MS[match[2] ?? 's'] ?? Number.NaN);
-    if (Number.isSafeInteger(Math.ceil(ms)) && ms >= least) return Math.ceil(ms);
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= least) return ms;
     const expected = `a duration such as 500ms, 30s, 5m or 2h${least > 0 ? ', longer than zero' : ''}`;
     throw new Failure('invalid-value', { name, value: text, expected });
   };
 }
 
-/** A small whole number, zero included. */
-export function countValue(name: string): (text: string) => number {
+/** A small whole number. */
+export function countValue(name: string, least = 0, most = 1_000_000): (text: string) => number {
   return (text) => {
     const value = parseInteger(text);
-    if (value !== undefined && value >= 0n && value <= 1_000_000n) return Number(value);
-    throw new Failure('invalid-value', { name, value: text, expected: 'a whole number from 0 to 1000000' });
+    if (value !== undefined && value >= least && value <= most) return Number(value);
+    throw new Failure('invalid-value', { name, value: text, expected: `a whole number from ${least} to ${most}` });
   };
+}
+
+/** Values of an option that may be repeated, commas and all. */
+export function repeated<T>(parse: (text: string) => T): (text: string, before: unknown) => T[] {
+  return (text, before) => [...((before as T[] | undefined) ?? []), parse(text)];
 }
 
 const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;

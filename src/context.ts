@@ -57,6 +57,10 @@ export interface Files {
   facts(path: string): Promise<FileFacts | undefined>;
   /** Never follows a link in the last component and never waits on a FIFO. */
   read(path: string): Promise<string>;
+  /** A file of the user's, in pieces: links and pipes are read like any other program does. */
+  stream(path: string): AsyncIterable<Uint8Array>;
+  /** A file to add lines to, created where there is none. `onFailure` hears once, with the system's code. */
+  append(path: string, onFailure: (code: string) => void): Promise<Appender>;
   /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
   makePrivateFolder(path: string): Promise<void>;
   /** Names of the entries; none where there is no such folder. */
@@ -66,6 +70,13 @@ export interface Files {
   isOnNetwork(path: string): Promise<boolean>;
   /** Nothing happens where there is no such file. */
   rename(from: string, to: string): Promise<void>;
+}
+
+export interface Appender {
+  /** Returns at once; the text is written in its turn. */
+  write(text: string): void;
+  /** When all of it is written, or could not be. */
+  close(): Promise<void>;
 }
 
 export interface HttpRequest {

@@ -39,6 +39,8 @@ export interface Facts {
   file: { operation: string; path: string; code: string };
   /** The state database. `held`: another process holds its lock. */
   state: { path: string; problem: 'held' | 'unusable'; detail?: string };
+  /** The sandbox cannot listen there. `free`: a port that nobody uses. */
+  port: { host: string; port: number; code: string; free?: number };
   'base-url': { shown: string; problem: string; hint: string };
   'no-base-url': { environment: string };
   /** 404 on the list: the base URL lacks something. */

@@ -104,6 +104,8 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
   EFBIG: 'the file would be too large',
 };
 

@@ -88,6 +88,17 @@ const WORDS = {
     hint: problem === 'held' ? 'Let it finish, or end it; then run the command again.' : 'Mend or move the file away.',
     retryable: problem === 'held',
   }),
+  port: ({ host, port, code, free }) => ({
+    exit: 3,
+    sentence:
+      code === 'EADDRINUSE'
+        ? `Port ${port} of ${host} is in use.`
+        : `The sandbox cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
+    hint:
+      free === undefined
+        ? 'Choose another with --port, or another address with --host.'
+        : `This one is free: petstore sandbox serve --port ${free}`,
+  }),
   'base-url': ({ shown, problem, hint }) => ({ exit: 3, sentence: `The base URL ${shown} ${problem}.`, hint }),
   'no-base-url': ({ environment }) => ({
     exit: 3,

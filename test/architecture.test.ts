@@ -44,7 +44,7 @@ const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: t
 const FLOORS: readonly (readonly string[])[] = [
   ['generate/build.ts', 'generate/main.ts'],
   ['generate'],
-  ['main.ts'],
+  ['main.ts', 'page'],
   ['cli.ts'],
   ['program.ts', 'console.ts'],
   ['usage.ts'],
@@ -59,7 +59,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['node'],
   ['api/openapi.ts'],
   ['api'],
-  ['redact.ts', 'version.ts', 'exit-codes.ts'],
+  ['redact.ts', 'version.ts', 'exit-codes.ts', 'duration.ts'],
 ];
 /** Types and facts: anybody's. */
 const GROUND: readonly string[] = ['context.ts', 'errors.ts'];
@@ -133,11 +133,11 @@ const OWNED: readonly {
     name: 'timers',
     value: /^(set|clear)(Timeout|Interval|Immediate)$|^AbortSignal\.timeout$/,
     module: /^timers(\/|$)/,
-    owners: /^node\//,
+    owners: /^(node|page)\//,
   },
   { name: 'randomness', value: /^Math\.random$|^crypto\.(randomUUID|getRandomValues)$/, owners: /^node\// },
   { name: 'files', module: /^fs(\/|$)/, owners: /^(node|generate)\// },
-  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^node\// },
+  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^(node|page)\// },
   { name: 'conf', module: /^conf$/, owners: /^node\// },
   { name: 'Redis', module: /^@redis\//, owners: /^node\// },
   { name: 'SQLite', module: /^sqlite$/, owners: /^node\// },

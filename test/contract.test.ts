@@ -11,7 +11,7 @@ import type { HttpRequest } from '../src/context.ts';
 import { isFailure } from '../src/errors.ts';
 import { createGate } from '../src/limits/gate.ts';
 import { MemoryLedgers } from '../src/limits/memory-ledger.ts';
-import { FREE, type Plan } from '../src/sandbox/limiter.ts';
+import { type Plan, PLANS } from '../src/sandbox/rules.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts';
 import { onCleanup } from './support/cleanup.ts';
 import { createTestContext, type TestContext } from './support/test-context.ts';
@@ -22,10 +22,10 @@ interface Bench {
   readonly service: Service;
 }
 
-async function bench(plan: Plan = FREE, apiKey?: string): Promise<Bench> {
+async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
   const context = createTestContext();
   const { clock, random, signal } = context;
-  const sandbox = await startSandbox(context, { folder: context.home.state, plan });
+  const sandbox = await startSandbox(context, { file: `${context.home.state}/sandbox.db`, rules: { plan } });
   onCleanup(() => sandbox.close());
   const http = await context.openHttp({ direct: true });
   const key = apiKey ?? sandbox.apiKey;
@@ -108,7 +108,7 @@ describe('what the client asks, the sandbox answers', () => {
 
   it('updateInventory 400, 404; both 401', async () => {
     const { service } = await bench();
-    const stranger = (await bench(FREE, 'a-wrong-key')).service;
+    const stranger = (await bench(PLANS.free, 'a-wrong-key')).service;
     expect([
       await kindOf(updateInventory(service, { petId: 7n, quantity: -1n })),
       await kindOf(updateInventory(service, { petId: 999n, quantity: 1n })),
@@ -126,6 +126,8 @@ describe('what the client asks, the sandbox answers', () => {
   });
 });
 
+const JSON_BODY = { 'content-type': 'application/json' };
+
 describe('every route and every status of the table', () => {
   const paths: Readonly<Record<string, string>> = { listInventory: '/inventory', updateInventory: '/inventory/7' };
   const cases = ROUTES.flatMap((route) =>
@@ -137,13 +139,13 @@ describe('every route and every status of the table', () => {
   );
 
   it.each(cases)('$operation $status', async ({ route, status }) => {
-    const at = await bench(status === 429 ? { perMinute: 0, perDay: 0 } : FREE);
+    const at = await bench(status === 429 ? { perMinute: 0, perDay: 0 } : PLANS.free);
     const path = status === 404 ? '/inventory/999' : (paths[route.operationId] ?? '');
     const reply = await raw(at, {
       path,
       method: route.method,
+      headers: { ...(status !== 401 && { authorization: `Bearer ${at.sandbox.apiKey}` }), ...JSON_BODY },
       ...(route.request !== undefined && { body: status === 400 ? '{}' : '{"quantity":12}' }),
-      ...(status === 401 && { headers: {} }),
     });
     expect(reply.status).toBe(status);
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {

@@ -7,6 +7,8 @@ import { inventorySet } from './inventory-set.ts';
 import { limits } from './limits.ts';
 import { login } from './login.ts';
 import { logout } from './logout.ts';
+import { sandboxKeys, sandboxReset, sandboxSeed, sandboxStatus } from './sandbox.ts';
+import { sandboxServe } from './sandbox-serve.ts';
 import { status } from './status.ts';
 
 export const COMMANDS: readonly AnyCommand[] = [
@@ -21,6 +23,11 @@ export const COMMANDS: readonly AnyCommand[] = [
   configSet,
   configUnset,
   configPathCommand,
+  sandboxServe,
+  sandboxStatus,
+  sandboxKeys,
+  sandboxSeed,
+  sandboxReset,
   help,
 ];
 
@@ -28,4 +35,5 @@ export const COMMANDS: readonly AnyCommand[] = [
 export const GROUPS: Readonly<Record<string, string>> = {
   inventory: 'Stock levels of the pets',
   config: 'Settings in the config file',
+  sandbox: 'The service itself, on this machine',
 };

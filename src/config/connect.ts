@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
 import { readConfigFile } from './file.ts';
 import { openLedger } from './ledger.ts';
-import { stateFolder } from './folders.ts';
+import { sandboxFile } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 import { requireBaseUrl, requireKey, settle, sourceName } from './resolve.ts';
 
@@ -55,7 +55,7 @@ const SANDBOX_ORIGIN = 'sandbox';
 
 async function connectSandbox(context: CommandContext): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
-  const sandbox = await startSandbox(context, { folder: stateFolder(context) });
+  const sandbox = await startSandbox(context, { file: sandboxFile(context) });
   const session = await open(context, {
     environment: 'sandbox',
     baseUrl: new URL(sandbox.baseUrl),

@@ -14,6 +14,11 @@ export function stateFolder(places: Places): string {
   return folder(places, 'state', 'XDG_STATE_HOME', '.local/state', 'LOCALAPPDATA');
 }
 
+/** What the built-in sandbox keeps. @throws {Failure} `no-home` */
+export function sandboxFile(places: Places): string {
+  return `${stateFolder(places)}/sandbox.db`;
+}
+
 function folder(places: Places, what: string, variable: string, underHome: string, onWindows: string): string {
   const { env, machine } = places;
   const given = env[variable] ?? '';

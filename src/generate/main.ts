@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { generateOpenapi } from './openapi.ts';
+import { generatePage } from './page.ts';
 import { generateReadme } from './readme.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -11,6 +12,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
   'src/api/openapi.json': generateOpenapi,
+  'src/sandbox/page.json': generatePage,
   'README.md': async (path) => format(await generateReadme(path), { ...(await resolveConfig(path)), filepath: path }),
 };
 

@@ -1,6 +1,7 @@
 /** The Files port over node:fs. */
-import { constants, mkdirSync, statfsSync } from 'node:fs';
+import { constants, createReadStream, createWriteStream, mkdirSync, statfsSync } from 'node:fs';
 import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
+import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { FileKind, Files } from '../context.ts';
 
@@ -46,6 +47,29 @@ export const nodeFiles: Files = {
     } finally {
       await file.close();
     }
+  },
+
+  stream: (path) => createReadStream(path),
+
+  async append(path, onFailure) {
+    const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
+    await once(file, 'open');
+    file.once('error', (error: NodeJS.ErrnoException) => {
+      onFailure(error.code ?? error.message);
+    });
+    return {
+      write: (text) => {
+        if (!file.destroyed) file.write(text);
+      },
+      close: () =>
+        new Promise((resolve) => {
+          if (file.destroyed) resolve();
+          else {
+            file.once('close', resolve);
+            file.end();
+          }
+        }),
+    };
   },
 
   // At once, as below: every command asks both, and the thread pool costs ten times the answer.

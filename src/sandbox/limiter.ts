@@ -1,62 +1,116 @@
 /**
  * Request limits per key (service spec, part 8): fixed windows of a minute and of a day, counted in the store,
- * so that they hold between commands and across processes.
+ * so that they hold between commands and across processes. A window begins with its first request.
+ *
+ * Whoever comes back before the time that a 429 named is counted as early; too many of those, and the key is
+ * banned for a while.
  */
-import type { Store } from './store.ts';
-
-export interface Plan {
-  readonly perMinute: number;
-  readonly perDay: number;
-  /** A shorter minute, in ms, for those who cannot wait. */
-  readonly minuteMs?: number;
-}
-
-/** The Free plan of the service spec. */
-export const FREE: Plan = { perMinute: 60, perDay: 1_000 };
-
-const WINDOWS = [
-  { name: 'minute', ms: (plan: Plan) => plan.minuteMs ?? 60_000, limit: (plan: Plan) => plan.perMinute },
-  { name: 'day', ms: () => 86_400_000, limit: (plan: Plan) => plan.perDay },
-] as const;
+import type { Plan, Rules } from './rules.ts';
+import type { Allowance, Store } from './store.ts';
 
 export interface Verdict {
-  readonly allowed: boolean;
+  readonly outcome: 'allowed' | 'spent' | 'banned';
   /** The window with the least left: what the three headers describe. */
   readonly limit: number;
   readonly remaining: number;
   /** Epoch ms. */
   readonly resetAt: number;
+  /** Epoch ms; of a refusal. */
+  readonly retryAt?: number;
 }
 
-/** Counts one request and judges it. A refused one is not counted. To be called within a transaction. */
-export function count(store: Store, plan: Plan, apiKey: string, now: number): Verdict {
-  const windows = WINDOWS.map(({ name, ms: length, limit }) => {
-    const ms = length(plan);
-    const counter = store.counter(apiKey, name);
-    // A clock that was set back must not leave a window that never ends.
-    const live = counter !== undefined && now >= counter.startedAt && now < counter.startedAt + ms;
-    const startedAt = live ? counter.startedAt : now;
-    const used = live ? counter.used : 0;
-    return { name, limit: limit(plan), startedAt, used, resetAt: startedAt + ms };
-  });
-  const spent = windows.filter(({ used, limit }) => used >= limit);
-  if (spent.length > 0) {
-    const last = spent.reduce((a, b) => (b.resetAt > a.resetAt ? b : a));
-    return { allowed: false, limit: last.limit, remaining: 0, resetAt: last.resetAt };
+interface Window {
+  readonly limit: number;
+  readonly from: number;
+  readonly used: number;
+  readonly resetAt: number;
+}
+
+type Limits = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
+
+export const NEW: Allowance = {
+  minuteFrom: 0,
+  minuteUsed: 0,
+  dayFrom: 0,
+  dayUsed: 0,
+  blockedUntil: 0,
+  early: 0,
+  bannedUntil: 0,
+};
+
+/** Counts one request and judges it. A refused one draws nothing. To be called within a transaction. */
+export function count(store: Store, rules: Limits, apiKey: string, now: number): Verdict {
+  const before = store.allowance(apiKey) ?? NEW;
+  const { minute, day } = windowsOf(before, rules.plan, now);
+  const facts = least(minute, day);
+  if (now < before.bannedUntil) return { outcome: 'banned', ...facts, retryAt: before.bannedUntil };
+
+  const early = now < before.blockedUntil ? before.early + 1 : 0;
+  if (rules.banAfter > 0 && early >= rules.banAfter) {
+    const bannedUntil = now + rules.banForMs;
+    store.setAllowance(apiKey, { ...before, early: 0, blockedUntil: 0, bannedUntil });
+    return { outcome: 'banned', ...facts, retryAt: bannedUntil };
   }
-  for (const { name, startedAt, used } of windows) store.setCounter(apiKey, name, { startedAt, used: used + 1 });
-  const least = windows.reduce((a, b) => (b.limit - b.used < a.limit - a.used ? b : a));
-  return { allowed: true, limit: least.limit, remaining: least.limit - least.used - 1, resetAt: least.resetAt };
+  const spent = [minute, day].filter(({ used, limit }) => used >= limit);
+  if (spent.length > 0) {
+    const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
+    store.setAllowance(apiKey, { ...before, early, blockedUntil, bannedUntil: 0 });
+    return { outcome: 'spent', ...facts, retryAt: blockedUntil };
+  }
+  const drawn = { minute: { ...minute, used: minute.used + 1 }, day: { ...day, used: day.used + 1 } };
+  store.setAllowance(apiKey, {
+    minuteFrom: drawn.minute.from,
+    minuteUsed: drawn.minute.used,
+    dayFrom: drawn.day.from,
+    dayUsed: drawn.day.used,
+    blockedUntil: now < before.blockedUntil ? before.blockedUntil : 0,
+    early,
+    bannedUntil: 0,
+  });
+  return { outcome: 'allowed', ...least(drawn.minute, drawn.day) };
+}
+
+/** A 429 that a fault made counts like one of ours: whoever comes back sooner is early. */
+export function blockUntil(store: Store, apiKey: string, until: number): void {
+  store.setAllowance(apiKey, { ...NEW, ...store.allowance(apiKey), blockedUntil: until });
+}
+
+/** What a key has used, without counting anything. */
+export function windowsOf(allowance: Allowance, plan: Plan, now: number): { minute: Window; day: Window } {
+  const window = (from: number, used: number, ms: number, limit: number): Window => {
+    // A clock that was set back must not leave a window that never ends.
+    const live = now >= from && now < from + ms;
+    return live ? { limit, from, used, resetAt: from + ms } : { limit, from: now, used: 0, resetAt: now + ms };
+  };
+  const { minuteFrom, minuteUsed, dayFrom, dayUsed } = allowance;
+  return {
+    minute: window(minuteFrom, minuteUsed, plan.minuteMs ?? 60_000, plan.perMinute),
+    day: window(dayFrom, dayUsed, 86_400_000, plan.perDay),
+  };
+}
+
+/** Where both have nothing left, the one that ends later is what matters. */
+function least(minute: Window, day: Window): Pick<Verdict, 'limit' | 'remaining' | 'resetAt'> {
+  const left = ({ limit, used }: Window): number => Math.max(0, limit - used);
+  const tied = left(day) === left(minute) && day.resetAt > minute.resetAt && left(day) === 0;
+  const { limit, resetAt, ...rest } = left(day) < left(minute) || tied ? day : minute;
+  return { limit, remaining: left({ limit, resetAt, ...rest }), resetAt };
 }
 
 /** The three headers of every response; Retry-After besides where the request is refused. */
-export function limitHeaders(verdict: Verdict, now: number): Record<string, string> {
-  const { allowed, limit, remaining, resetAt } = verdict;
+export function limitHeaders(verdict: Verdict, now: number, format: Rules['retryAfter']): Record<string, string> {
+  const { limit, remaining, resetAt, retryAt } = verdict;
   // Rounded up: a client that comes back at that second is welcome.
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(Math.ceil(resetAt / 1_000)),
-    ...(!allowed && { 'Retry-After': String(Math.max(1, Math.ceil((resetAt - now) / 1_000))) }),
+    ...(retryAt !== undefined && { 'Retry-After': retryAfter(retryAt, now, format) }),
   };
+}
+
+/** @param until epoch ms */
+export function retryAfter(until: number, now: number, format: Rules['retryAfter']): string {
+  if (format === 'seconds') return String(Math.max(1, Math.ceil((until - now) / 1_000)));
+  return new Date(Math.ceil(until / 1_000) * 1_000).toUTCString();
 }

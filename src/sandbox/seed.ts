@@ -31,6 +31,27 @@ const ROWS: readonly [petId: bigint, quantity: bigint, status: PetStatus][] = [
   [9223372036854775807n, 1n, 'available'],
 ];
 
+/** What the sandbox is meant for, and what it can list in a few seconds. */
+export const MOST_PETS = 1_000_000;
+
 export function seedItems(): InventoryItem[] {
   return ROWS.map(([petId, quantity, status]) => ({ petId, quantity, status }));
+}
+
+const FIRST_GENERATED = 24n;
+
+/**
+ * As many pets as asked for: those of a new sandbox, in order, then made-up ones, always the same.
+ * About one in eight is sold, one in eight pending, and one in twenty has run out.
+ */
+export function* generatedPets(count: number): Generator<InventoryItem> {
+  const known = seedItems();
+  yield* known.slice(0, count);
+  for (let i = 0; i < count - known.length; i++) {
+    // Knuth's multiplicative hash: spreads neighbours, the same on every machine.
+    const mixed = Math.imul(i + 1, 2_654_435_761) >>> 0;
+    const status = mixed % 8 === 0 ? 'sold' : mixed % 8 === 1 ? 'pending' : 'available';
+    const quantity = (mixed >>> 8) % 20 === 0 ? 0n : BigInt((mixed >>> 3) % 120);
+    yield { petId: FIRST_GENERATED + BigInt(i), quantity, status };
+  }
 }

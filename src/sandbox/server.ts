@@ -1,143 +1,267 @@
-/** The sandbox over real HTTP, on loopback, within this process. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+/** The sandbox over real HTTP: within this process, or for others to talk to. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Context, DatabaseFailure } from '../context.ts';
-import { error, type Handler, handle, type SandboxRequest, type SandboxResponse } from './handler.ts';
+import type { Duplex } from 'node:stream';
+import { Failure } from '../errors.ts';
+import type { Controls } from './admin.ts';
+import { answer, asRefusal, patiently, type Ports } from './answer.ts';
+import { error, type SandboxResponse } from './exchange.ts';
+import { type FaultRule, Faults } from './faults.ts';
+import { isLoopback, isOurs } from './guard.ts';
 import { SANDBOX_KEY } from './key.ts';
-import { FREE, type Plan } from './limiter.ts';
+import { LARGEST_BODY } from './operations.ts';
+import { type NumberedRequest, RequestLog } from './request-log.ts';
+import { DEFAULT_RULES, type Rules } from './rules.ts';
 import { openStore, type Store } from './store.ts';
-
-const LARGEST_BODY = 64 * 1024;
-/** How long to wait for another process that writes, in ms. */
-const PATIENCE_MS = 5_000;
+import { send } from './wire.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** At once; what is in flight is cut off. */
   close(): Promise<void>;
-}
-
-/** One line of the server's log. */
-export interface LoggedRequest {
-  /** When its answer was settled, epoch ms. */
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  readonly status: number;
-  /** Of a 429, in s. */
-  readonly retryAfter?: number;
+  /** Answers what has been asked, for at most so many ms, then closes. */
+  drain(graceMs: number): Promise<void>;
 }
 
 export interface SandboxOptions {
-  readonly folder: string;
-  readonly plan?: Plan;
-  onRequest?(request: LoggedRequest): void;
+  /** The database file; its folder is made where there is none. */
+  readonly file: string;
+  readonly rules?: Partial<Rules>;
+  /** Default: this machine alone. */
+  readonly host?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Default: the sandbox's own, which everybody knows. */
+  readonly apiKeys?: readonly string[];
+  /** Further names that clients know the server by. */
+  readonly names?: readonly string[];
+  readonly faults?: readonly FaultRule[];
+  readonly faultSeed?: number;
+  /** How far the sandbox's clock runs ahead of this machine's, in ms. */
+  readonly skewMs?: number;
+  /** Whether the page and the controls are served, to this machine alone. */
+  readonly controls?: boolean;
+  readonly patience?: Patience;
+  readonly onRequest?: (request: NumberedRequest) => void;
 }
 
-type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'>;
+/** In ms: how long a client may take to send a request's head, and all of it. */
+export interface Patience {
+  readonly headMs: number;
+  readonly requestMs: number;
+}
 
-/** @throws {Failure} `state`, `file`; @throws {DatabaseFailure} */
-export async function startSandbox(context: Ports, options: SandboxOptions): Promise<Sandbox> {
-  await context.files.makePrivateFolder(options.folder);
-  const store = await openPatiently(context, `${options.folder}/sandbox.db`);
-  const handler: Handler = {
-    store,
-    plan: options.plan ?? FREE,
-    apiKeys: [SANDBOX_KEY],
-    now: () => context.clock.now(),
-  };
-  const server = createServer((request, response) => {
-    void answer(context, handler, request, response, options.onRequest);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
+const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
+/** A client that takes nothing for so long is gone. */
+const SILENCE_MS = 120_000;
+const MOST_CONNECTIONS = 1_000;
+const LONGEST_HEAD = 16 * 1024;
+
+/** @throws {Failure} `file`, `port`; @throws {DatabaseFailure} */
+export async function startSandbox(ports: Ports, options: SandboxOptions): Promise<Sandbox> {
+  const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
+  const store = await openSandboxStore(ports, options.file);
+  const server = listener(options.patience ?? PATIENCE);
+  try {
+    await listen(server, host, options.port ?? 0);
+  } catch (problem) {
+    store.close();
+    throw problem;
+  }
   const { port } = server.address() as AddressInfo;
+  const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
+  const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
+  if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
+  serve(ports, server, controls, options);
+  const ended = (): Promise<void> =>
+    new Promise((resolve) =>
+      server.close(() => {
+        resolve();
+      }),
+    );
   return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    apiKey: SANDBOX_KEY,
+    baseUrl,
+    apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close() {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await ended();
+      store.close();
+    },
+    async drain(graceMs) {
+      controls.log.end();
+      const cancel = ports.clock.alarm(graceMs, () => {
+        server.closeAllConnections();
+      });
+      await ended();
+      cancel();
       store.close();
     },
   };
 }
 
-async function openPatiently(context: Ports, path: string): Promise<Store> {
-  const database = await context.openDatabase(path);
+/** The sandbox's file, without a server. @throws {Failure} `file`; @throws {DatabaseFailure} */
+export async function openSandboxStore(ports: Ports, file: string): Promise<Store> {
+  const folder = file.replace(/[^/\\]*$/, '');
+  if (folder !== '') await makeFolder(ports, folder);
+  const database = await ports.openDatabase(file);
   try {
-    return await patiently(context, () => openStore(database));
+    return await patiently(ports, () => openStore(database));
   } catch (problem) {
     database.close();
     throw problem;
   }
 }
 
-/** Again, for a while, as long as another process holds the store. */
-async function patiently<T>({ clock, random }: Ports, work: () => T | Promise<T>): Promise<T> {
-  const giveUp = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await work();
-    } catch (problem) {
-      if (!(problem instanceof DatabaseFailure) || problem.problem !== 'busy') throw problem;
-      if (clock.monotonic() >= giveUp) throw problem;
-      await clock.sleep(10 + 20 * random());
-    }
+async function makeFolder({ files }: Ports, folder: string): Promise<void> {
+  try {
+    await files.makePrivateFolder(folder);
+  } catch (cause) {
+    const code = String((cause as NodeJS.ErrnoException).code);
+    throw new Failure('file', { operation: 'create', path: folder, code }, cause);
   }
 }
 
-async function answer(
-  context: Ports,
-  handler: Handler,
+function controlsFor(
+  { clock }: Ports,
+  { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
+  { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
+): Controls {
+  let skew = skewMs;
+  return {
+    handler: { store, rules: { ...DEFAULT_RULES, ...rules }, apiKeys, baseUrl, now: () => clock.now() + skew },
+    faults: new Faults(faults, faultSeed),
+    log: new RequestLog(),
+    get skewMs() {
+      return skew;
+    },
+    advance(ms) {
+      skew += ms;
+    },
+  };
+}
+
+function listener({ headMs, requestMs }: Patience): Server {
+  const server = createServer({
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.min(1_000, headMs),
+    maxHeaderSize: LONGEST_HEAD,
+    keepAlive: true,
+    noDelay: true,
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = SILENCE_MS;
+  return server;
+}
+
+/** @throws {Failure} `port` */
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const attempt = (at: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject).listen(at, host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  try {
+    await attempt(port);
+  } catch (cause) {
+    const code = String((cause as NodeJS.ErrnoException).code);
+    const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
+    throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
+  }
+}
+
+async function freePort(host: string): Promise<number | undefined> {
+  const probe = createServer();
+  return new Promise((resolve) => {
+    probe
+      .once('error', () => {
+        resolve(undefined);
+      })
+      .listen(0, host, () => {
+        const { port } = probe.address() as AddressInfo;
+        probe.close(() => {
+          resolve(port);
+        });
+      });
+  });
+}
+
+function serve(ports: Ports, server: Server, controls: Controls, options: SandboxOptions): void {
+  const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if (!server.listening) outgoing.setHeader('Connection', 'close');
+    if (!isOurs(incoming.headers.host, names)) void refuseHost(ports, controls, outgoing);
+    else if (options.controls === true && /^\/(__sandbox(\/|$)|[?#]|$)/.test(incoming.url ?? '')) {
+      void administerOverHttp(ports, controls, incoming, outgoing);
+    } else void answer(ports, controls, incoming, outgoing);
+  };
+  server.on('request', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // A body that is too long need not be sent at all.
+    if (!(Number(incoming.headers['content-length']) > LARGEST_BODY)) outgoing.writeContinue();
+    onRequest(incoming, outgoing);
+  });
+  server.on('clientError', (problem: NodeJS.ErrnoException, socket: Duplex) => {
+    refuseRaw(controls, problem, socket);
+  });
+}
+
+async function administerOverHttp(
+  ports: Ports,
+  controls: Controls,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  log: SandboxOptions['onRequest'],
 ): Promise<void> {
-  const response = await respond(context, handler, incoming);
-  const retryAfter = response.headers['Retry-After'];
-  log?.({
-    at: handler.now(),
-    method: incoming.method ?? '',
-    target: incoming.url ?? '',
-    status: response.status,
-    ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }),
-  });
-  outgoing.writeHead(response.status, {
-    ...response.headers,
-    'Content-Length': Buffer.byteLength(response.body),
-  });
-  outgoing.end(response.body);
+  if (!isLoopback(incoming.socket.remoteAddress ?? '')) {
+    await answer(ports, controls, incoming, outgoing);
+    return;
+  }
+  const { control } = await import('./admin-http.ts');
+  await control(ports, controls, incoming, outgoing);
 }
 
-async function respond(context: Ports, handler: Handler, incoming: IncomingMessage): Promise<SandboxResponse> {
-  const refuse = (...facts: Parameters<typeof error>): SandboxResponse => {
-    const { status, body, headers } = error(...facts);
-    return { status, body, headers: { 'Content-Type': 'application/json', ...headers } };
+async function refuseHost(ports: Ports, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
+  const message = 'This server is not known by that name; start it with --allow-host to make it so.';
+  await send(ports, outgoing, asRefusal(handler, error(403, 'foreign_host', message)), [], handler.now());
+}
+
+const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'timeout', 'The request took too long to arrive.'],
+  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
+};
+
+/** For what is no request at all. */
+function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const response = asRefusal(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
+  socket.end(rawText(response, handler.now()), () => {
+    socket.destroy();
+  });
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+};
+
+function rawText({ status, headers, body }: SandboxResponse, now: number): string {
+  const text = typeof body === 'string' ? body : '';
+  const all = {
+    ...headers,
+    Date: new Date(now).toUTCString(),
+    'Content-Length': String(Buffer.byteLength(text)),
+    Connection: 'close',
   };
-  try {
-    const body = await readBody(incoming);
-    if (body === undefined) return refuse(413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`);
-    return await patiently(context, () => handle(handler, toRequest(incoming, body)));
-  } catch (problem) {
-    if (!(problem instanceof DatabaseFailure)) return refuse(500, 'internal', 'The sandbox failed.');
-    return refuse(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
-  }
-}
-
-function toRequest(incoming: IncomingMessage, body: string): SandboxRequest {
-  const { authorization } = incoming.headers;
-  return { method: incoming.method ?? '', target: incoming.url ?? '', headers: { authorization }, body };
-}
-
-async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= LARGEST_BODY) chunks.push(chunk);
-  }
-  return size > LARGEST_BODY ? undefined : Buffer.concat(chunks).toString('utf8');
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${text}`;
 }

@@ -23,6 +23,10 @@ export async function* render(view: View, options: Screen & { format: Format }):
     case 'record':
       yield await renderRecord(view, options.format);
       return 1;
+    case 'serving':
+      yield await renderRecord(view.record, options.format);
+      await view.ended();
+      return 1;
     case 'text':
       yield `${visibleLines(view.text)}\n`;
       return 1;

@@ -44,10 +44,18 @@ export interface TextView {
   readonly text: string;
 }
 
+/** A record first, then work until it ends by itself: a server. */
+export interface ServingView {
+  readonly view: 'serving';
+  readonly record: RecordView;
+  /** Resolves when the work has ended. */
+  ended(): Promise<void>;
+}
+
 /** Nothing on stdout. */
 export interface NothingView {
   readonly view: 'nothing';
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a view is rendered without knowing its row type
-export type View = RowsView<any> | RecordView | TextView | NothingView;
+export type View = RowsView<any> | RecordView | ServingView | TextView | NothingView;

@@ -1,8 +1,9 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import { handle, type Handler } from '../../src/sandbox/handler.ts';
-import { FREE, type Plan } from '../../src/sandbox/limiter.ts';
+import type { Handler } from '../../src/sandbox/exchange.ts';
+import { handle } from '../../src/sandbox/handler.ts';
+import { DEFAULT_RULES, type Plan, PLANS } from '../../src/sandbox/rules.ts';
 import { openStore } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn as run, STAGING_ENV as ENV, STAGING_KEY as KEY, withReplies } from '../support/in-process.ts';
@@ -12,10 +13,16 @@ import { httpReply } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
 /** The service is the sandbox's handler, with a store in memory. */
-async function withSandbox(options: TestContextOptions = {}, plan: Plan = FREE): Promise<TestContext> {
+async function withSandbox(options: TestContextOptions = {}, plan: Plan = PLANS.free): Promise<TestContext> {
   const store = openStore(await openDatabase(':memory:'));
   onCleanup(() => store.close());
-  const handler: Handler = { store, plan, apiKeys: [KEY], now: () => context.clock.now() };
+  const handler: Handler = {
+    store,
+    rules: { ...DEFAULT_RULES, plan },
+    apiKeys: [KEY],
+    baseUrl: '',
+    now: () => context.clock.now(),
+  };
   const context: TestContext = createTestContext({
     env: ENV,
     ...options,
@@ -24,10 +31,10 @@ async function withSandbox(options: TestContextOptions = {}, plan: Plan = FREE):
       const response = await handle(handler, {
         method,
         target,
-        headers: { authorization: headers.authorization },
+        headers,
         body: body ?? '',
       });
-      return httpReply({ ...response, limits: false }, context.clock.now());
+      return httpReply({ ...response, body: response.body as string, limits: false }, context.clock.now());
     },
   });
   return context;

@@ -1,6 +1,6 @@
 /** One key, many real processes, held against the sandbox's own log. */
 import { expect, it } from 'vitest';
-import type { Plan } from '../../src/sandbox/limiter.ts';
+import type { Plan } from '../../src/sandbox/rules.ts';
 import { runPetstore, type Running, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
@@ -28,7 +28,7 @@ it('200 processes on one ledger, 80 of them killed at any moment: no 429, and th
     killed.add(victim);
     victim.kill('SIGKILL');
   };
-  const { env, log } = await realSandbox(plan, kill);
+  const { env, log } = await realSandbox(plan, { onRequest: kill });
   const home = createHome();
   // Its headers make the window known, so that nobody waits for the probe of one who was killed.
   expect((await runPetstore(['inventory', 'list'], { home, env })).code).toBe(0);

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import { handle, type Handler, type SandboxRequest } from '../../src/sandbox/handler.ts';
-import { count, FREE, limitHeaders, type Plan } from '../../src/sandbox/limiter.ts';
+import type { Handler, SandboxRequest } from '../../src/sandbox/exchange.ts';
+import { handle, type StatusEffect } from '../../src/sandbox/handler.ts';
+import { DEFAULT_RULES, type Rules } from '../../src/sandbox/rules.ts';
 import { openStore, type Store } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
@@ -14,116 +15,194 @@ async function newStore(path = ':memory:'): Promise<Store> {
   return store;
 }
 
-async function ask(request: Partial<SandboxRequest>, handler: Partial<Handler> = {}) {
+type Asked = Partial<SandboxRequest> & { readonly fault?: StatusEffect };
+
+const HEADERS = { authorization: 'Bearer key', 'content-type': 'application/json' };
+
+async function ask(
+  { fault, headers, ...request }: Asked,
+  { rules, ...handler }: Partial<Omit<Handler, 'rules'>> & { readonly rules?: Partial<Rules> } = {},
+) {
   const store = handler.store ?? (await newStore());
-  const { status, headers, body } = await handle(
-    { plan: FREE, apiKeys: ['key'], now: () => START, ...handler, store },
-    { method: 'GET', target: '/v1/inventory', headers: { authorization: 'Bearer key' }, body: '', ...request },
+  const { body, ...response } = await handle(
+    {
+      apiKeys: ['key'],
+      now: () => START,
+      baseUrl: 'http://127.0.0.1:4010/v1',
+      rules: { ...DEFAULT_RULES, ...rules },
+      ...handler,
+      store,
+    },
+    { method: 'GET', target: '/v1/inventory', body: '', ...request, headers: { ...HEADERS, ...headers } },
+    fault,
   );
-  return { status, headers, body };
+  return { ...response, body: typeof body === 'string' ? body : [...body].join('') };
 }
 
-describe('the sandbox refuses', () => {
-  const patch = (target: string, body = '{"quantity":1}') => ({ method: 'PATCH', target, body });
+const patch = (target: string, body: string | undefined = '{"quantity":1}', headers = {}) => ({
+  method: 'PATCH',
+  target: `/v1/inventory/${target}`,
+  body,
+  headers,
+});
 
-  it.each([
-    ['no key', { headers: {} }, 401],
-    ['another key', { headers: { authorization: 'Bearer other' } }, 401],
-    ['another scheme', { headers: { authorization: 'Basic key' } }, 401],
-    ['an unknown path', { target: '/v1/pets' }, 404],
-    ['a path that only begins well', { target: '/v1/inventory/7/more' }, 404],
-    ['fault 109: an id beyond int64', patch('/v1/inventory/9223372036854775808'), 400],
-    ['fault 109: an id that is none', patch('/v1/inventory/%37'), 400],
-    ['fault 109: an empty id', patch('/v1/inventory/'), 400],
-    ['an id with a leading zero', patch('/v1/inventory/007'), 400],
-    ['an unknown pet', patch('/v1/inventory/999'), 404],
-    ['no JSON', patch('/v1/inventory/7', 'quantity=1'), 400],
-    ['no body', patch('/v1/inventory/7', ''), 400],
-    ['an array', patch('/v1/inventory/7', '[1]'), 400],
-    ['no quantity', patch('/v1/inventory/7', '{}'), 400],
-    ['a quantity given twice', patch('/v1/inventory/7', '{"quantity":1,"quantity":2}'), 400],
-    ['a text', patch('/v1/inventory/7', '{"quantity":"1"}'), 400],
-    ['a fraction', patch('/v1/inventory/7', '{"quantity":1.0}'), 400],
-    ['an exponent', patch('/v1/inventory/7', '{"quantity":1e3}'), 400],
-    ['a negative quantity', patch('/v1/inventory/7', '{"quantity":-1}'), 400],
-    ['a quantity beyond its range', patch('/v1/inventory/7', '{"quantity":2147483648}'), 400],
-  ])('%s', async (_name, request, status) => {
+describe('the sandbox refuses', () => {
+  it.each<readonly [string, Asked, number, string]>([
+    ['no key', { headers: { authorization: undefined } }, 401, 'unauthorized'],
+    ['another key', { headers: { authorization: 'Bearer other' } }, 401, 'unauthorized'],
+    ['another scheme', { headers: { authorization: 'Basic key' } }, 401, 'unauthorized'],
+    ['an unknown path', { target: '/v1/pets' }, 404, 'not_found'],
+    ['a path that only begins well', { target: '/v1/inventory/7/more' }, 404, 'not_found'],
+    ['what the spec only names', { target: '/v1/store/orders' }, 404, 'not_found'],
+    ['fault 109: an id beyond int64', patch('9223372036854775808'), 400, 'invalid_request'],
+    ['fault 109: an id that is none', patch('%37'), 400, 'invalid_request'],
+    ['fault 109: an empty id', patch(''), 400, 'invalid_request'],
+    ['an id with a leading zero', patch('007'), 400, 'invalid_request'],
+    ['an unknown pet', patch('999'), 404, 'not_found'],
+    ['no JSON', patch('7', 'quantity=1'), 400, 'invalid_request'],
+    ['no body', patch('7', ''), 400, 'invalid_request'],
+    ['an array', patch('7', '[1]'), 400, 'invalid_request'],
+    ['no quantity', patch('7', '{}'), 400, 'invalid_request'],
+    ['a quantity given twice', patch('7', '{"quantity":1,"quantity":2}'), 400, 'invalid_request'],
+    ['a text', patch('7', '{"quantity":"1"}'), 400, 'invalid_request'],
+    ['a fraction', patch('7', '{"quantity":1.0}'), 400, 'invalid_request'],
+    ['an exponent', patch('7', '{"quantity":1e3}'), 400, 'invalid_request'],
+    ['a negative quantity', patch('7', '{"quantity":-1}'), 400, 'invalid_request'],
+    ['a quantity beyond its range', patch('7', '{"quantity":2147483648}'), 400, 'invalid_request'],
+    ['a form', patch('7', '{"quantity":1}', { 'content-type': 'text/plain' }), 400, 'invalid_request'],
+    ['no content type', patch('7', '{"quantity":1}', { 'content-type': undefined }), 400, 'invalid_request'],
+    ['a packed body', patch('7', '{"quantity":1}', { 'content-encoding': 'gzip' }), 415, 'unsupported_media_type'],
+    [
+      'another charset',
+      patch('7', '{"quantity":1}', { 'content-type': 'application/json; charset=latin1' }),
+      415,
+      'unsupported_media_type',
+    ],
+    ['fault 108: a long body', { ...patch('7'), body: undefined }, 413, 'too_large'],
+  ])('%s', async (_name, request, status, code) => {
     const response = await ask(request);
     expect({ status: response.status, body: JSON.parse(response.body) as unknown }).toEqual({
       status,
-      body: { status, code: expect.any(String) as string, message: expect.any(String) as string },
+      body: { status, code, message: expect.any(String) as string },
     });
-    expect(Object.keys(response.headers)).toEqual(
-      expect.arrayContaining(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']),
-    );
+    expect(response.headers).toMatchObject({
+      'Content-Type': 'application/json',
+      'X-RateLimit-Limit': '60',
+      'X-RateLimit-Remaining': '59',
+      'X-RateLimit-Reset': String(START / 1_000 + 60),
+    });
   });
 
   it('another method, and says which are allowed', async () => {
     const list = await ask({ method: 'DELETE' });
     const one = await ask({ method: 'GET', target: '/v1/inventory/7?x=1' });
-    expect([list.status, list.headers.Allow, one.status, one.headers.Allow]).toEqual([405, 'GET', 405, 'PATCH']);
+    expect([list.status, list.headers.Allow, one.status, one.headers.Allow]).toEqual([
+      405,
+      'GET, HEAD, OPTIONS',
+      405,
+      'PATCH, OPTIONS',
+    ]);
   });
 });
 
-describe('its limits', () => {
-  const used = async (plan: Plan, at: readonly number[]) => {
+describe('it also answers', () => {
+  it.each<readonly [string, Asked, object]>([
+    ['HEAD as GET', { method: 'HEAD' }, { status: 200, body: expect.stringMatching(/^\[/) as string }],
+    ['OPTIONS', { ...patch('7'), method: 'OPTIONS' }, { status: 204, body: '' }],
+    ['a request as to a proxy', { target: 'http://sandbox/v1/inventory?a=/b' }, { status: 200 }],
+    [
+      'JSON in UTF-8 by name',
+      patch('7', undefined, { 'content-type': 'Application/JSON; charset="UTF-8"' }),
+      { status: 200 },
+    ],
+    ['a key of the store', { headers: { authorization: 'bearer added' } }, { status: 200 }],
+  ])('%s', async (_name, request, response) => {
     const store = await newStore();
-    return at.map((seconds) => {
-      const now = START + seconds * 1_000;
-      const verdict = count(store, plan, 'key', now);
-      const { allowed, remaining } = verdict;
-      return [allowed, remaining, limitHeaders(verdict, now)['Retry-After']];
-    });
-  };
+    store.addKey('added');
+    expect(await ask(request, { store })).toMatchObject(response);
+  });
 
-  it('of a minute', async () => {
-    expect(await used({ perMinute: 2, perDay: 1_000 }, [0, 1, 2, 59.5, 60])).toEqual([
-      [true, 1, undefined],
-      [true, 0, undefined],
-      [false, 0, '58'],
-      [false, 0, '1'],
-      [true, 1, undefined],
+  it('with a range of quantities of one’s own', async () => {
+    const rules = { quantity: { least: -5n, most: 5n } };
+    const statuses = ['-5', '5', '-6', '6'].map(
+      async (n) => (await ask(patch('7', `{"quantity":${n}}`), { rules })).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200, 400, 400]);
+  });
+
+  it('501 where the spec only names an operation, if asked to', async () => {
+    const rules = { withUndocumented: true };
+    const pet = await ask({ target: '/v1/pets/7' }, { rules });
+    expect([pet.status, pet.headers.Deprecation, pet.headers.Sunset]).toEqual([
+      501,
+      `@${Date.UTC(new Date(START).getUTCFullYear(), 0, 1) / 1_000}`,
+      new Date(Date.UTC(new Date(START).getUTCFullYear() + 1, 11, 31)).toUTCString(),
     ]);
+    const orders = await ask({ target: '/v1/store/orders' }, { rules });
+    expect([orders.status, JSON.parse(orders.body)]).toEqual([501, expect.objectContaining({ code: 'not_shown' })]);
   });
 
-  it('of a day, which may end before the minute’s are spent', async () => {
-    expect(await used({ perMinute: 60, perDay: 2 }, [0, 61, 122, 86_399, 86_400])).toEqual([
-      [true, 1, undefined],
-      [true, 0, undefined],
-      [false, 0, '86278'],
-      [false, 0, '1'],
-      [true, 1, undefined],
-    ]);
-  });
-
-  it('hold from one run to the next, and for each key', async () => {
-    const path = join(createHome().path, 'sandbox.db');
-    const plan = { perMinute: 1, perDay: 10 };
-    const first = openStore(await openDatabase(path));
-    expect(count(first, plan, 'a', START).allowed).toBe(true);
-    first.close();
-    const second = await newStore(path);
-    expect([count(second, plan, 'a', START).allowed, count(second, plan, 'b', START).allowed]).toEqual([false, true]);
-  });
-
-  it('are the Free plan’s', async () => {
-    const { headers } = await ask({});
-    expect(headers).toMatchObject({
-      'X-RateLimit-Limit': '60',
-      'X-RateLimit-Remaining': '59',
-      'X-RateLimit-Reset': String(START / 1_000 + 60),
+  it('the OpenAPI document without a key, itself as the server', async () => {
+    const { status, body, headers } = await ask({ target: '/v1/openapi.json', headers: { authorization: undefined } });
+    const document = JSON.parse(body) as { servers: unknown; paths: object };
+    expect({ status, servers: document.servers, paths: Object.keys(document.paths) }).toEqual({
+      status: 200,
+      servers: [{ url: 'http://127.0.0.1:4010/v1', description: 'This sandbox' }],
+      paths: ['/inventory', '/inventory/{petId}'],
     });
+    expect(headers).toHaveProperty('X-RateLimit-Remaining', '59');
+  });
+
+  it('a long list in pieces', async () => {
+    const store = await newStore();
+    store.replacePets({ generated: 4_500 });
+    const { body } = await ask({}, { store });
+    const pets = body.matchAll(/\{"petId":([0-9]+),"quantity":[0-9]+,"status":"[a-z]+"\}(?:,|\])/g);
+    const ids = [...pets].map(([, id = '']) => BigInt(id));
+    expect([ids.length, ids.at(-1)]).toEqual([4_500, 9_223_372_036_854_775_807n]);
+    expect(ids).toEqual([...ids].sort((a, b) => (a < b ? -1 : 1)));
+    expect(body.replace(/\{[^}]*\}/g, '')).toBe(`[${','.repeat(4_499)}]`);
+  });
+});
+
+describe('a fault that answers', () => {
+  const status = { does: 'status', status: 500 } as const;
+  const quantity = (store: Store) => store.page(6n, 1)[0]?.quantity;
+
+  it.each([
+    ['in place of the work', { ...status, applied: false }, 10n],
+    ['after the work', { ...status, applied: true }, 1n],
+  ])('%s', async (_name, fault, kept) => {
+    const store = await newStore();
+    const response = await ask({ ...patch('7'), fault }, { store });
+    expect([response.status, quantity(store)]).toEqual([500, kept]);
+  });
+
+  it('429: whoever comes back too soon is early, as after a real one', async () => {
+    const store = await newStore();
+    const rules = { banAfter: 2 };
+    const fault = { does: 'status', status: 429, retryAfterS: 30, applied: false } as const;
+    const answers = [
+      await ask({ fault }, { store, rules }),
+      await ask({}, { store, rules }),
+      await ask({}, { store, rules }),
+    ];
+    expect(answers.map((each) => [each.status, each.headers['Retry-After']])).toEqual([
+      [429, '30'],
+      [200, undefined],
+      [403, '900'],
+    ]);
   });
 });
 
 it('what is set stays set, exactly, and a request that is refused changes nothing', async () => {
   const path = join(createHome().path, 'sandbox.db');
   const store = openStore(await openDatabase(path));
-  const patch = { method: 'PATCH', target: '/v1/inventory/9223372036854775807', body: '{"quantity":2147483647}' };
-  expect((await ask(patch, { store })).body).toBe(
+  const request = patch('9223372036854775807', '{"quantity":2147483647}');
+  expect((await ask(request, { store })).body).toBe(
     '{"petId":9223372036854775807,"quantity":2147483647,"status":"available"}',
   );
-  await ask({ ...patch, body: '{"quantity":5}', headers: {} }, { store });
+  await ask(patch('9223372036854775807', '{"quantity":5}', { authorization: '' }), { store });
   store.close();
   const again = await ask({}, { store: await newStore(path) });
   expect(again.body).toContain('{"petId":9223372036854775807,"quantity":2147483647,"status":"available"}');

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Plan } from '../../src/sandbox/limiter.ts';
-import { type LoggedRequest, type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import type { Plan } from '../../src/sandbox/rules.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/sandbox/store.ts';
 import { type Finished, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
@@ -21,17 +22,21 @@ export interface RealSandbox extends Sandbox {
   stock(): Promise<Record<string, number>>;
 }
 
-export async function realSandbox(plan: Plan, onRequest: () => void = () => undefined): Promise<RealSandbox> {
-  const folder = createHome().path;
+export async function realSandbox(
+  plan: Plan,
+  { onRequest, ...options }: Partial<Omit<SandboxOptions, 'onRequest'>> & { onRequest?: () => void } = {},
+): Promise<RealSandbox> {
+  const file = join(createHome().path, 'sandbox.db');
   const log: LoggedRequest[] = [];
   const sandbox = await startSandbox(
     { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random },
     {
-      folder,
-      plan,
-      onRequest(request) {
+      file,
+      ...options,
+      rules: { plan, ...options.rules },
+      onRequest: (request) => {
         log.push(request);
-        onRequest();
+        onRequest?.();
       },
     },
   );
@@ -41,8 +46,10 @@ export async function realSandbox(plan: Plan, onRequest: () => void = () => unde
     log,
     env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
     async stock() {
-      const store = openStore(await openDatabase(join(folder, 'sandbox.db')));
-      const stock = Object.fromEntries(store.list().map(({ petId, quantity }) => [`${petId}`, Number(quantity)]));
+      const store = openStore(await openDatabase(file));
+      const stock = Object.fromEntries(
+        store.page(undefined, 100).map(({ petId, quantity }) => [`${petId}`, Number(quantity)]),
+      );
       store.close();
       return stock;
     },

@@ -1,0 +1,193 @@
+import type { JsonValue } from '../api/json.ts';
+import { type CommandSpec, countValue, type OptionSpec } from '../command.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { dataFile, type Pets, readPets, withStore } from '../config/sandbox.ts';
+import { keyValue } from '../config/serve-values.ts';
+import { Failure } from '../errors.ts';
+import { clockTime } from '../view/progress.ts';
+import type { RecordView, RowsView } from '../view/view.ts';
+
+interface DataInput {
+  readonly data?: string;
+}
+
+const DATA: OptionSpec = { flags: '--data <file>', description: "the sandbox's file (default: that of --env sandbox)" };
+
+export const sandboxReset: CommandSpec<DataInput> = {
+  path: 'sandbox reset',
+  summary: 'Make the sandbox as new: its 25 pets, no limits used, no bans, no keys of your own',
+  examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
+  options: [DATA],
+  async run({ data }, context) {
+    const file = dataFile(context, data);
+    const { seedItems } = await import('../sandbox/seed.ts');
+    const pets = await withStore(context, file, (store) =>
+      store.atomically(() => {
+        store.replacePets(seedItems());
+        store.forgetAllowances();
+        for (const key of store.keys()) store.removeKey(key);
+        return store.count();
+      }),
+    );
+    return stocked(`The sandbox is as new: ${pets} pets, no limits used, no bans, no added keys.`, file, pets);
+  },
+};
+
+export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; readonly file?: string }> = {
+  path: 'sandbox seed',
+  summary: 'Put other pets into the sandbox, in place of all that are there',
+  description:
+    'Made-up pets are the same each time. A file is as petstore inventory list --json or -o ndjson prints it.',
+  examples: [
+    { says: 'Ten thousand made-up pets', command: 'petstore sandbox seed --pets 10000' },
+    {
+      says: 'The stock of staging',
+      command: 'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
+    },
+  ],
+  options: [
+    { flags: '--pets <count>', description: 'so many made-up pets', parse: countValue('--pets'), conflicts: ['file'] },
+    { flags: '--file <file>', description: 'those of a file' },
+    DATA,
+  ],
+  async run({ pets, file: from, data }, context) {
+    if (pets === undefined && from === undefined) {
+      throw new Failure('usage', { problem: 'Say which pets: --pets COUNT or --file FILE.' });
+    }
+    const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
+    const file = dataFile(context, data);
+    const count = await withStore(context, file, (store) =>
+      store.atomically(() => {
+        store.replacePets(others);
+        return store.count();
+      }),
+    );
+    return stocked(`The sandbox has ${count} ${count === 1 ? 'pet' : 'pets'} now.`, file, count);
+  },
+};
+
+function stocked(text: string, file: string, pets: number): RecordView {
+  return {
+    view: 'record',
+    text,
+    json: new Map<string, JsonValue>([
+      ['pets', pets],
+      ['file', file],
+    ]),
+    fields: [
+      { name: 'pets', value: pets },
+      { name: 'file', value: file },
+    ],
+  };
+}
+
+export const sandboxStatus: CommandSpec<DataInput> = {
+  path: 'sandbox status',
+  summary: 'Show what the sandbox holds, without a request',
+  examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
+  options: [DATA],
+  async run({ data }, context) {
+    const file = dataFile(context, data);
+    const facts = await context.files.facts(file);
+    const { pets, keys } =
+      facts === undefined
+        ? { pets: 0, keys: 0 }
+        : await withStore(context, file, (store) => ({ pets: store.count(), keys: store.keys().length }));
+    const rows: [string, string | number | null, string][] = [
+      ['file', file, facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['pets', pets, String(pets)],
+      ['addedKeys', keys, String(keys)],
+      ['bytes', facts?.size ?? null, facts === undefined ? '-' : String(facts.size)],
+    ];
+    return {
+      view: 'record',
+      text: rows.map(([name, , shown]) => `${name.padEnd(9)}  ${shown}`).join('\n'),
+      json: new Map(rows.map(([name, value]) => [name, value])),
+      fields: rows.map(([name, value]) => ({ name, value: value ?? '' })),
+    };
+  },
+};
+
+interface KeysInput extends DataInput {
+  readonly add?: string;
+  readonly remove?: string;
+  readonly unban?: string;
+}
+
+interface KeyRow {
+  readonly key: string;
+  readonly minuteUsed: number;
+  readonly dayUsed: number;
+  readonly early: number;
+  readonly blockedUntil: number;
+  readonly bannedUntil: number;
+}
+
+export const sandboxKeys: CommandSpec<KeysInput> = {
+  path: 'sandbox keys',
+  summary: "List the sandbox's keys and what they have used; add, remove, unban one",
+  description: 'The keys are made up, for the sandbox alone: never give it a real one.',
+  examples: [
+    { says: 'All keys', command: 'petstore sandbox keys' },
+    { says: 'A second till', command: 'petstore sandbox keys --add till-2' },
+  ],
+  options: [
+    { flags: '--add <key>', description: 'a further key', parse: keyValue },
+    { flags: '--remove <key>', description: 'a key that was added', parse: keyValue },
+    { flags: '--unban <key>', description: 'forget what a key has used, and its ban', parse: keyValue },
+    DATA,
+  ],
+  async run({ add, remove, unban, data }, context) {
+    const { SANDBOX_KEY } = await import('../sandbox/key.ts');
+    const { NEW, windowsOf } = await import('../sandbox/limiter.ts');
+    const { PLANS } = await import('../sandbox/rules.ts');
+    const rows = await withStore(context, dataFile(context, data), (store) =>
+      store.atomically(() => {
+        if (add !== undefined) store.addKey(add);
+        if (unban !== undefined) store.forgetAllowances(unban);
+        if (remove !== undefined && !store.removeKey(remove)) {
+          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
+        }
+        return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
+          const allowance = store.allowance(key) ?? NEW;
+          const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
+          return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
+        });
+      }),
+    );
+    return keyRows(rows, context);
+  },
+};
+
+function keyRows(rows: readonly KeyRow[], { clock, globals }: CommandContext): RowsView<KeyRow> {
+  const now = clock.now();
+  const later = (at: number): string =>
+    at <= now ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
+  const orNull = (at: number): JsonValue => (at <= now ? null : new Date(at).toISOString());
+  return {
+    view: 'rows',
+    columns: [
+      { name: 'key', cell: ({ key }) => key },
+      { name: 'minuteUsed', cell: ({ minuteUsed }) => minuteUsed },
+      { name: 'dayUsed', cell: ({ dayUsed }) => dayUsed },
+      { name: 'early', cell: ({ early }) => early },
+      { name: 'blockedUntil', cell: ({ blockedUntil }) => later(blockedUntil) },
+      { name: 'bannedUntil', cell: ({ bannedUntil }) => later(bannedUntil) },
+    ],
+    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+    rows: (async function* () {
+      yield rows;
+    })(),
+    json: ({ key, minuteUsed, dayUsed, early, blockedUntil, bannedUntil }) =>
+      new Map<string, JsonValue>([
+        ['key', key],
+        ['minuteUsed', minuteUsed],
+        ['dayUsed', dayUsed],
+        ['early', early],
+        ['blockedUntil', orNull(blockedUntil)],
+        ['bannedUntil', orNull(bannedUntil)],
+      ]),
+    header: true,
+    empty: '',
+  };
+}

@@ -1,0 +1,167 @@
+/** Which operation a request asks for (service spec, part 4), with its values checked. */
+import { itemToJsonText } from '../api/item.ts';
+import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
+import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
+import { parseInt64 } from '../api/values.ts';
+import { error, type Handler, type Operation, type Result, type SandboxRequest } from './exchange.ts';
+import type { Rules } from './rules.ts';
+import type { Store } from './store.ts';
+
+export const BASE_PATH = '/v1';
+export const LARGEST_BODY = 64 * 1024;
+/** Longer lists are read and sent in pieces. */
+const WHOLE_LIST = 2_000;
+
+type Asked = (handler: Handler, request: SandboxRequest, parameters: Readonly<Record<string, string>>) => Operation;
+
+interface Served {
+  readonly method: string;
+  readonly path: string;
+  readonly undocumented?: boolean;
+  readonly ask: (...facts: Parameters<Asked>) => Operation | Promise<Operation>;
+}
+
+const OPERATIONS: Readonly<Record<(typeof ROUTES)[number]['operationId'], Served['ask']>> = {
+  [listInventory.operationId]: () => LIST,
+  [updateInventory.operationId]: (handler, request, { petId = '' }) => update(handler.rules, request, petId),
+};
+
+const SERVED: readonly Served[] = [
+  ...ROUTES.map(({ method, path, operationId }) => ({ method, path, ask: OPERATIONS[operationId]! })),
+  { method: 'GET', path: '/openapi.json', ask: describe },
+  // The spec names these two and shows nothing of them.
+  { method: 'GET', path: '/pets/{petId}', undocumented: true, ask: sunset },
+  { method: 'GET', path: '/store/orders', undocumented: true, ask: () => answer(notShown('GET /store/orders')) },
+];
+
+/** Never throws for anything that a request may hold. */
+export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
+  const path = pathOf(request.target);
+  const matches = SERVED.filter(({ undocumented }) => undocumented !== true || handler.rules.withUndocumented).flatMap(
+    (served) => {
+      const parameters = match(`${BASE_PATH}${served.path}`, path);
+      return parameters === undefined ? [] : [{ served, parameters }];
+    },
+  );
+  if (matches.length === 0) return answer(error(404, 'not_found', 'There is no such path.'));
+  const allowed = matches.flatMap(({ served }) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
+  const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
+  if (request.method === 'OPTIONS') return answer({ status: 204, body: '', headers: allow });
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const found = matches.find(({ served }) => served.method === method);
+  if (found === undefined) return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
+  return found.served.ask(handler, request, found.parameters);
+}
+
+/** Without the query; of a request to a proxy too. */
+export function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+}
+
+/** Path parameters by name, or undefined where the path is another one. */
+function match(template: string, path: string): Readonly<Record<string, string>> | undefined {
+  const [parts, segments] = [template.split('/'), path.split('/')];
+  if (segments.length !== parts.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [i, part] of parts.entries()) {
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name !== undefined) parameters[name] = segments[i] ?? '';
+    else if (part !== segments[i]) return undefined;
+  }
+  return parameters;
+}
+
+function answer(result: Result): Operation {
+  return { writes: false, run: () => result };
+}
+
+function invalid(message: string): Operation {
+  return answer(error(400, 'invalid_request', message));
+}
+
+const LIST: Operation = {
+  writes: false,
+  run: (store) => ({ status: 200, body: store.count() > WHOLE_LIST ? inPieces(store) : store.listJson() }),
+};
+
+/** Each piece is the stock as it is when the piece is read. */
+function* inPieces(store: Store): Generator<string> {
+  let pets = store.page(undefined, WHOLE_LIST);
+  yield '[';
+  for (let separator = ''; pets.length > 0; separator = ',') {
+    yield separator + pets.map(itemToJsonText).join(',');
+    pets = store.page(pets.at(-1)?.petId, WHOLE_LIST);
+  }
+  yield ']';
+}
+
+async function update(rules: Rules, { headers, body }: SandboxRequest, petIdText: string): Promise<Operation> {
+  const petId = parseInt64(petIdText);
+  if (petId === undefined) return invalid('petId must be a decimal int64.');
+  if (body === undefined) return answer(error(413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`));
+  const unfit = checkContent(headers);
+  if (unfit !== undefined) return answer(unfit);
+  const read = await readUpdate(body, rules.quantity);
+  if (typeof read === 'string') return invalid(read);
+  return {
+    writes: true,
+    run(store) {
+      const stored = store.setQuantity(petId, read.quantity);
+      if (stored === undefined) return error(404, 'not_found', `There is no pet ${petId}.`);
+      return { status: 200, body: itemToJsonText(stored) };
+    },
+  };
+}
+
+/** What is wrong with how the body comes, if anything (RFC 9110, 8.3, 8.4 and 15.5.16). */
+function checkContent(headers: SandboxRequest['headers']): Result | undefined {
+  const unsupported = (message: string): Result => error(415, 'unsupported_media_type', message);
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (!['', 'identity'].includes(coding)) return unsupported('A body comes without a content coding.');
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type.trim() !== 'application/json') {
+    return error(400, 'invalid_request', 'The body must have the content type application/json.');
+  }
+  const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"]*)"?\s*$/.exec(each)?.[1]).find(Boolean);
+  return ['utf-8', 'utf8', 'us-ascii', undefined].includes(charset) ? undefined : unsupported('JSON comes as UTF-8.');
+}
+
+/** The InventoryUpdate (part 2), or what is wrong with it. */
+async function readUpdate(body: string, range: Rules['quantity']): Promise<{ quantity: bigint } | string> {
+  let value: JsonValue;
+  try {
+    value = parseJson(body);
+  } catch (problem) {
+    if (problem instanceof JsonError) return `The body is not JSON: ${problem.message}.`;
+    throw problem;
+  }
+  if (!(value instanceof Map) || !value.has('quantity')) return 'The body must be an object with a quantity.';
+  const { InventoryUpdateSchema } = await import('../api/schemas.ts');
+  const result = InventoryUpdateSchema.safeParse({ quantity: value.get('quantity') });
+  if (!result.success) return 'quantity must be an integer.';
+  const { quantity } = result.data;
+  return quantity >= range.least && quantity <= range.most
+    ? { quantity }
+    : `quantity must be from ${range.least} to ${range.most}.`;
+}
+
+/** The OpenAPI document, with this sandbox as its server. */
+async function describe({ baseUrl }: Handler): Promise<Operation> {
+  const { default: document } = await import('../api/openapi.json', { with: { type: 'json' } });
+  const servers = [{ url: baseUrl, description: 'This sandbox' }];
+  return { ...answer({ status: 200, body: JSON.stringify({ ...document, servers }) }), isPublic: true };
+}
+
+function notShown(operation: string): Result {
+  return error(501, 'not_shown', `The service has ${operation}, but its specification does not show what it answers.`);
+}
+
+/** Deprecated, with a sunset (part 9): RFC 9745 and RFC 8594. The date itself is not shown there. */
+function sunset(handler: Handler): Operation {
+  const year = new Date(handler.now()).getUTCFullYear();
+  const headers = {
+    Deprecation: `@${Date.UTC(year, 0, 1) / 1_000}`,
+    Sunset: new Date(Date.UTC(year + 1, 11, 31)).toUTCString(),
+  };
+  return answer({ ...notShown('GET /pets/{petId}'), headers });
+}

@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { count, limitHeaders } from '../../src/sandbox/limiter.ts';
+import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/rules.ts';
+import { openStore, type Store } from '../../src/sandbox/store.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
+import { START } from '../support/virtual-clock.ts';
+
+async function newStore(path = ':memory:'): Promise<Store> {
+  const store = openStore(await openDatabase(path));
+  onCleanup(() => store.close());
+  return store;
+}
+
+/** What requests at these seconds get: outcome, what is left, Retry-After. */
+async function asked(rules: Partial<Rules>, seconds: readonly number[]) {
+  const store = await newStore();
+  return seconds.map((second) => {
+    const now = START + second * 1_000;
+    const verdict = count(store, { ...DEFAULT_RULES, ...rules }, 'key', now);
+    const { 'Retry-After': retryAfter } = limitHeaders(verdict, now, rules.retryAfter ?? 'seconds');
+    return [verdict.outcome, verdict.remaining, retryAfter];
+  });
+}
+
+const of = (plan: Plan): Partial<Rules> => ({ plan });
+
+describe('the limits', () => {
+  it('of a minute', async () => {
+    expect(await asked(of({ perMinute: 2, perDay: 1_000 }), [0, 1, 2, 59.5, 60])).toEqual([
+      ['allowed', 1, undefined],
+      ['allowed', 0, undefined],
+      ['spent', 0, '58'],
+      ['spent', 0, '1'],
+      ['allowed', 1, undefined],
+    ]);
+  });
+
+  it('of a day, which may end before the minute’s are spent', async () => {
+    expect(await asked(of({ perMinute: 60, perDay: 2 }), [0, 61, 122, 86_399, 86_400])).toEqual([
+      ['allowed', 1, undefined],
+      ['allowed', 0, undefined],
+      ['spent', 0, '86278'],
+      ['spent', 0, '1'],
+      ['allowed', 1, undefined],
+    ]);
+  });
+
+  it('of both at once: the later end is told', async () => {
+    expect(await asked(of({ perMinute: 1, perDay: 1 }), [0, 1])).toEqual([
+      ['allowed', 0, undefined],
+      ['spent', 0, '86399'],
+    ]);
+  });
+
+  it('hold from one run to the next, and for each key', async () => {
+    const path = join(createHome().path, 'sandbox.db');
+    const rules = { ...DEFAULT_RULES, plan: { perMinute: 1, perDay: 10 } };
+    const first = openStore(await openDatabase(path));
+    expect(count(first, rules, 'a', START).outcome).toBe('allowed');
+    first.close();
+    const second = await newStore(path);
+    expect(['a', 'b'].map((key) => count(second, rules, key, START).outcome)).toEqual(['spent', 'allowed']);
+  });
+
+  it('are the plans of the service', () => {
+    expect(PLANS).toEqual({
+      free: { perMinute: 60, perDay: 1_000 },
+      pro: { perMinute: 300, perDay: 10_000 },
+      business: { perMinute: 1_000, perDay: 100_000 },
+    });
+  });
+
+  it('Retry-After as a date, where asked', async () => {
+    const rules = { plan: { perMinute: 1, perDay: 9 }, retryAfter: 'date' } as const;
+    expect((await asked(rules, [0, 1]))[1]).toEqual(['spent', 0, new Date(START + 60_000).toUTCString()]);
+  });
+
+  it('end with a clock that was set back', async () => {
+    expect((await asked(of({ perMinute: 1, perDay: 9 }), [0, -3_600])).map(([outcome]) => outcome)).toEqual([
+      'allowed',
+      'allowed',
+    ]);
+  });
+});
+
+describe('fault 111: early after a 429', () => {
+  const rules = { plan: { perMinute: 1, perDay: 100 }, banAfter: 3, banForMs: 100_000 };
+  const outcomes = async (more: Partial<Rules>, seconds: readonly number[]) =>
+    (await asked({ ...rules, ...more }, seconds)).map(([outcome, , retryAfter]) => [outcome, retryAfter]);
+
+  it('is counted, and the third time the key is banned, for everything', async () => {
+    expect(await outcomes({}, [0, 1, 2, 3, 4, 61, 103.5, 104])).toEqual([
+      ['allowed', undefined],
+      ['spent', '59'],
+      ['spent', '58'],
+      ['spent', '57'],
+      ['banned', '100'],
+      ['banned', '43'],
+      ['banned', '1'],
+      ['allowed', undefined],
+    ]);
+  });
+
+  it('whoever waits as told starts anew', async () => {
+    const polite = [0, 1, 2, 3, 60, 61, 62, 63];
+    expect((await outcomes({}, polite)).map(([outcome]) => outcome)).toEqual([
+      'allowed',
+      ...Array.from({ length: 3 }, () => 'spent'),
+      'allowed',
+      ...Array.from({ length: 3 }, () => 'spent'),
+    ]);
+  });
+
+  it('bans nobody where that is off', async () => {
+    const eager = Array.from({ length: 50 }, (_, i) => i);
+    expect(new Set((await outcomes({ banAfter: 0 }, eager)).slice(1).map(([outcome]) => outcome))).toEqual(
+      new Set(['spent']),
+    );
+  });
+});
