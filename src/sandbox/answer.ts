@@ -113,8 +113,15 @@ function numbers(headers: SandboxResponse['headers']): { limit?: number; remaini
   };
 }
 
+/** By what its head says. */
+export function isTooLong({ headers }: IncomingMessage, most: number): boolean {
+  return Number(headers['content-length']) > most;
+}
+
 /** Undefined where it is longer; the rest is read and dropped, so that the client gets to read its answer. */
 export async function readBody(incoming: IncomingMessage, most: number): Promise<string | undefined> {
+  // Whoever asks first (RFC 9110, 10.1.1) is told before it has sent anything.
+  if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Controls } from './admin.ts';
-import { answer, asRefusal, patiently, type Ports } from './answer.ts';
+import { answer, asRefusal, isTooLong, patiently, type Ports } from './answer.ts';
 import { error, type SandboxResponse } from './exchange.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { isLoopback, isOurs } from './guard.ts';
@@ -202,8 +202,8 @@ function serve(ports: Ports, server: Server, controls: Controls, options: Sandbo
   server.on('request', onRequest);
   server.on('checkExpectation', onRequest);
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // A body that is too long need not be sent at all.
-    if (!(Number(incoming.headers['content-length']) > LARGEST_BODY)) outgoing.writeContinue();
+    if (isTooLong(incoming, LARGEST_BODY)) outgoing.setHeader('Connection', 'close');
+    else outgoing.writeContinue();
     onRequest(incoming, outgoing);
   });
   server.on('clientError', (problem: NodeJS.ErrnoException, socket: Duplex) => {

@@ -1,0 +1,356 @@
+/** Faults 106 to 112: the sandbox as a server that others talk to, by its binary. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
+import { ask, control, JSON_TYPE, openSocket, patch, sendRaw, type Served, serveSandbox } from '../support/served.ts';
+import { realSandbox } from '../support/real-sandbox.ts';
+
+const BEARER = { authorization: 'Bearer sandbox' };
+
+describe('fault 106: others than this machine', () => {
+  it.each([
+    ['the usual key', []],
+    ['the usual key among others', ['--key', 'mine', 'sandbox']],
+  ])('are not served with %s', async (_name, args) => {
+    const { code, stdout, stderr } = await runPetstore([
+      'sandbox',
+      'serve',
+      '--host',
+      '0.0.0.0',
+      '--port',
+      '0',
+      ...args,
+    ]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: On 0.0.0.0 others can reach the sandbox, and everybody knows its usual key.\n' +
+        'hint: Give it keys of your own with --key; made up, never a real one.\n',
+    });
+  });
+
+  it('are served with a key of one’s own, and the usual one is none', async () => {
+    const { port, apiKey } = await serveSandbox([
+      '--host',
+      '0.0.0.0',
+      '--key',
+      'made-up-1',
+      'made-up-2',
+      '--allow-host',
+      'shop.example',
+    ]);
+    const status = async (key: string, host = `127.0.0.1:${port}`) =>
+      (await ask(port, '/v1/inventory', { headers: { authorization: `Bearer ${key}`, host } })).status;
+    expect([apiKey, await status('made-up-1'), await status('made-up-2'), await status('sandbox')]).toEqual([
+      'made-up-1',
+      200,
+      200,
+      401,
+    ]);
+    expect([await status(apiKey, 'shop.example'), await status(apiKey, '192.0.2.7:80')]).toEqual([200, 200]);
+  });
+
+  it('cannot be let in by a name that leads here (DNS rebinding)', async () => {
+    const { port } = await serveSandbox();
+    const status = async (path: string, headers: Record<string, string>, method = 'GET') =>
+      (await ask(port, path, { method, headers: { ...BEARER, ...headers } })).status;
+    for (const path of ['/v1/inventory', '/', '/__sandbox/state']) {
+      for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example']) {
+        expect([path, host, await status(path, { host })]).toEqual([path, host, 403]);
+      }
+      for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, '[::1]', 'till.localhost']) {
+        expect([path, host, await status(path, { host })]).toEqual([path, host, 200]);
+      }
+    }
+  });
+
+  it('cannot use the controls through a page in somebody’s browser', async () => {
+    const { port } = await serveSandbox();
+    const host = `127.0.0.1:${port}`;
+    const reset = async (headers: Record<string, string>) =>
+      (await ask(port, '/__sandbox/reset', { method: 'POST', headers: { host, ...headers } })).status;
+    expect({
+      form: await reset({ 'content-type': 'application/x-www-form-urlencoded' }),
+      nothing: await reset({}),
+      otherOrigin: await reset({ ...JSON_TYPE, origin: 'http://evil.example' }),
+      nullOrigin: await reset({ ...JSON_TYPE, origin: 'null' }),
+      crossSite: await reset({ ...JSON_TYPE, 'sec-fetch-site': 'cross-site' }),
+      program: await reset(JSON_TYPE),
+      ownPage: await reset({ ...JSON_TYPE, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }),
+    }).toEqual({
+      form: 403,
+      nothing: 403,
+      otherOrigin: 403,
+      nullOrigin: 403,
+      crossSite: 403,
+      program: 200,
+      ownPage: 200,
+    });
+  });
+});
+
+describe('fault 107: a port that cannot be had', () => {
+  it('is named when another uses it, with one that is free', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    onCleanup(() => void holder.close());
+    const { port } = holder.address() as { port: number };
+    const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', String(port)]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: petstore sandbox serve --port [0-9]+\n$`,
+        ),
+      ) as string,
+    });
+    const free = /--port ([0-9]+)/.exec(stderr)?.[1] ?? '';
+    const running = await serveSandbox(['--port', free]);
+    expect(running.baseUrl).toBe(`http://127.0.0.1:${free}/v1`);
+  });
+
+  it('is named when the address is another machine’s', async () => {
+    const args = ['sandbox', 'serve', '--host', '192.0.2.1', '--key', 'made-up', '--port', '0'];
+    const { code, stderr } = await runPetstore(args);
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr:
+        'error: The sandbox cannot listen on port 0 of 192.0.2.1: this machine has no such address (EADDRNOTAVAIL).\n' +
+        'hint: Choose another with --port, or another address with --host.\n',
+    });
+  });
+});
+
+describe('fault 108: clients that mean no good', () => {
+  const isAlive = async ({ port }: Pick<Served, 'port'>) =>
+    (await ask(port, '/v1/inventory', { headers: BEARER })).status === 200;
+
+  it('one that sends its head, or its body, byte by byte is cut off with 408', async () => {
+    const sandbox = await realSandbox(
+      { perMinute: 1_000, perDay: 1_000 },
+      { patience: { headMs: 200, requestMs: 400 } },
+    );
+    const port = Number(new URL(sandbox.baseUrl).port);
+    const slow = [
+      'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nX-Slow: ',
+      'PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{',
+    ];
+    const answers = await Promise.all(slow.map((text) => sendRaw(port, text)));
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+      expect(answer).toMatch(/\r\nX-RateLimit-Remaining: \d+\r\n/);
+      expect(answer).toMatch(/\{"code":"timeout","message":"[^"]+","status":408\}$/);
+    }
+    expect(await isAlive({ port })).toBe(true);
+  });
+
+  it('a body of 256 MB is not kept: 413', async () => {
+    const served = await serveSandbox();
+    const socket = openSocket(served.port);
+    let heard = '';
+    socket.on('data', (chunk) => (heard += chunk.toString()));
+    const size = 256 * 2 ** 20;
+    socket.write(
+      'PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sandbox\r\n' +
+        `Content-Type: application/json\r\nContent-Length: ${size}\r\nConnection: close\r\n\r\n`,
+    );
+    const piece = Buffer.alloc(2 ** 20, ' ');
+    for (let sent = 0; sent < size; sent += piece.length) {
+      if (!socket.write(piece)) await once(socket, 'drain');
+    }
+    await once(socket, 'close');
+    expect(heard).toMatch(/^HTTP\/1\.1 413 [^]*"code":"too_large"/);
+    const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${served.pid}/status`, 'utf8'))?.[1]);
+    expect(peak).toBeLessThan(220_000);
+    expect(await isAlive(served)).toBe(true);
+  });
+
+  it('a body that is announced as too long need not be sent', async () => {
+    const { port } = await serveSandbox();
+    const head =
+      'PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sandbox\r\nConnection: close\r\n' +
+      'Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ';
+    expect(await sendRaw(port, `${head}1000000000\r\n\r\n`)).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await sendRaw(port, `${head}14\r\n\r\n{"quantity":1}`)).toMatch(
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/,
+    );
+  });
+
+  it('a head that is too long is refused: 431; what is no HTTP: 400', async () => {
+    const { port } = await serveSandbox();
+    const long = await sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(long).toMatch(/^HTTP\/1\.1 431 [^]*"code":"head_too_large"/);
+    const noise = await sendRaw(port, '\x16\x03\x01 hello\r\n\r\n');
+    expect(noise).toMatch(/^HTTP\/1\.1 400 [^]*"code":"malformed"/);
+    expect(await isAlive({ port })).toBe(true);
+  });
+
+  it('more connections than a thousand are turned away, and the server lives', async () => {
+    const served = await serveSandbox();
+    const sockets = Array.from({ length: 1_200 }, () => openSocket(served.port));
+    const closed = sockets.map((socket) => once(socket, 'close'));
+    // The server takes a thousand, and closes the others by itself.
+    let turnedAway = 0;
+    await new Promise<void>((resolve) => {
+      for (const each of closed) {
+        void each.then(() => {
+          if (++turnedAway === 200) resolve();
+        });
+      }
+    });
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(closed);
+    expect(await isAlive(served)).toBe(true);
+  });
+});
+
+describe('fault 109: what cannot be meant', () => {
+  it.each([
+    ['/v1/inventory/9223372036854775808', 400],
+    ['/v1/inventory/-9223372036854775809', 400],
+    ['/v1/inventory/1e3', 400],
+    ['/v1/inventory/%zz', 400],
+    ['/v1/inventory/7%2F', 400],
+    ['/v1/inventory/7/../8', 404],
+    ['/v1//inventory/7', 404],
+    ['//v1/inventory/7', 404],
+    ['/v1/inventory/9223372036854775807', 200],
+    ['/v1/inventory/-9223372036854775808', 404],
+  ])('%s: %i', async (path, status) => {
+    const { port } = await serveSandbox();
+    const headers = { ...BEARER, ...JSON_TYPE };
+    const { status: got, body } = await ask(port, path, { method: 'PATCH', headers, body: '{"quantity":1}' });
+    expect([got, (JSON.parse(body) as { status: unknown }).status]).toEqual([
+      status,
+      status === 200 ? 'available' : status,
+    ]);
+  });
+});
+
+describe('fault 110: many at once', () => {
+  it('two servers on one file, eight clients: what was acknowledged is what is there', async () => {
+    const home = createHome();
+    const data = ['--data', join(home.path, 'shop.db'), '--per-minute', '100000', '--per-day', '100000'];
+    const servers = [await serveSandbox(data, { home }), await serveSandbox(data, { home })] as const;
+    // Each client has a pet of its own, and one that all of them set.
+    const last = await Promise.all(
+      Array.from({ length: 8 }, async (_, client) => {
+        const server = servers[client % 2]!;
+        for (let quantity = 1; quantity <= 40; quantity++) {
+          const own = await patch(server, client + 1, quantity);
+          const shared = await patch(server, 20, 1_000 * client + quantity);
+          expect([own.status, own.body, shared.status]).toEqual([
+            200,
+            expect.stringContaining(`{"petId":${client + 1},"quantity":${quantity},`) as string,
+            200,
+          ]);
+        }
+        return 1_000 * client + 40;
+      }),
+    );
+    const { body } = await ask(servers[0].port, '/v1/inventory', { headers: BEARER });
+    const stock = new Map(
+      (JSON.parse(body) as { petId: number; quantity: number }[]).map((pet) => [pet.petId, pet.quantity]),
+    );
+    expect([1, 2, 3, 4, 5, 6, 7, 8].map((pet) => stock.get(pet))).toEqual(Array.from({ length: 8 }, () => 40));
+    expect(last).toContain(stock.get(20));
+  });
+
+  it('the same seed and the same requests: the same faults', async () => {
+    const statuses = async (seed: string) => {
+      const rules = ['--fault', 'status=503,p=0.3', '--fault', 'status=500,method=PATCH,p=0.2', '--fault-seed', seed];
+      const served = await serveSandbox(rules);
+      const seen: number[] = [];
+      for (let i = 0; i < 30; i++) seen.push((await patch(served, (i % 5) + 1, i)).status);
+      return seen;
+    };
+    const [first, again, other] = [await statuses('7'), await statuses('7'), await statuses('8')];
+    expect(again).toEqual(first);
+    expect(other).not.toEqual(first);
+    expect(new Set(first)).toEqual(new Set([200, 500, 503]));
+  });
+});
+
+describe('fault 111: early after a 429', () => {
+  it('is counted, then the key is banned, until the ban ends or is lifted', async () => {
+    const home = createHome();
+    const limits = ['--per-minute', '2', '--ban-after', '3', '--ban-for', '1h'];
+    const { port } = await serveSandbox(limits, { home });
+    const get = async () => {
+      const { status, headers } = await ask(port, '/v1/inventory', { headers: BEARER });
+      return [status, headers['retry-after']];
+    };
+    const seen = [];
+    for (let i = 0; i < 6; i++) seen.push(await get());
+    expect(seen).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [429, expect.stringMatching(/^(59|60)$/)],
+      [429, expect.stringMatching(/^(59|60)$/)],
+      [429, expect.stringMatching(/^(59|60)$/)],
+      [403, '3600'],
+    ]);
+    await control(port, 'POST', '/clock', { advance: '59m' });
+    expect((await get())[0]).toBe(403);
+    await control(port, 'POST', '/clock', { advance: '1m' });
+    expect((await get())[0]).toBe(200);
+  });
+
+  it('petstore itself never is: it stays away', async () => {
+    const home = createHome();
+    const { baseUrl, port } = await serveSandbox(['--per-minute', '2', '--ban-after', '1'], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const codes = [];
+    for (let i = 0; i < 5; i++) {
+      codes.push((await runPetstore(['inventory', 'list', '--no-wait', '-q'], { home, env })).code);
+    }
+    expect(codes).toEqual([0, 0, 6, 6, 6]);
+    const requests = (await control(port, 'GET', '/requests')) as { status: number }[];
+    expect(requests.map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+/** All of them are in the sandbox's hands. */
+async function rulesHaveSeen(port: number, requests: number): Promise<void> {
+  for (;;) {
+    const [rule] = (await control(port, 'GET', '/faults')) as { seen: number }[];
+    if (rule?.seen === requests) return;
+  }
+}
+
+describe('fault 112: told to end while it is busy', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s: answers what it was asked, and ends with 0', async (signal) => {
+    const served = await serveSandbox(['--fault', 'delay=300ms', '--per-minute', '1000']);
+    const asked = Array.from({ length: 20 }, (_, i) => patch(served, i + 1, 77));
+    await rulesHaveSeen(served.port, 20);
+    served.kill(signal);
+    const answers = await Promise.allSettled(asked);
+    const { code, signal: killedBy } = await served.exited;
+    expect({
+      code,
+      killedBy,
+      answers: answers.map((each) => (each.status === 'fulfilled' ? each.value.status : 0)),
+    }).toEqual({
+      code: 0,
+      killedBy: null,
+      answers: Array.from({ length: 20 }, () => 200),
+    });
+    await expect(ask(served.port, '/v1/inventory')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('a page that listens does not hold it up', async () => {
+    const served = await serveSandbox();
+    const socket = openSocket(served.port);
+    socket.write('GET /__sandbox/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'data');
+    served.kill('SIGTERM');
+    expect((await served.exited).code).toBe(0);
+  });
+});

@@ -1,0 +1,101 @@
+/** `petstore sandbox serve` as a process, and plain requests to it. */
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { type PetstoreOptions, type Running, startPetstore } from './binary.ts';
+import { onCleanup } from './cleanup.ts';
+
+export interface Served extends Running {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly port: number;
+}
+
+/** On a free port, its stock in the home of the options (a new one, unless said otherwise). */
+export async function serveSandbox(args: readonly string[] = [], options: PetstoreOptions = {}): Promise<Served> {
+  const running = startPetstore(['sandbox', 'serve', '--port', '0', '--json', ...args], options);
+  await running.waitFor(/\n/, 'stdout');
+  const { baseUrl, apiKey } = JSON.parse(running.stdout) as { baseUrl: string; apiKey: string };
+  return Object.assign(running, { baseUrl, apiKey, port: Number(new URL(baseUrl).port) });
+}
+
+export interface Plain {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export interface PlainRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Any path and any header, Host included. */
+export function ask(
+  port: number,
+  path: string,
+  { method = 'GET', headers = {}, body }: PlainRequest = {},
+): Promise<Plain> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('error', reject)
+        .on('end', () => {
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          });
+        });
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+export const JSON_TYPE = { 'content-type': 'application/json' };
+
+export function patch(
+  { port, apiKey }: Pick<Served, 'port' | 'apiKey'>,
+  petId: number | bigint | string,
+  quantity: number,
+): Promise<Plain> {
+  return ask(port, `/v1/inventory/${petId}`, {
+    method: 'PATCH',
+    headers: { ...JSON_TYPE, authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ quantity }),
+  });
+}
+
+/** A control of the sandbox: its answer. */
+export async function control(port: number, method: string, path: string, body?: unknown): Promise<unknown> {
+  const { status, body: text } = await ask(port, `/__sandbox${path}`, {
+    method,
+    headers: JSON_TYPE,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (status !== 200) throw new Error(`${status}: ${text}`);
+  return JSON.parse(text);
+}
+
+/** Bytes as they are, and all that comes back until the server closes. */
+export function sendRaw(port: number, text: string): Promise<string> {
+  return new Promise((resolve) => {
+    let heard = '';
+    const socket = openSocket(port);
+    socket.on('data', (chunk) => (heard += chunk.toString('latin1')));
+    socket.on('close', () => {
+      resolve(heard);
+    });
+    socket.write(text, 'latin1');
+  });
+}
+
+/** Closed with the test; what the server does to it is no error. */
+export function openSocket(port: number): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  onCleanup(() => void socket.destroy());
+  return socket;
+}
