@@ -58,7 +58,7 @@ export interface Files {
   /** Never follows a link in the last component and never waits on a FIFO. */
   read(path: string): Promise<string>;
   /** A file of the user's, in pieces: links and pipes are read like any other program does. */
-  stream(path: string): AsyncIterable<Uint8Array>;
+  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /** A file to add lines to, created where there is none. `onFailure` hears once, with the system's code. */
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
   /** Creates the folder and its parents, the last one with mode 0700 when it is new. */

@@ -39,7 +39,7 @@ export async function readPets({ files }: CommandContext, path: string): Promise
   const { parsePets, SeedError } = await import('../sandbox/seed-file.ts');
   const chunks: Uint8Array[] = [];
   try {
-    for await (const chunk of files.stream(path)) chunks.push(chunk);
+    for await (const chunk of await files.stream(path)) chunks.push(chunk);
   } catch (cause) {
     throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
   }

@@ -1,5 +1,5 @@
 /** The Files port over node:fs. */
-import { constants, createReadStream, createWriteStream, mkdirSync, statfsSync } from 'node:fs';
+import { constants, createWriteStream, mkdirSync, statfsSync } from 'node:fs';
 import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
@@ -49,7 +49,7 @@ export const nodeFiles: Files = {
     }
   },
 
-  stream: (path) => createReadStream(path),
+  stream: async (path) => (await open(path)).createReadStream(),
 
   async append(path, onFailure) {
     const file = createWriteStream(path, { flags: 'a', mode: 0o600 });

@@ -1,0 +1,244 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { ask, control, patch, serveSandbox } from '../support/served.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const LIST = ['--env', 'sandbox', 'inventory', 'list', '--json'];
+
+describe('the sandbox’s own commands', () => {
+  it('status, before there is anything, makes nothing', async () => {
+    const context = createTestContext();
+    const file = `${context.home.state}/petstore/sandbox.db`;
+    expect(await runIn(context, 'sandbox', 'status')).toEqual({
+      code: 0,
+      stdout:
+        `file       ${file} (not there yet: the first command makes it)\n` +
+        'pets       0\naddedKeys  0\nbytes      -\n',
+      stderr: '',
+    });
+    expect(await context.files.facts(file)).toBeUndefined();
+  });
+
+  it('seed and reset', async () => {
+    const context = createTestContext();
+    const run = async (...args: string[]) => (await runIn(context, ...args, '--json')).stdout;
+    const file = `${context.home.state}/petstore/sandbox.db`;
+    expect(await run('sandbox', 'seed', '--pets', '30')).toBe(`{"pets":30,"file":"${file}"}\n`);
+    const thirty = await run('--env', 'sandbox', 'inventory', 'list');
+    expect(JSON.parse(thirty)).toHaveLength(30);
+    await run('sandbox', 'seed', '--pets', '0');
+    expect(await run('--env', 'sandbox', 'inventory', 'list')).toBe('[]\n');
+    writeFileSync(join(context.home.path, 'stock.json'), thirty);
+    await run('sandbox', 'seed', '--file', join(context.home.path, 'stock.json'));
+    expect(await run('--env', 'sandbox', 'inventory', 'list')).toBe(thirty);
+    expect(await runIn(context, 'sandbox', 'reset')).toEqual({
+      code: 0,
+      stdout: 'The sandbox is as new: 25 pets, no limits used, no bans, no added keys.\n',
+      stderr: '',
+    });
+    expect(JSON.parse(await run('sandbox', 'status'))).toMatchObject({ pets: 25, addedKeys: 0 });
+  });
+
+  it.each([
+    ['', 'It'],
+    ['[{"petId":1,"quantity":2}]', 'It has no pet in entry 1: status is missing or wrong.'],
+    [
+      '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":1,"quantity":3,"status":"sold"}',
+      'It has pet 1 twice: line 1 and line 2.',
+    ],
+    ['{"petId":1', 'It is not JSON line 1:'],
+    [
+      '{"petId":9223372036854775808,"quantity":1,"status":"sold"}',
+      'It has no pet in line 1: petId is missing or wrong.',
+    ],
+    ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that no store holds.'],
+  ])('seed: a file that holds %j changes nothing', async (text, problem) => {
+    const context = createTestContext();
+    const path = join(context.home.path, 'pets');
+    writeFileSync(path, text);
+    const { code, stderr } = await runIn(context, 'sandbox', 'seed', '--file', path);
+    if (text === '') expect(code).toBe(0);
+    else expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: ${problem}`)]);
+  });
+
+  it('seed: a file that is not there', async () => {
+    const context = createTestContext();
+    expect(await runIn(context, 'sandbox', 'seed', '--file', '/nowhere/pets.json')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('Could not read /nowhere/pets.json: it does not exist (ENOENT).') as string,
+    });
+  });
+
+  it('keys: added, used, removed', async () => {
+    const context = createTestContext();
+    const keys = async (...args: string[]) => (await runIn(context, 'sandbox', 'keys', ...args, '-o', 'csv')).stdout;
+    expect(await keys('--add', 'till-2')).toBe(
+      'key,minuteUsed,dayUsed,early,blockedUntil,bannedUntil\nsandbox,0,0,0,,\ntill-2,0,0,0,,\n',
+    );
+    await runIn(context, ...LIST);
+    expect(await keys('--remove', 'till-2')).toContain('\nsandbox,1,1,0,,\n');
+    expect(await keys('--unban', 'sandbox')).toContain('\nsandbox,0,0,0,,\n');
+    expect((await runIn(context, 'sandbox', 'keys', '--remove', 'till-2')).code).toBe(2);
+  });
+
+  it('another environment does not go with them', async () => {
+    const { code, stderr } = await runIn(createTestContext(), '--env', 'staging', 'sandbox', 'reset');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--env staging does not go with it.')]);
+  });
+});
+
+describe('sandbox serve', () => {
+  it('says where it is, which key it takes, and what to paste', async () => {
+    const home = createHome();
+    const running = await serveSandbox([], { home });
+    const { baseUrl } = running;
+    expect(JSON.parse(running.stdout)).toEqual({
+      baseUrl,
+      apiKey: 'sandbox',
+      command: `curl -H 'Authorization: Bearer sandbox' ${baseUrl}/inventory`,
+      page: baseUrl.replace(/v1$/, ''),
+    });
+    const pasted = await runPetstore(['-c', (JSON.parse(running.stdout) as { command: string }).command], {
+      command: ['sh'],
+    });
+    expect(JSON.parse(pasted.stdout)).toHaveLength(25);
+  });
+
+  it('one line on stderr for each request, quiet on demand', async () => {
+    const served = await serveSandbox();
+    await patch(served, 7, 3);
+    await ask(served.port, '/v1/nowhere\u001b[31m'.replace(/[^ -~]/g, '%1b'));
+    await served.waitFor(/nowhere.*\n/, 'stderr');
+    const lines = served.stderr.trim().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d {2}200 {2}PATCH {2}\/v1\/inventory\/7 {2}[0-9.]+ ms {2}59\/60 left$/),
+      expect.stringMatching(/^\d\d:\d\d:\d\d {2}401 {2}GET {2}\/v1\/nowhere%1b\[31m {2}[0-9.]+ ms {2}59\/60 left$/),
+    ]);
+  });
+
+  it('--log: objects in a file, in place of the lines', async () => {
+    const home = createHome();
+    const path = join(home.path, 'requests.ndjson');
+    const served = await serveSandbox(['--log', path, '--fault', 'status=429,retry-after=7,nth=2'], { home });
+    for (const quantity of [1, 2]) await patch(served, 7, quantity);
+    served.kill('SIGTERM');
+    const { code, stderr } = await served.exited;
+    const lines = readFileSync(path, 'utf8').trim().split('\n');
+    expect([code, stderr, lines.map((line) => JSON.parse(line) as unknown)]).toEqual([
+      0,
+      '',
+      [
+        expect.objectContaining({
+          id: 1,
+          method: 'PATCH',
+          target: '/v1/inventory/7',
+          status: 200,
+          limit: 60,
+          remaining: 59,
+        }),
+        expect.objectContaining({ id: 2, status: 429, retryAfter: 7, faults: ['status'] }),
+      ],
+    ]);
+  });
+
+  it('--log to a folder that is not there: nothing is served', async () => {
+    const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', '0', '--log', '/nowhere/log']);
+    expect([code, stdout, stderr]).toEqual([3, '', expect.stringContaining('Could not write /nowhere/log')]);
+  });
+
+  it.each([
+    [['--plan', 'custom'], 'The custom plan needs both its limits: --per-minute and --per-day.'],
+    [['--plan', 'gold'], '--plan is "gold", but must be one of free, pro, business, custom.'],
+    [['--port', '70000'], '--port is "70000", but must be a whole number from 0 to 65535.'],
+    [['--fault', 'oops'], 'The fault "oops" must say one thing that goes wrong'],
+    [['--quantity', '5..1'], '--quantity is "5..1", but must be a range'],
+    [['--clock-skew', 'late'], '--clock-skew is "late", but must be a duration'],
+    [['--seed', '1000001'], '--seed is "1000001", but must be at most 1000000 pets.'],
+    [['--key', 'two words'], 'a key is "two words", but must be printable characters without spaces.'],
+  ])('%j: one sentence, exit 2', async (args, sentence) => {
+    const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', '0', ...args]);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(`error: ${sentence}`)]);
+  });
+
+  it('its plan, its clock, its range and its forms are what was asked for', async () => {
+    const served = await serveSandbox(
+      '--plan business --clock-skew -1h --quantity -5..5 --retry-after-format date --ban-after 1 --ban-status 401 --with-undocumented'.split(
+        ' ',
+      ),
+    );
+    const { headers, status } = await patch(served, 7, -5);
+    const behind = (Date.now() - Date.parse(String(headers.date))) / 3_600_000;
+    const reset = Number(headers['x-ratelimit-reset']) * 1_000 - Date.parse(String(headers.date));
+    expect([status, headers['x-ratelimit-limit'], Math.round(behind), Math.round(reset / 60_000)]).toEqual([
+      200,
+      '1000',
+      1,
+      1,
+    ]);
+    expect((await patch(served, 7, 6)).status).toBe(400);
+    const authorization = { headers: { authorization: 'Bearer sandbox' } };
+    expect((await ask(served.port, '/v1/store/orders', authorization)).status).toBe(501);
+    await control(served.port, 'PUT', '/faults', ['status=429,retry-after=60,times=1']);
+    const refused = await patch(served, 7, 1);
+    expect([refused.status, Date.parse(String(refused.headers['retry-after'])) > 0]).toEqual([429, true]);
+    expect((await patch(served, 7, 1)).status).toBe(401);
+  });
+
+  it('waits a day in a millisecond', async () => {
+    const served = await serveSandbox(['--per-minute', '9', '--per-day', '1']);
+    expect([(await patch(served, 7, 1)).status, (await patch(served, 7, 1)).status]).toEqual([200, 429]);
+    await control(served.port, 'POST', '/clock', { advance: '1d' });
+    expect((await patch(served, 7, 1)).status).toBe(200);
+  });
+
+  it('begins with the pets it is given, and shares them with --env sandbox', async () => {
+    const home = createHome();
+    const served = await serveSandbox(['--seed', '3'], { home });
+    await patch(served, 2, 77);
+    const { stdout } = await runPetstore([...LIST, '--pet', '2'], { home });
+    expect(JSON.parse(stdout)).toEqual([{ petId: 2, quantity: 77, status: 'available' }]);
+  });
+
+  it('tells its state, its stock and its requests', async () => {
+    const served = await serveSandbox(['--key', 'made-up-and-long']);
+    await patch(served, 7, 1);
+    expect(await control(served.port, 'GET', '/state')).toMatchObject({
+      baseUrl: served.baseUrl,
+      skewMs: 0,
+      plan: { perMinute: 60, perDay: 1_000 },
+      pets: 25,
+      keys: [{ key: 'made…', minute: { limit: 60, used: 1 }, early: 0, bannedUntil: null }],
+      faults: [],
+    });
+    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
+      { petId: 7, quantity: 1, status: 'available' },
+    ]);
+    expect(await control(served.port, 'GET', '/requests')).toEqual([
+      expect.objectContaining({ id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200 }),
+    ]);
+    expect(await control(served.port, 'GET', '/requests?after=1')).toEqual([]);
+    expect(await control(served.port, 'POST', '/seed', { pets: 2 })).toEqual({ pets: 2 });
+    expect(await control(served.port, 'POST', '/reset')).toEqual({ pets: 25 });
+  });
+
+  it.each([
+    ['GET', '/nothing', undefined, 404],
+    ['POST', '/state', {}, 405],
+    ['PUT', '/faults', {}, 400],
+    ['PUT', '/faults', [1], 400],
+    ['POST', '/clock', { advance: 'soon' }, 400],
+    ['POST', '/clock', { advance: '999999d' }, 400],
+    ['POST', '/seed', { pets: -1 }, 400],
+    ['POST', '/seed', { pets: 1_000_001 }, 400],
+    ['GET', '/pets?limit=0', undefined, 400],
+    ['GET', '/pets?after=x', undefined, 400],
+  ])('%s /__sandbox%s %j: %i', async (method, path, body, status) => {
+    const { port } = await serveSandbox();
+    await expect(control(port, method, path, body)).rejects.toThrow(`${status}: {"code":`);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { FaultSyntaxError, Faults, parseFault } from '../../src/sandbox/faults.ts';
+import { ask, JSON_TYPE, patch, type Plain, sendRaw, serveSandbox } from '../support/served.ts';
+
+describe('a rule', () => {
+  it.each([
+    ['status=503', { effect: { does: 'status', status: 503, applied: false } }],
+    [
+      'status=429,retry-after=2,times=20',
+      { effect: { does: 'status', status: 429, retryAfterS: 2, applied: false }, times: 20 },
+    ],
+    ['reset,after,method=PATCH,p=0.1', { effect: { does: 'reset', applied: true }, method: 'PATCH', p: 0.1 }],
+    [
+      'delay=1.5s, path=/inventory/*, nth=3',
+      { effect: { does: 'delay', ms: 1_500, applied: false }, path: '/inventory/*', nth: 3 },
+    ],
+    ['drip=10ms,every=2', { effect: { does: 'drip', ms: 10 }, every: 2 }],
+    ['truncate', { effect: { does: 'truncate' } }],
+    ['truncate=0', { effect: { does: 'truncate', bytes: 0 } }],
+    ['type=text/html; charset=utf-8', { effect: { does: 'type', type: 'text/html; charset=utf-8' } }],
+    ['bad-int64', { effect: { does: 'bad-int64' } }],
+    ['no-header=X-RateLimit-Reset', { effect: { does: 'no-header', name: 'x-ratelimit-reset' } }],
+    ['date=-1h', { effect: { does: 'date', ms: -3_600_000 } }],
+  ])('%s', (text, rule) => {
+    expect(parseFault(text)).toEqual({ text, ...rule });
+  });
+
+  it.each([
+    ['', 'must say one thing that goes wrong: status, reset, delay,'],
+    ['p=0.1', 'must say one thing that goes wrong'],
+    ['reset,delay=1s', 'must say one thing that goes wrong'],
+    ['status=200', 'says status, which must be a whole number from 400 to 599'],
+    ['status=4e2', 'says status'],
+    ['status=503,p=1.5', 'says p, which must be a share from 0 to 1'],
+    ['status=503,p=', 'says p'],
+    ['status=503,nth=0', 'says nth'],
+    ['status=503,method=patch', 'says method, which must be a method in capitals'],
+    ['status=503,path=inventory', 'says path'],
+    ['status=503,status=500', 'says status twice'],
+    ['status=503,colour=red', 'says "colour", which nothing knows here'],
+    ['delay=soon', 'says delay, which must be a duration'],
+    ['reset=1', 'gives reset a value, and it has none'],
+    ['reset,after=1', 'gives after a value, and it has none'],
+    ['delay=1s,retry-after=3', 'says "retry-after", which nothing knows here'],
+    ['truncate,after', 'says "after", which nothing knows here'],
+  ])('%j is none', (text, problem) => {
+    expect(() => parseFault(text)).toThrow(FaultSyntaxError);
+    expect(() => parseFault(text)).toThrow(problem);
+  });
+});
+
+describe('which requests a rule meets', () => {
+  const met = (text: string, requests: readonly (readonly [string, string])[], seed = 1) => {
+    const faults = new Faults([parseFault(text)], seed);
+    return requests.map(([method, path]) => faults.choose(method, path).length);
+  };
+  const list = ['GET', '/inventory'] as const;
+  const set = ['PATCH', '/inventory/7'] as const;
+
+  it.each<readonly [string, readonly number[]]>([
+    ['reset', [1, 1, 1, 1]],
+    ['reset,method=PATCH', [0, 1, 0, 1]],
+    ['reset,path=/inventory', [1, 0, 1, 0]],
+    ['reset,path=/*', [1, 0, 1, 0]],
+    ['reset,path=/inventory/*', [0, 1, 0, 1]],
+    ['reset,nth=3', [0, 0, 1, 0]],
+    ['reset,every=2', [0, 1, 0, 1]],
+    ['reset,method=PATCH,nth=2', [0, 0, 0, 1]],
+    ['reset,times=2', [1, 1, 0, 0]],
+    ['reset,p=0', [0, 0, 0, 0]],
+    ['reset,p=1', [1, 1, 1, 1]],
+  ])('%s', (text, expected) => {
+    expect(met(text, [list, set, list, set])).toEqual(expected);
+  });
+
+  it('a share of them, by the seed', () => {
+    const many = Array.from({ length: 2_000 }, () => list);
+    const hits = met('reset,p=0.3', many, 42).filter((each) => each === 1).length;
+    expect(hits / many.length).toBeCloseTo(0.3, 1);
+  });
+});
+
+describe('over the wire', () => {
+  const list = ({ port }: { port: number }): Promise<Plain> =>
+    ask(port, '/v1/inventory', { headers: { authorization: 'Bearer sandbox' } });
+  const quantities = async (served: { port: number }): Promise<unknown> =>
+    (JSON.parse((await list(served)).body) as { petId: number; quantity: number }[]).find(({ petId }) => petId === 7)
+      ?.quantity;
+
+  it.each([
+    ['reset,method=PATCH', 10],
+    ['reset,after,method=PATCH', 99],
+  ])('%s: the connection is reset', async (rule, quantity) => {
+    const served = await serveSandbox(['--fault', rule]);
+    await expect(patch(served, 7, 99)).rejects.toThrow(/ECONNRESET|socket hang up/);
+    expect(await quantities(served)).toBe(quantity);
+  });
+
+  it('status=500,after: done all the same', async () => {
+    const served = await serveSandbox(['--fault', 'status=500,after,nth=1']);
+    expect((await patch(served, 7, 99)).status).toBe(500);
+    expect(await quantities(served)).toBe(99);
+  });
+
+  it('truncate: fewer bytes than the head promises', async () => {
+    const { port } = await serveSandbox(['--fault', 'truncate=5']);
+    await expect(list({ port })).rejects.toThrow('aborted');
+    const raw = await sendRaw(
+      port,
+      'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sandbox\r\n\r\n',
+    );
+    const [head = '', body] = raw.split('\r\n\r\n');
+    expect([Number(/Content-Length: (\d+)/.exec(head)?.[1]) > 5, body]).toEqual([true, '[{"pe']);
+  });
+
+  it('drip: all of it, slowly', async () => {
+    const { body } = await list(await serveSandbox(['--fault', 'drip=1ms']));
+    expect(JSON.parse(body)).toHaveLength(25);
+  });
+
+  it('type, bad-int64, no-header, date: an answer that is not what it should be', async () => {
+    const rules = ['type=text/html', 'bad-int64', 'no-header=limits', 'date=+1d'].flatMap((rule) => ['--fault', rule]);
+    const { headers, body } = await list(await serveSandbox(rules));
+    const limits = Object.keys(headers).filter((name) => name.startsWith('x-ratelimit'));
+    const ahead = Date.parse(String(headers.date)) - Date.now();
+    expect([headers['content-type'], limits, Math.round(ahead / 3_600_000)]).toEqual(['text/html', [], 24]);
+    expect(body).toMatch(/^\[\{"petId":9223372036854775808,/);
+  });
+
+  it('a rule that is none is refused before anything listens', async () => {
+    await expect(serveSandbox(['--fault', 'status=9'])).rejects.toThrow();
+  });
+
+  it('rules can be changed while it runs', async () => {
+    const served = await serveSandbox();
+    const put = (rules: unknown) =>
+      ask(served.port, '/__sandbox/faults', { method: 'PUT', headers: JSON_TYPE, body: JSON.stringify(rules) });
+    expect(JSON.parse((await put(['status=503,times=1'])).body)).toEqual([
+      { text: 'status=503,times=1', seen: 0, fired: 0 },
+    ]);
+    expect([(await list(served)).status, (await list(served)).status]).toEqual([503, 200]);
+    const refused = await put(['status=503', 'nonsense']);
+    expect([refused.status, JSON.parse(refused.body)]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringMatching(/^The rule "nonsense" must say one thing/) as string }),
+    ]);
+    expect(JSON.parse((await ask(served.port, '/__sandbox/faults')).body)).toEqual([
+      { text: 'status=503,times=1', seen: 2, fired: 1 },
+    ]);
+  });
+});
