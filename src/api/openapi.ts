@@ -4,6 +4,23 @@ import type { JSONSchema } from 'zod/v4/core';
 import { ROUTES, type Route } from './routes.ts';
 import { ErrorSchema, Int64, Integer, InventoryItemSchema, InventoryUpdateSchema, PetStatusSchema } from './schemas.ts';
 
+const ITEM = { petId: 7, quantity: 12, status: 'available' };
+
+/** One of each body. */
+const EXAMPLES: Readonly<Record<string, unknown>> = {
+  InventoryItem: ITEM,
+  'InventoryItem[]': [ITEM, { petId: 8, quantity: 0, status: 'sold' }],
+  InventoryUpdate: { quantity: 12 },
+};
+
+/** Which code goes with a status is not shown: these are the sandbox's. */
+const ERRORS: Readonly<Record<string, { code: string; message: string }>> = {
+  400: { code: 'invalid_request', message: 'quantity must be an integer.' },
+  401: { code: 'unauthorized', message: 'The API key is missing or invalid.' },
+  404: { code: 'not_found', message: 'There is no pet 999.' },
+  default: { code: 'busy', message: 'The service is busy.' },
+};
+
 /** The version of the interface description (service spec, part 9). */
 const VERSION = '1.0.0';
 
@@ -39,7 +56,7 @@ export function openapiDocument(): Record<string, unknown> {
     components: {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'The API key as the bearer token' } },
       schemas: {
-        InventoryItem: schemaOf(InventoryItemSchema),
+        InventoryItem: withStatus(schemaOf(InventoryItemSchema)),
         InventoryUpdate: schemaOf(InventoryUpdateSchema),
         PetStatus: schemaOf(PetStatusSchema),
         Error: schemaOf(ErrorSchema),
@@ -56,20 +73,29 @@ function operation(route: Route): Record<string, unknown> {
     description: 'ID of the pet',
     schema: schemaOf(Int64),
   }));
-  const responses = Object.entries(route.responses).map(([status, { body, when }]) => [status, response(body, when)]);
+  const responses = Object.entries(route.responses).map(([status, { body, when }]) => [
+    status,
+    response(body, when, status),
+  ]);
   return {
     operationId: route.operationId,
     summary: route.summary,
+    description: route.description,
     tags: ['Inventory'],
     ...(route.stability !== 'stable' && { 'x-stability': route.stability }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.request !== undefined && { requestBody: { required: true, content: content(route.request) } }),
-    responses: { ...Object.fromEntries(responses), 429: tooMany() },
+    responses: {
+      ...Object.fromEntries(responses),
+      429: tooMany(),
+      // Part 2: the body of every error response.
+      default: response('Error', 'any other error'),
+    },
   };
 }
 
-function response(body: string, when: string): Record<string, unknown> {
-  return { description: when, headers: LIMIT_HEADERS, content: content(body) };
+function response(body: string, when: string, status = 'default'): Record<string, unknown> {
+  return { description: when, headers: LIMIT_HEADERS, content: content(body, status) };
 }
 
 function tooMany(): Record<string, unknown> {
@@ -80,14 +106,21 @@ function tooMany(): Record<string, unknown> {
   };
 }
 
-function content(body: string): Record<string, unknown> {
+function content(body: string, status = 'default'): Record<string, unknown> {
   const name = body.replace(/\[\]$/, '');
   const reference = { $ref: `#/components/schemas/${name}` };
-  return { 'application/json': { schema: body.endsWith('[]') ? { type: 'array', items: reference } : reference } };
+  const schema = body.endsWith('[]') ? { type: 'array', items: reference } : reference;
+  const example = EXAMPLES[body] ?? { ...ERRORS[status], status: status === 'default' ? 503 : Number(status) };
+  return { 'application/json': { schema, example } };
 }
 
 function header(description: string): Record<string, unknown> {
   return { description, required: true, schema: { type: 'integer' } };
+}
+
+/** The enumeration has a name of its own. */
+function withStatus(item: JSONSchema.BaseSchema): JSONSchema.BaseSchema {
+  return { ...item, properties: { ...item.properties, status: { $ref: '#/components/schemas/PetStatus' } } };
 }
 
 /** JSON Schema of what goes over the wire, where an exact integer is a plain integer. */

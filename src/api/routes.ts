@@ -11,6 +11,8 @@ export interface Route {
   /** Relative to the base URL; `{name}` is a path parameter. */
   readonly path: string;
   readonly summary: string;
+  /** What it is for, and what a client should know. */
+  readonly description: string;
   readonly stability: Stability;
   readonly request?: 'InventoryUpdate';
   /** Status -> body. Every operation needs authentication and may answer 429 (parts 5 and 8). */
@@ -22,6 +24,7 @@ export const listInventory = {
   method: 'GET',
   path: '/inventory',
   summary: 'Current stock levels of all pets in the store',
+  description: 'One entry for each tracked pet, in no order that the service promises.',
   stability: 'stable',
   responses: {
     200: { body: 'InventoryItem[]', when: 'one entry per tracked pet' },
@@ -34,6 +37,9 @@ export const updateInventory = {
   method: 'PATCH',
   path: '/inventory/{petId}',
   summary: 'Set the stock quantity of one pet',
+  description:
+    'For new arrivals, returns and corrections by hand. It sets the count, whatever it was before; what that does to ' +
+    'the status is not said. Experimental: the request may change before it becomes stable.',
   stability: 'experimental',
   request: 'InventoryUpdate',
   responses: {
