@@ -35,6 +35,8 @@ export interface Clock {
   monotonic(): number;
   /** Rejects with `signal.reason` once the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** When everything that has already arrived has been looked at: one round of the event loop. */
+  turn(): Promise<void>;
   /** Calls `ring` once after `ms`, unless the returned function is called before. */
   alarm(ms: number, ring: () => void): () => void;
 }

@@ -153,7 +153,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
       faultSeed: input.faultSeed,
       skewMs: input.clockSkew,
       controls: true,
-      onRequest: log.onRequest,
+      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
     });
     return {
       view: 'serving',

@@ -73,17 +73,22 @@ function petCount(text: string): number {
 }
 
 interface ServerLog {
-  onRequest(request: NumberedRequest): void;
+  readonly onRequest?: (request: NumberedRequest) => void;
   close(): Promise<void>;
 }
 
 /** Lines for people, or objects into a file. @throws {Failure} `file` */
-export async function openLog({ files, notices }: CommandContext, path: string | undefined): Promise<ServerLog> {
+export async function openLog(
+  { files, globals, notices }: CommandContext,
+  path: string | undefined,
+): Promise<ServerLog> {
   if (path === undefined) {
     return {
-      onRequest: (request) => {
-        notices.info(logLine(request));
-      },
+      ...(!globals.quiet && {
+        onRequest: (request) => {
+          notices.info(logLine(request));
+        },
+      }),
       close: () => Promise.resolve(),
     };
   }

@@ -1,5 +1,5 @@
 /** The Clock port over the system's clocks and timers. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 
 /** setTimeout counts in 32 bits and fires at once beyond that. */
@@ -16,6 +16,7 @@ export const nodeClock: Clock = {
       throw signal?.aborted === true ? signal.reason : error;
     }
   },
+  turn: () => nextRound(),
   alarm(ms, ring) {
     const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER));
     return () => {

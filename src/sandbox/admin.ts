@@ -37,6 +37,7 @@ export interface AdminRequest {
   readonly body: string;
 }
 
+/** Within a transaction. */
 type Action = (controls: Controls, request: AdminRequest) => JsonValue;
 
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
@@ -61,10 +62,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   'POST /clock': advanceClock,
   'POST /reset': ({ handler: { store } }) => {
-    store.atomically(() => {
-      store.replacePets(seedItems());
-      store.forgetAllowances();
-    });
+    store.replacePets(seedItems());
+    store.forgetAllowances();
     return new Map([['pets', store.count()]]);
   },
   'POST /seed': seed,
@@ -74,7 +73,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 export function administer(controls: Controls, request: AdminRequest): Result {
   const action = ACTIONS[`${request.method} ${request.path}`];
   try {
-    if (action !== undefined) return { status: 200, body: stringifyJson(action(controls, request)) };
+    if (action !== undefined) {
+      const value = controls.handler.store.atomically(() => action(controls, request));
+      return { status: 200, body: stringifyJson(value) };
+    }
   } catch (problem) {
     if (problem instanceof Unfit) return error(400, 'invalid_request', problem.message);
     throw problem;
@@ -173,9 +175,7 @@ function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonVal
   if (typeof pets !== 'number' || !Number.isInteger(pets) || pets < 0 || pets > MOST_PETS) {
     throw new Unfit(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);
   }
-  store.atomically(() => {
-    store.replacePets({ generated: pets });
-  });
+  store.replacePets({ generated: pets });
   return new Map([['pets', store.count()]]);
 }
 

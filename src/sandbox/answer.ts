@@ -16,6 +16,9 @@ export interface Service {
   readonly log: RequestLog;
 }
 
+/** For who is gone, or is to think that the sandbox is. */
+const CUT_OFF: SandboxResponse = { status: 0, headers: {}, body: '' };
+
 /** How long to wait for another process that writes, in ms. */
 const PATIENCE_MS = 5_000;
 
@@ -72,11 +75,12 @@ async function respond(
     const delay = effectOf(effects, 'delay');
     if (delay?.applied === false) await ports.clock.sleep(delay.ms);
     const reset = effectOf(effects, 'reset');
-    if (reset?.applied === false) return { status: 0, headers: {}, body: '' };
+    if (reset?.applied === false) return CUT_OFF;
     const response = await patiently(ports, () => handle(handler, request, effectOf(effects, 'status')));
     if (delay?.applied === true) await ports.clock.sleep(delay.ms);
     return response;
   } catch (problem) {
+    if (!incoming.complete) return CUT_OFF;
     const result =
       problem instanceof DatabaseFailure
         ? error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`)
@@ -119,15 +123,29 @@ export function isTooLong({ headers }: IncomingMessage, most: number): boolean {
 }
 
 /** Undefined where it is longer; the rest is read and dropped, so that the client gets to read its answer. */
-export async function readBody(incoming: IncomingMessage, most: number): Promise<string | undefined> {
+export function readBody(incoming: IncomingMessage, most: number): Promise<string | undefined> {
+  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
+  if (length === undefined && coding === undefined) return Promise.resolve('');
   // Whoever asks first (RFC 9110, 10.1.1) is told before it has sent anything.
-  if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return undefined;
+  if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return Promise.resolve(undefined);
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= most) chunks.push(chunk);
-    else chunks.length = 0;
-  }
-  return size > most ? undefined : Buffer.concat(chunks).toString('utf8');
+  // By its events: an iterator of the stream costs as much as all the rest of a small request.
+  return new Promise((resolve, reject) => {
+    incoming
+      .on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= most) chunks.push(chunk);
+        else chunks.length = 0;
+      })
+      .once('end', () => {
+        const [first] = chunks;
+        const whole = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
+        resolve(size > most ? undefined : whole.toString('utf8'));
+      })
+      .once('error', reject)
+      .once('close', () => {
+        if (!incoming.complete) reject(new Error('the client is gone'));
+      });
+  });
 }

@@ -62,7 +62,8 @@ export async function handle(
     blockUntil(store, apiKey, until);
     return { ...response, headers: { ...response.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) } };
   };
-  return store.atomically(work, { durable: operation.writes });
+  const how = { durable: operation.writes };
+  return handler.atomically === undefined ? store.atomically(work, how) : handler.atomically(work, how);
 }
 
 /** For what is refused before it can be handled: still an Error body with the three headers. */

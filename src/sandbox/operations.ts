@@ -16,7 +16,8 @@ type Asked = (handler: Handler, request: SandboxRequest, parameters: Readonly<Re
 
 interface Served {
   readonly method: string;
-  readonly path: string;
+  /** The path's segments; `{name}` is a parameter. */
+  readonly segments: readonly string[];
   readonly undocumented?: boolean;
   readonly ask: (...facts: Parameters<Asked>) => Operation | Promise<Operation>;
 }
@@ -27,22 +28,30 @@ const OPERATIONS: Readonly<Record<(typeof ROUTES)[number]['operationId'], Served
 };
 
 const SERVED: readonly Served[] = [
-  ...ROUTES.map(({ method, path, operationId }) => ({ method, path, ask: OPERATIONS[operationId]! })),
-  { method: 'GET', path: '/openapi.json', ask: describe },
+  ...ROUTES.map(({ method, path, operationId }) => ({ method, segments: below(path), ask: OPERATIONS[operationId]! })),
+  { method: 'GET', segments: below('/openapi.json'), ask: describe },
   // The spec names these two and shows nothing of them.
-  { method: 'GET', path: '/pets/{petId}', undocumented: true, ask: sunset },
-  { method: 'GET', path: '/store/orders', undocumented: true, ask: () => answer(notShown('GET /store/orders')) },
+  { method: 'GET', segments: below('/pets/{petId}'), undocumented: true, ask: sunset },
+  {
+    method: 'GET',
+    segments: below('/store/orders'),
+    undocumented: true,
+    ask: () => answer(notShown('GET /store/orders')),
+  },
 ];
+
+function below(path: string): readonly string[] {
+  return `${BASE_PATH}${path}`.split('/');
+}
 
 /** Never throws for anything that a request may hold. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
-  const path = pathOf(request.target);
-  const matches = SERVED.filter(({ undocumented }) => undocumented !== true || handler.rules.withUndocumented).flatMap(
-    (served) => {
-      const parameters = match(`${BASE_PATH}${served.path}`, path);
-      return parameters === undefined ? [] : [{ served, parameters }];
-    },
-  );
+  const segments = pathOf(request.target).split('/');
+  const matches = SERVED.flatMap((served) => {
+    const parameters = match(served.segments, segments);
+    const isServed = served.undocumented !== true || handler.rules.withUndocumented;
+    return parameters === undefined || !isServed ? [] : [{ served, parameters }];
+  });
   if (matches.length === 0) return answer(error(404, 'not_found', 'There is no such path.'));
   const allowed = matches.flatMap(({ served }) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
   const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
@@ -59,13 +68,12 @@ export function pathOf(target: string): string {
 }
 
 /** Path parameters by name, or undefined where the path is another one. */
-function match(template: string, path: string): Readonly<Record<string, string>> | undefined {
-  const [parts, segments] = [template.split('/'), path.split('/')];
+function match(parts: readonly string[], segments: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (segments.length !== parts.length) return undefined;
   const parameters: Record<string, string> = {};
-  for (const [i, part] of parts.entries()) {
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name !== undefined) parameters[name] = segments[i] ?? '';
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!;
+    if (part.startsWith('{')) parameters[part.slice(1, -1)] = segments[i]!;
     else if (part !== segments[i]) return undefined;
   }
   return parameters;
@@ -126,6 +134,8 @@ function checkContent(headers: SandboxRequest['headers']): Result | undefined {
   return ['utf-8', 'utf8', 'us-ascii', undefined].includes(charset) ? undefined : unsupported('JSON comes as UTF-8.');
 }
 
+let schemas: Promise<typeof import('../api/schemas.ts')> | undefined;
+
 /** The InventoryUpdate (part 2), or what is wrong with it. */
 async function readUpdate(body: string, range: Rules['quantity']): Promise<{ quantity: bigint } | string> {
   let value: JsonValue;
@@ -136,7 +146,8 @@ async function readUpdate(body: string, range: Rules['quantity']): Promise<{ qua
     throw problem;
   }
   if (!(value instanceof Map) || !value.has('quantity')) return 'The body must be an object with a quantity.';
-  const { InventoryUpdateSchema } = await import('../api/schemas.ts');
+  schemas ??= import('../api/schemas.ts');
+  const { InventoryUpdateSchema } = await schemas;
   const result = InventoryUpdateSchema.safeParse({ quantity: value.get('quantity') });
   if (!result.success) return 'quantity must be an integer.';
   const { quantity } = result.data;

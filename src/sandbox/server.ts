@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Controls } from './admin.ts';
 import { answer, asRefusal, isTooLong, patiently, type Ports } from './answer.ts';
+import { Batch } from './batch.ts';
 import { error, type SandboxResponse } from './exchange.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { isLoopback, isOurs } from './guard.ts';
@@ -129,8 +130,16 @@ function controlsFor(
   { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
 ): Controls {
   let skew = skewMs;
+  const batch = new Batch(store, clock);
   return {
-    handler: { store, rules: { ...DEFAULT_RULES, ...rules }, apiKeys, baseUrl, now: () => clock.now() + skew },
+    handler: {
+      store,
+      atomically: (work, how) => batch.atomically(work, how),
+      rules: { ...DEFAULT_RULES, ...rules },
+      apiKeys,
+      baseUrl,
+      now: () => clock.now() + skew,
+    },
     faults: new Faults(faults, faultSeed),
     log: new RequestLog(),
     get skewMs() {

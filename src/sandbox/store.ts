@@ -81,19 +81,56 @@ export interface Store {
 /** Creates and fills what is not there yet. @throws {DatabaseFailure} */
 export function openStore(database: Database): Store {
   migrate(database);
+  const known = new Known(database);
   let isDurable: boolean | undefined;
   return {
-    ...petsIn(database),
-    ...keysIn(database),
+    ...petsIn(database, known),
+    ...keysIn(database, known),
     atomically(work, { durable } = { durable: false }) {
       if (durable !== isDurable) database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
       isDurable = durable;
-      return atomically(database, work);
+      try {
+        return atomically(database, () => known.during(work));
+      } catch (error) {
+        // Nothing of it happened.
+        known.forget();
+        throw error;
+      }
     },
     close: () => {
       database.close();
     },
   };
+}
+
+/** What need not be read again, as long as no other process has written; and what is written once a transaction. */
+class Known {
+  listJson: string | undefined;
+  readonly allowances = new Map<string, Allowance>();
+  readonly changed = new Set<string>();
+  private readonly database: Database;
+  private version: unknown;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  during<T>(work: () => T): T {
+    // sqlite.org/pragma.html#pragma_data_version: another value once another connection has committed.
+    const version = this.database.get('PRAGMA data_version')?.data_version;
+    if (version !== this.version) this.forget();
+    this.version = version;
+    const result = work();
+    for (const apiKey of this.changed) writeAllowance(this.database, apiKey, this.allowances.get(apiKey)!);
+    this.changed.clear();
+    return result;
+  }
+
+  forget(): void {
+    this.listJson = undefined;
+    this.allowances.clear();
+    this.changed.clear();
+  }
 }
 
 function atomically<T>(database: Database, work: () => T): T {
@@ -114,14 +151,14 @@ function migrate(database: Database): void {
   atomically(database, () => {
     const from = version();
     for (const step of MIGRATIONS.slice(from)) database.exec(step);
-    if (from === 0) petsIn(database).replacePets(seedItems());
+    if (from === 0) petsIn(database, new Known(database)).replacePets(seedItems());
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   });
 }
 
 type Pets = Pick<Store, 'count' | 'page' | 'listJson' | 'setQuantity' | 'replacePets'>;
 
-function petsIn(database: Database): Pets {
+function petsIn(database: Database, known: Known): Pets {
   const insert = ({ petId, quantity, status }: InventoryItem): void => {
     database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
   };
@@ -133,15 +170,17 @@ function petsIn(database: Database): Pets {
       return database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
     },
     listJson() {
-      const rows = database.all('SELECT petId, quantity, status FROM pet ORDER BY petId');
-      return `[${rows.map((row) => itemToJsonText(toItem(row))).join(',')}]`;
+      known.listJson ??= `[${allPets(database).map(itemToJsonText).join(',')}]`;
+      return known.listJson;
     },
     setQuantity(petId, quantity) {
+      known.listJson = undefined;
       const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
       const row = database.get(sql, quantity, petId);
       return row === undefined ? undefined : toItem(row);
     },
     replacePets(pets) {
+      known.listJson = undefined;
       database.exec('DELETE FROM pet');
       for (const pet of 'generated' in pets ? generatedPets(pets.generated) : pets) insert(pet);
     },
@@ -150,22 +189,27 @@ function petsIn(database: Database): Pets {
 
 type Keys = Pick<Store, 'allowance' | 'setAllowance' | 'forgetAllowances' | 'keys' | 'hasKey' | 'addKey' | 'removeKey'>;
 
-function keysIn(database: Database): Keys {
-  const places = ALLOWANCE.map(() => '?').join(', ');
+function keysIn(database: Database, known: Known): Keys {
   return {
     allowance(apiKey) {
-      const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
-      return row === undefined
-        ? undefined
-        : (Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)])) as never);
+      const found = known.allowances.get(apiKey) ?? readAllowance(database, apiKey);
+      if (found !== undefined) known.allowances.set(apiKey, found);
+      return found;
     },
     setAllowance(apiKey, allowance) {
-      const sql = `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) VALUES (${places}, ?)`;
-      database.run(sql, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
+      known.allowances.set(apiKey, allowance);
+      known.changed.add(apiKey);
     },
     forgetAllowances(apiKey) {
-      if (apiKey === undefined) database.run('DELETE FROM allowance');
-      else database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
+      if (apiKey === undefined) {
+        known.allowances.clear();
+        known.changed.clear();
+        database.run('DELETE FROM allowance');
+      } else {
+        known.allowances.delete(apiKey);
+        known.changed.delete(apiKey);
+        database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
+      }
     },
     keys: () => database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map(({ apiKey }) => String(apiKey)),
     hasKey: (apiKey) => database.get('SELECT 1 FROM apiKey WHERE apiKey = ?', apiKey) !== undefined,
@@ -174,6 +218,24 @@ function keysIn(database: Database): Keys {
     },
     removeKey: (apiKey) => database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n,
   };
+}
+
+function readAllowance(database: Database, apiKey: string): Allowance | undefined {
+  const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
+  if (row === undefined) return undefined;
+  return Object.fromEntries(ALLOWANCE.map((name) => [name, Number(row[name])])) as unknown as Allowance;
+}
+
+const WRITE_ALLOWANCE =
+  `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) ` +
+  `VALUES (${ALLOWANCE.map(() => '?').join(', ')}, ?)`;
+
+function writeAllowance(database: Database, apiKey: string, allowance: Allowance): void {
+  database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
+}
+
+function allPets(database: Database): InventoryItem[] {
+  return database.all('SELECT petId, quantity, status FROM pet ORDER BY petId').map(toItem);
 }
 
 function toItem(row: SqlRow): InventoryItem {

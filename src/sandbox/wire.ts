@@ -15,6 +15,29 @@ export function effectOf<Does extends Effect['does']>(
   return effects.find((effect): effect is EffectOf<Does> => effect.does === does);
 }
 
+function sendAsItIs(
+  outgoing: ServerResponse,
+  status: number,
+  headers: SandboxResponse['headers'],
+  body: string,
+  now: number,
+): void {
+  outgoing.sendDate = false;
+  const all: Record<string, string | number> = { ...headers, Date: httpDate(now) };
+  if (status !== 204) all['Content-Length'] = Buffer.byteLength(body);
+  outgoing.writeHead(status, all);
+  outgoing.end(body);
+}
+
+let shown = { second: Number.NaN, text: '' };
+
+/** Of the whole second: one text serves all answers in it. */
+function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1_000);
+  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
+  return shown.text;
+}
+
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 /** Bytes of a dripping body at a time. */
 const DROP = 8;
@@ -27,12 +50,20 @@ export async function send(
   effects: readonly Effect[],
   now: number,
 ): Promise<void> {
+  if (response.status === 0 && effectOf(effects, 'reset') === undefined) {
+    outgoing.destroy();
+    return;
+  }
+  if (effects.length === 0 && typeof response.body === 'string') {
+    sendAsItIs(outgoing, response.status, response.headers, response.body, now);
+    return;
+  }
   if (effectOf(effects, 'reset') !== undefined) {
     outgoing.socket?.resetAndDestroy();
     return;
   }
   const body = spoilt(response.body, effects);
-  const dated = { ...response.headers, Date: new Date(now + (effectOf(effects, 'date')?.ms ?? 0)).toUTCString() };
+  const dated = { ...response.headers, Date: httpDate(now + (effectOf(effects, 'date')?.ms ?? 0)) };
   outgoing.sendDate = false;
   for (const [name, value] of Object.entries(withFaults(dated, effects))) outgoing.setHeader(name, value);
   outgoing.statusCode = response.status;

@@ -51,6 +51,7 @@ export class SimulatedProcess {
         await time.sleep(ms);
         await this.#step();
       },
+      turn: () => Promise.resolve(),
       // Nothing hangs in this world, so no alarm rings.
       alarm: () => () => undefined,
     };

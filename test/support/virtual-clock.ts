@@ -71,6 +71,10 @@ export class VirtualClock implements Clock {
     });
   }
 
+  turn(): Promise<void> {
+    return this.during(() => new Promise((resolve) => setImmediate(resolve)));
+  }
+
   alarm(ms: number, ring: () => void): () => void {
     const waiter: Waiter = { due: this.#monotonic + Math.max(ms, 0), kind: 'alarm', wake: ring };
     this.#add(waiter);

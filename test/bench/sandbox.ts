@@ -1,0 +1,144 @@
+/**
+ * How many requests a second the sandbox answers, beside Prism's mock of the same document and json-server with the
+ * same stock: GET /inventory with 25 pets, and PATCH of one. The peers check no limits and keep, at most, a file.
+ * Needs `npm run conformance:install`. Markdown on stdout.
+ *
+ *   npm run bench:sandbox [-- --seconds 4] [-- --rounds 3] [-- --assert]
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { seedItems } from '../../src/sandbox/seed.ts';
+import { median, PETSTORE } from './service.ts';
+
+/** How many times as many as Prism's mock. */
+const LEAST_RATIO = 5;
+const CONNECTIONS = 32;
+const TOOLS = fileURLToPath(new URL('../conformance/node_modules/', import.meta.url));
+const DOCUMENT = fileURLToPath(new URL('../../src/api/openapi.json', import.meta.url));
+
+interface Server {
+  readonly name: string;
+  /** With its port, then what follows. */
+  command(port: number): readonly string[];
+  readonly ready: RegExp;
+  readonly base: string;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+// json-server keys its rows by `id`, in numbers that a double holds.
+const rows = seedItems().map(({ petId, quantity, status }) => ({
+  id: Number(petId),
+  quantity: Number(quantity),
+  status,
+}));
+writeFileSync(join(folder, 'db.json'), JSON.stringify({ inventory: rows }));
+
+const SERVERS: readonly Server[] = [
+  {
+    name: `petstore sandbox serve`,
+    command: (port) =>
+      [PETSTORE, 'sandbox', 'serve', '--port', `${port}`, '--data', join(folder, 'shop.db')].concat(
+        '--per-minute 1000000 --per-day 1000000 --quiet'.split(' '),
+      ),
+    ready: /Base URL/,
+    base: '/v1/inventory',
+  },
+  {
+    name: `Prism's mock ${version('@stoplight/prism-cli')}`,
+    command: (port) => [join(TOOLS, '.bin/prism'), 'mock', DOCUMENT, '--port', `${port}`, '--verboseLevel', 'fatal'],
+    ready: /Prism is listening/,
+    base: '/inventory',
+  },
+  {
+    name: `json-server ${version('json-server')}`,
+    command: (port) => [join(TOOLS, '.bin/json-server'), '--port', `${port}`, '--quiet', join(folder, 'db.json')],
+    ready: /./,
+    base: '/inventory',
+  },
+];
+
+function version(name: string): string {
+  return (JSON.parse(readFileSync(join(TOOLS, name, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+const LOADS = ['GET', 'PATCH'] as const;
+
+/** Requests a second, all of them answered 2xx. */
+async function measure(server: Server, port: number, seconds: number): Promise<Record<(typeof LOADS)[number], number>> {
+  const child = spawn(process.execPath, server.command(port), { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    await answers(`http://127.0.0.1:${port}${server.base}`);
+    const [get, patch] = LOADS.map((method) => load(`http://127.0.0.1:${port}${server.base}`, method, seconds));
+    return { GET: get!, PATCH: patch! };
+  } finally {
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+async function answers(url: string): Promise<void> {
+  for (;;) {
+    const response = await fetch(url, { headers: { authorization: 'Bearer sandbox' } }).catch(() => undefined);
+    if (response?.status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function load(url: string, method: (typeof LOADS)[number], seconds: number): number {
+  const isGet = method === 'GET';
+  const args = ['--json', '--connections', `${CONNECTIONS}`, '--duration', `${seconds}`, '--method', method];
+  args.push('--headers', 'Authorization=Bearer sandbox', '--headers', 'Content-Type=application/json');
+  if (!isGet) args.push('--body', '{"quantity":12}');
+  const text = execFileSync(
+    process.execPath,
+    [join(TOOLS, 'autocannon/autocannon.js'), ...args, isGet ? url : `${url}/7`],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  const { '2xx': done, non2xx, errors, duration } = JSON.parse(text.toString()) as Record<string, number>;
+  if (non2xx !== 0 || errors !== 0) throw new Error(`${url}: ${non2xx} not 2xx, ${errors} errors`);
+  return done! / duration!;
+}
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    assert: { type: 'boolean', default: false },
+  },
+});
+const results = new Map(SERVERS.map((server) => [server, [] as Record<(typeof LOADS)[number], number>[]]));
+try {
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const [i, server] of SERVERS.entries()) {
+      results.get(server)!.push(await measure(server, 42_000 + round * 10 + i, Number(values.seconds)));
+    }
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const rate = (server: Server, method: (typeof LOADS)[number]): number =>
+  median(results.get(server)!.map((each) => each[method]));
+const ratio = (server: Server, method: (typeof LOADS)[number]): number =>
+  rate(server, method) / rate(SERVERS[1]!, method);
+console.log(
+  `Node ${process.versions.node}, ${CONNECTIONS} connections, ${values.rounds} rounds of ${values.seconds} s, medians\n`,
+);
+console.log("| server | GET /inventory, requests/s | as often as Prism's mock | PATCH, requests/s | as often |");
+console.log('| --- | --- | --- | --- | --- |');
+for (const server of SERVERS) {
+  const cells = LOADS.flatMap((method) => [rate(server, method).toFixed(0), ratio(server, method).toFixed(1)]);
+  console.log(`| ${server.name} | ${cells.join(' | ')} |`);
+}
+const worst = Math.min(...LOADS.map((method) => ratio(SERVERS[0]!, method)));
+if (values.assert && worst < LEAST_RATIO) {
+  console.error(`The sandbox must answer at least ${LEAST_RATIO} times as many as Prism's mock.`);
+  process.exitCode = 1;
+}
