@@ -103,8 +103,10 @@ function act(work: () => Promise<unknown>, done = ''): void {
     });
 }
 
-function clock(at: string | number): string {
-  return new Date(at).toLocaleTimeString(undefined, { hourCycle: 'h23' });
+/** Of this machine's time zone; with the day, where it is not today's. Swedish writes 2026-11-21 13:04:05. */
+function clock(at: string | number, today: Date = new Date()): string {
+  const [day, time] = new Date(at).toLocaleString('sv-SE').split(' ');
+  return day === today.toLocaleDateString('sv-SE') ? `${time}` : `${day} ${time}`;
 }
 
 function showAllowance(name: string, { limit, used, resetAt }: Allowance): HTMLElement {
@@ -147,7 +149,7 @@ function showState(state: State): void {
   element('base-url').textContent = state.baseUrl;
   element('pets').textContent = ` · ${state.pets} pets`;
   const now = element<HTMLTimeElement>('now');
-  now.textContent = new Date(state.now).toLocaleString(undefined, { hourCycle: 'h23' });
+  now.textContent = new Date(state.now).toLocaleString('sv-SE');
   now.dateTime = state.now;
   element('keys').replaceChildren(...state.keys.map(showKey));
   element('rules').replaceChildren(...rules.map(showRule));

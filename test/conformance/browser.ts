@@ -1,0 +1,26 @@
+/** The sandbox's page in a real browser: Debian's Chromium, or whatever PETSTORE_CHROMIUM names. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const CHROMIUM = process.env.PETSTORE_CHROMIUM ?? '/usr/bin/chromium';
+
+/** What is missing, in words, or undefined. */
+export function missing(): string | undefined {
+  return existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM}`;
+}
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    // Headless, as root in a container, and without a word to anybody but this machine.
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}

@@ -1,0 +1,43 @@
+/**
+ * The README's picture of the sandbox's page, light and dark, from a running server with a few requests made.
+ *
+ *   npm run screenshot
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { missing, openBrowser } from './browser.ts';
+
+const why = missing();
+if (why !== undefined) throw new Error(why);
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'petstore-page-'));
+const args = ['sandbox', 'serve', '--json', '--quiet', '--data', join(folder, 'shop.db'), '--per-minute', '8'];
+const server = spawn(process.execPath, [join(ROOT, 'bin/petstore.js'), ...args, '--fault', 'status=503,nth=4'], {
+  env: { PATH: process.env.PATH, HOME: folder },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const browser = await openBrowser();
+try {
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  const { baseUrl, page: address } = JSON.parse(line.toString()) as { baseUrl: string; page: string };
+  const headers = { authorization: 'Bearer sandbox', 'content-type': 'application/json' };
+  for (const pet of [7, 12, 999, 4, 5, 6, 8]) {
+    await fetch(`${baseUrl}/inventory/${pet}`, { method: 'PATCH', headers, body: `{"quantity":${pet + 5}}` });
+  }
+  for (let i = 0; i < 2; i++) await fetch(`${baseUrl}/inventory`, { headers });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await browser.newPage({ colorScheme, viewport: { width: 1_000, height: 820 } });
+    await page.goto(address);
+    await page.getByText(/told to wait until/).waitFor();
+    await page.screenshot({ path: join(ROOT, `.github/sandbox-${colorScheme}.png`) });
+  }
+} finally {
+  await browser.close();
+  server.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
