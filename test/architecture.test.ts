@@ -127,7 +127,7 @@ const OWNED: readonly {
     name: 'clocks',
     value: /^(Date|performance)\.now$|^new Date\(\)$|^hrtime$/,
     module: /^perf_hooks$/,
-    owners: /^node\//,
+    owners: /^(node|page)\//,
   },
   {
     name: 'timers',

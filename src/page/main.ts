@@ -55,6 +55,7 @@ const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'One in three updates is applied, its answer lost', rule: 'reset,after,method=PATCH,p=0.33' },
   { says: 'No rate-limit headers', rule: 'no-header=limits' },
 ];
+const GONE = 'The sandbox does not answer; trying again.';
 const PAGE = 100;
 const SHOWN_REQUESTS = 200;
 
@@ -99,7 +100,7 @@ function act(work: () => Promise<unknown>, done = ''): void {
       return refresh();
     })
     .catch((problem: unknown) => {
-      say(problem instanceof TypeError ? 'The sandbox does not answer.' : (problem as Error).message);
+      say(problem instanceof TypeError ? GONE : (problem as Error).message);
     });
 }
 
@@ -208,29 +209,34 @@ async function refresh(): Promise<void> {
   addRequests(JSON.parse(requests) as LoggedRequest[]);
 }
 
-/** At most four times a second, however many requests there are. */
-function later(work: () => Promise<void>): () => void {
+/** At most four times a second, however many requests there are. What was said last stays said. */
+function refreshSoon(): () => void {
   let waits = false;
   return () => {
     if (waits) return;
     waits = true;
     setTimeout(() => {
       waits = false;
-      act(work);
+      refresh().catch(() => {
+        say(GONE);
+      });
     }, 250);
   };
 }
 
 function listen(): void {
-  const soon = later(() => Promise.resolve());
+  const soon = refreshSoon();
   const events = new EventSource('/__sandbox/events');
   events.addEventListener('message', ({ data }: MessageEvent<string>) => {
     addRequests([JSON.parse(data) as LoggedRequest]);
     soon();
   });
-  events.addEventListener('open', soon);
+  events.addEventListener('open', () => {
+    if (element('said').textContent === GONE) say('');
+    soon();
+  });
   events.addEventListener('error', () => {
-    say('The sandbox does not answer; trying again.');
+    say(GONE);
   });
 }
 
