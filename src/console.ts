@@ -51,6 +51,16 @@ export class Console implements Notices {
     if (failure !== undefined) this.debug(failure.detail);
   }
 
+  get isLive(): boolean {
+    return this.live !== undefined && !this.settings.quiet;
+  }
+
+  progress(line: string | undefined): void {
+    const { live } = this;
+    if (live === undefined || this.settings.quiet) return;
+    this.later(() => (line === undefined ? live.clear() : live.draw(visible(line))));
+  }
+
   waiting(wait: Wait | undefined): void {
     this.wait(wait);
   }

@@ -202,6 +202,10 @@ export interface Machine {
   readonly pid: number;
   /** The same for all processes since the machine was started, and for no others. */
   readonly bootId: string;
+  /** The folder that relative paths are below. */
+  readonly cwd: string;
+  /** The name of whoever runs this, as the system has it; empty where it has none. */
+  readonly user: string;
   /** Home folder; undefined where the system has none to name. */
   readonly home: string | undefined;
 }

@@ -94,8 +94,23 @@ export interface Facts {
   /** 403. */
   forbidden: { said: ServiceSaid; environment: string };
 
+  /** Rows of a file that are not what they must be; nothing was sent. */
+  'bad-rows': { source: string; problems: readonly { line: number; reason: string }[] };
+  /** A bulk run would take longer than allowed; nothing was sent. In ms. */
+  'run-too-long': { requests: number; ms: number; maxWaitMs: number };
+  /** Another bulk run works with that journal. */
+  'run-held': { path: string };
+  /** What the run is about has changed since: the file, for instance. Nothing was sent. */
+  'cannot-resume': { problem: string; hint: string };
+  /** A bulk run ended, but not all of it is done. */
+  'run-incomplete': { failed: number; conflicts: number; report: string | undefined };
+  /** Rows of a bulk run whose fate is not known. */
+  'run-unknown': { unknown: number; resume: string };
+
   /** --expect: the stock is not what the caller believed. */
   'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
+  /** --exit-code: there is something to do. */
+  'would-change': { changes: number };
   /** --fail-if-any, --fail-if-none. */
   'check-failed': { check: string; matched: number };
 

@@ -6,15 +6,15 @@ import { visible } from './view/sanitise.ts';
 import type { Style } from './view/style.ts';
 
 export function failureLines(failure: Failure, now: number, style: Style): string[] {
-  const { sentence, hint } = wording(failure, now);
-  const lines = [`${style.red('error:')} ${visible(sentence)}`];
+  const { sentence, details = [], hint } = wording(failure, now);
+  const lines = [`${style.red('error:')} ${visible(sentence)}`, ...details.map((line) => `  ${visible(line)}`)];
   if (hint !== undefined) lines.push(`${style.cyan('hint:')} ${visible(hint)}`);
   return lines;
 }
 
 /** `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,hint?}}`, times in ISO 8601. */
 export function failureJson(failure: Failure, now: number): string {
-  const { exit, sentence, hint, retryable, retryAt } = wording(failure, now);
+  const { exit, sentence, details, hint, retryable, retryAt } = wording(failure, now);
   const said = saidOf(failure);
   const outcome = outcomeOf(failure);
   const members: [string, JsonValue | undefined][] = [
@@ -26,6 +26,7 @@ export function failureJson(failure: Failure, now: number): string {
     ['retryable', retryable === true],
     ['retryAt', retryAt === undefined ? undefined : new Date(retryAt).toISOString()],
     ['outcome', outcome],
+    ['details', details === undefined ? undefined : [...details]],
     ['hint', hint],
   ];
   const present = members.filter((member): member is [string, JsonValue] => member[1] !== undefined);

@@ -113,3 +113,28 @@ export function systemWords(code: string): string {
   const words = SYSTEM_WORDS[code];
   return words === undefined ? code : `${words} (${code})`;
 }
+
+const SHOWN_PROBLEMS = 20;
+
+/** The first of them, and how many more there are. */
+export function problemLines(problems: Facts['bad-rows']['problems']): string[] {
+  const lines = problems.slice(0, SHOWN_PROBLEMS).map(({ line, reason }) => `line ${line}: ${reason}`);
+  const more = problems.length - lines.length;
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+export interface Wording {
+  readonly exit: number;
+  readonly sentence: string;
+  /** Lines of their own below the sentence. */
+  readonly details?: readonly string[];
+  readonly hint?: string;
+  /** Whether the same command may succeed later without a change. */
+  readonly retryable?: boolean;
+  /** Epoch ms before which a repeat is useless or harmful. */
+  readonly retryAt?: number;
+}

@@ -9,21 +9,16 @@ import {
   describeRateLimit,
   describeUnknown,
   interruptedSentence,
+  count,
   networkHint,
   said,
   systemWords,
   unknownHint,
+  type Wording,
 } from './report-words.ts';
+import { BULK_WORDS } from './report-bulk.ts';
 
-export interface Wording {
-  readonly exit: number;
-  readonly sentence: string;
-  readonly hint?: string;
-  /** Whether the same command may succeed later without a change. */
-  readonly retryable?: boolean;
-  /** Epoch ms before which a repeat is useless or harmful. */
-  readonly retryAt?: number;
-}
+export type { Wording };
 
 type Words = { readonly [K in Kind]: (facts: Facts[K], now: number) => Wording };
 
@@ -211,11 +206,14 @@ const WORDS = {
     hint: 'Stop every job that uses this key, and ask the owners of the service.',
   }),
 
+  ...BULK_WORDS,
+
   'not-as-expected': ({ petId, expected, found }) => ({
     exit: 13,
     sentence: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
     hint: `Look again, then run the command with --expect ${found}.`,
   }),
+  'would-change': ({ changes }) => ({ exit: 13, sentence: `${count(changes, 'pet')} would be changed.` }),
   'check-failed': ({ check, matched }) => ({
     exit: 13,
     sentence: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
@@ -240,8 +238,4 @@ export function wording(failure: Failure, now: number): Wording {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }

@@ -2,6 +2,7 @@
 import type { AnyCommand } from '../command.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
 import { help } from './help.ts';
+import { inventoryImport } from './inventory-import.ts';
 import { inventoryList } from './inventory-list.ts';
 import { inventorySet } from './inventory-set.ts';
 import { limits } from './limits.ts';
@@ -14,6 +15,7 @@ import { status } from './status.ts';
 export const COMMANDS: readonly AnyCommand[] = [
   inventoryList,
   inventorySet,
+  inventoryImport,
   limits,
   login,
   logout,

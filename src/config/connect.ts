@@ -14,6 +14,8 @@ import { requireBaseUrl, requireKey, settle, sourceName } from './resolve.ts';
 export interface Session {
   readonly environment: EnvironmentName;
   readonly service: Service;
+  /** Nothing is known of other processes that use the key: one request at a time then. */
+  isAlone(): boolean;
   close(): Promise<void>;
 }
 
@@ -121,6 +123,7 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
   return {
     environment: target.environment,
     service,
+    isAlone: () => opened.probes === 0,
     async close() {
       cancel();
       await http.close();

@@ -74,7 +74,8 @@ export function createGate(options: GateOptions): Gate {
   const ticket = (id: string): Ticket => ({
     async answered(status, headers, receivedAt) {
       const read = readLimitHeaders(headers, receivedAt);
-      if (status === 429) refusals++;
+      // In a row: a run of hours may meet one now and then, with another client on the key.
+      refusals = status === 429 ? refusals + 1 : 0;
       const { window } = await ledger.answered({ id, status, headers: read, random: random() });
       if (read.window === undefined) return;
       const resetAt = clock.now() + (window === undefined ? read.window.resetInMs : window.resetAt - clock.monotonic());

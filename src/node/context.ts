@@ -1,6 +1,6 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync } from 'node:fs';
-import { homedir, uptime } from 'node:os';
+import { homedir, uptime, userInfo } from 'node:os';
 import type { Context, SignalName } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
@@ -29,6 +29,12 @@ export function nodeContext(): Context {
       nodeVersion: process.versions.node,
       pid: process.pid,
       home: homeFolder(),
+      get cwd() {
+        return process.cwd();
+      },
+      get user() {
+        return userName();
+      },
       get bootId() {
         return bootId();
       },
@@ -54,6 +60,15 @@ export function nodeContext(): Context {
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return homedir();
   return process.env.HOME === undefined || process.env.HOME === '' ? undefined : process.env.HOME;
+}
+
+/** A container may run as a number that nobody has given a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
 }
 
 /** Linux has an id for it; elsewhere the minute in which the machine was started has to do. */

@@ -16,6 +16,42 @@ const MIGRATIONS: readonly string[] = [
      monotonic REAL NOT NULL,
      wall REAL NOT NULL
    ) STRICT, WITHOUT ROWID`,
+  // Quantities are integers of any size. Instants: epoch ms.
+  `CREATE TABLE run (
+     id INTEGER PRIMARY KEY,
+     kind TEXT NOT NULL,
+     startedAt INTEGER NOT NULL,
+     endedAt INTEGER,
+     environment TEXT NOT NULL,
+     origin TEXT NOT NULL,
+     source TEXT,
+     hash TEXT
+   ) STRICT;
+   CREATE TABLE change (
+     id INTEGER PRIMARY KEY,
+     run INTEGER REFERENCES run,
+     line INTEGER,
+     environment TEXT NOT NULL,
+     origin TEXT NOT NULL,
+     command TEXT NOT NULL,
+     person TEXT NOT NULL,
+     petId INTEGER NOT NULL,
+     before TEXT,
+     after TEXT NOT NULL,
+     state TEXT NOT NULL,
+     reason TEXT,
+     sentAt INTEGER,
+     settledAt INTEGER
+   ) STRICT;
+   CREATE INDEX changesOfRun ON change (run);
+   CREATE INDEX changesOfPet ON change (petId);
+   CREATE TABLE scan (
+     run INTEGER NOT NULL REFERENCES run,
+     seq INTEGER NOT NULL,
+     petId INTEGER NOT NULL,
+     quantity TEXT NOT NULL,
+     PRIMARY KEY (run, seq)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** How long to wait for another process that does nothing, in ms. */
@@ -47,9 +83,14 @@ export interface State {
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'signal'>;
 
-/** @throws {Failure} `state`, `file` */
-export async function openState(context: Ports, folder: string): Promise<State> {
-  const path = `${folder}/state.db`;
+/** The one in the state folder. @throws {Failure} `state`, `file` */
+export function openState(context: Ports, folder: string): Promise<State> {
+  return openStateFile(context, `${folder}/state.db`);
+}
+
+/** One of its form anywhere. @throws {Failure} `state`, `file` */
+export async function openStateFile(context: Ports, path: string): Promise<State> {
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
   const { database, putAside } = await openSound(context, folder, path);
   const state: State = {
     path,
@@ -91,7 +132,7 @@ function isDamaged(error: unknown): boolean {
 
 async function openFile(context: Ports, folder: string, path: string): Promise<Database> {
   try {
-    await context.files.makePrivateFolder(folder);
+    if (folder !== '') await context.files.makePrivateFolder(folder);
   } catch (cause) {
     const code = (cause as { code?: unknown }).code;
     throw new Failure('file', { operation: 'create', path: folder, code: String(code) }, cause);
@@ -135,7 +176,9 @@ async function exclusively<T>(
     await clock.sleep(15 + 25 * random(), despiteSignal === true ? undefined : signal);
   }
   try {
-    const result = await work();
+    // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
+    const working = work();
+    const result = working instanceof Promise ? await working : working;
     database.exec(TURN);
     database.exec('COMMIT');
     return result;

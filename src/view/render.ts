@@ -9,7 +9,7 @@ import type { Format, RecordView, View } from './view.ts';
 export async function* render(view: View, options: Screen & { format: Format }): AsyncGenerator<string, number> {
   switch (view.view) {
     case 'rows':
-      switch (options.format) {
+      switch (view.format ?? options.format) {
         case 'table':
           return yield* (await import('./table.ts')).renderTable(view, options);
         case 'json':

@@ -22,6 +22,8 @@ export interface RowsView<Row = unknown> {
   /** The whole row, whatever the columns: what JSON shows. */
   json(row: Row): JsonValue;
   readonly header: boolean;
+  /** In this format, whatever was asked for. */
+  readonly format?: Format;
   /** Printed on stderr in place of an empty table. */
   readonly empty: string;
   /** Asked once all rows are written, with their number: the failure of a check, if any. */
@@ -34,6 +36,8 @@ export interface RecordView {
   /** The table format's text: whole lines, without a final newline. Not yet sanitised. */
   readonly text: string;
   readonly json: JsonValue;
+  /** What went wrong all the same: reported once the record is printed. */
+  readonly failure?: Failure;
   /** CSV's columns, in order. */
   readonly fields: readonly { readonly name: string; readonly value: string | bigint | number }[];
 }

@@ -87,6 +87,8 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       nodeVersion: process.versions.node,
       pid: 4_242,
       home: home.path,
+      user: 'clerk',
+      cwd: home.path,
       bootId: 'this-boot',
       ...options.machine,
     },

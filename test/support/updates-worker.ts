@@ -28,6 +28,8 @@ const context: CommandContext = {
   },
   notices: {
     info: nothing,
+    progress: nothing,
+    isLive: false,
     waiting: nothing,
     watchLimits: nothing,
     attempt: nothing,

@@ -1,0 +1,255 @@
+/** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
+import { stringify } from 'csv-stringify/sync';
+import type { JsonValue } from '../api/json.ts';
+import type { Session } from '../config/connect.ts';
+import { stateFolder } from '../config/folders.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { Change, Journal, Run, RunKind, Where } from '../state/journal.ts';
+import { clockTime, duration } from '../view/progress.ts';
+import type { RecordView } from '../view/view.ts';
+import { carryOut, type Outcome, readStock } from './engine.ts';
+import { forecastMs, type Plan, type Stock } from './plan.ts';
+import { countStates, countWords, pets, planLines } from './show.ts';
+
+export interface Work {
+  readonly kind: RunKind;
+  /** As the history shows it. */
+  readonly command: string;
+  readonly source?: string;
+  readonly hash?: string;
+  /** A run whose rows are still to be planned: a stocktake. */
+  readonly run?: Run;
+}
+
+export interface Equipment {
+  readonly context: CommandContext;
+  readonly session: Session;
+  readonly journal: Journal;
+  /** How the run is taken up again: the command. */
+  resume(run: bigint): string;
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+const MOST_CONCURRENT = 8;
+
+/**
+ * Shows what is to be done, and asks, where there is somebody to ask.
+ * @returns whether a wait beyond --max-wait is agreed to
+ * @throws {Failure} `declined`, `run-too-long`
+ */
+export async function agree(context: CommandContext, session: Session, plan: Plan, wait: boolean): Promise<boolean> {
+  const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
+  const requests = plan.steps.length + 1;
+  const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
+  const tooLong = ms > globals.maxWait && !wait;
+  for (const line of planLines(plan)) notices.info(line);
+  if (plan.steps.length === 0) return wait;
+  if (ms > 0) {
+    const end = clockTime(clock.now() + ms, clock.now());
+    notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
+  }
+  if (globals.yes) return wait || tooLong;
+  if (globals.input && stdin.isTTY && stderr.isTTY) {
+    const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
+    if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
+    return wait || tooLong;
+  }
+  if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
+  return wait;
+}
+
+/** Begins a run and carries it out. */
+export async function start(equipment: Equipment, work: Work, plan: Plan, stock: Stock): Promise<RecordView> {
+  const { context, journal, session } = equipment;
+  const where = whereOf(context, session, work.command);
+  const rows = [...plan.steps, ...plan.obstacles];
+  let { run } = work;
+  if (run === undefined) {
+    const { kind, source, hash } = work;
+    const facts = { kind, startedAt: context.clock.now(), environment: where.environment, origin: where.origin };
+    const from = { ...(source !== undefined && { source }), ...(hash !== undefined && { hash }) };
+    run = await journal.begin({ ...facts, ...from }, where, rows);
+  } else await journal.plan(run.id, where, rows);
+  return goOn(equipment, run, stock, plan.unchanged);
+}
+
+export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
+  const { environment, service } = session;
+  // The sandbox's port changes from command to command.
+  const origin = environment === 'sandbox' ? 'sandbox' : service.baseUrl.origin;
+  return { environment, origin, command, person: machine.user };
+}
+
+/** What is left of a run, from wherever it stopped. */
+export async function goOn(equipment: Equipment, run: Run, stock: Stock, unchanged = 0): Promise<RecordView> {
+  const { journal, session } = equipment;
+  const left = journal.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state));
+  const progress = new Progress(equipment, left.length);
+  const stopped = await carryOut(
+    {
+      service: session.service,
+      journal,
+      concurrency: concurrencyFor(session),
+      stock,
+      onOutcome(outcome) {
+        progress.step();
+        equipment.onOutcome?.(outcome);
+      },
+    },
+    left,
+  );
+  progress.end();
+  if (left.length > 0 && stopped === undefined) await lookOnceMore(equipment, run);
+  return finish(equipment, run, stopped, unchanged);
+}
+
+function concurrencyFor(session: Session): number {
+  if (session.isAlone()) return 1;
+  const perMinute = session.service.gate.limits?.limit ?? 1;
+  return Math.min(MOST_CONCURRENT, Math.max(1, Math.ceil(perMinute / 60)));
+}
+
+/** One list at the end: does the service have what was written, and what became of the rows nobody knows about? */
+async function lookOnceMore({ context, journal, session }: Equipment, run: Run): Promise<void> {
+  let stock: Stock;
+  try {
+    stock = await readStock(session.service);
+  } catch (error) {
+    if (!isFailure(error) || error.is('interrupted')) throw error;
+    context.notices.warning('The stock could not be read once more: what others did meanwhile is not known.');
+    return;
+  }
+  const others: bigint[] = [];
+  for (const { id, petId, after, state } of journal.changesOf(run.id)) {
+    const isThere = stock.get(petId)?.quantity === after;
+    if (state === 'unknown' && isThere) await journal.settle(id, context.clock.now(), { state: 'applied' });
+    if (state === 'applied' && !isThere) others.push(petId);
+  }
+  if (others.length === 0) return;
+  const shown = others.slice(0, 10).join(', ');
+  context.notices.warning(`Changed by somebody else since: pet ${shown}${others.length > 10 ? ' and more' : ''}.`);
+}
+
+async function finish(
+  equipment: Equipment,
+  run: Run,
+  stopped: Failure | undefined,
+  unchanged: number,
+): Promise<RecordView> {
+  const { context, journal } = equipment;
+  const changes = journal.changesOf(run.id);
+  const some = countStates(changes);
+  const counts = { ...some, unchanged: some.unchanged + unchanged };
+  const left = counts.planned + counts.sent;
+  if (left === 0 && counts.unknown === 0) await journal.end(run.id, context.clock.now());
+  else context.notices.info(`Resume it with: ${equipment.resume(run.id)}`);
+  const report = await writeReport(context, run, changes);
+  const failure = failureOf(equipment, run, stopped, counts, report);
+  const members: [string, JsonValue][] = [
+    ['run', run.id],
+    ['environment', run.environment],
+    ['applied', counts.applied],
+    ['unchanged', counts.unchanged],
+    ['conflicts', counts.conflict],
+    ['failed', counts.failed],
+    ['unknown', counts.unknown],
+    ['left', left],
+    ['report', report ?? null],
+  ];
+  return {
+    view: 'record',
+    text: `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
+    json: new Map(members),
+    fields: members.map(([name, value]) => ({ name, value: (value ?? '') as string | bigint | number })),
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+/** With several causes, the one that a script has to know first. */
+function failureOf(
+  equipment: Equipment,
+  run: Run,
+  stopped: Failure | undefined,
+  counts: ReturnType<typeof countStates>,
+  report: string | undefined,
+): Failure | undefined {
+  const isFirst = stopped?.is('interrupted') === true || stopped?.is('forbidden') === true;
+  if (isFirst || stopped?.is('unauthorized') === true) return stopped;
+  if (counts.unknown > 0) {
+    return new Failure('run-unknown', { unknown: counts.unknown, resume: equipment.resume(run.id) });
+  }
+  if (stopped !== undefined) return stopped;
+  if (counts.failed + counts.conflict === 0) return undefined;
+  return new Failure('run-incomplete', { failed: counts.failed, conflicts: counts.conflict, report });
+}
+
+const REPORT_COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
+
+/** What became of each row, as CSV. A run is not to fail for want of it. */
+async function writeReport(context: CommandContext, run: Run, changes: readonly Change[]): Promise<string | undefined> {
+  try {
+    const folder = `${stateFolder(context)}/reports`;
+    const path = `${folder}/${run.kind}-${run.id}.csv`;
+    await context.files.makePrivateFolder(folder);
+    await context.files.remove(path);
+    const file = await context.files.append(path, () => undefined);
+    const rows = changes.map((change) => REPORT_COLUMNS.map((name) => change[name]?.toString() ?? ''));
+    file.write(stringify([[...REPORT_COLUMNS], ...rows]));
+    await file.close();
+    return path;
+  } catch (error) {
+    context.notices.debug(`no report: ${String(error)}`);
+    return undefined;
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** On a terminal one live line; elsewhere a plain one for each tenth, or minute. */
+class Progress {
+  private done = 0;
+  private readonly equipment: Equipment;
+  private readonly total: number;
+  private readonly since: number;
+  private saidAt: number;
+  private saidTenth = 0;
+
+  constructor(equipment: Equipment, total: number) {
+    this.equipment = equipment;
+    this.total = total;
+    this.since = equipment.context.clock.monotonic();
+    this.saidAt = this.since;
+  }
+
+  step(): void {
+    this.done++;
+    const { clock, notices } = this.equipment.context;
+    if (notices.isLive) {
+      notices.progress(this.line());
+      return;
+    }
+    const tenth = Math.floor((10 * this.done) / this.total);
+    const isDue = (tenth > this.saidTenth && this.total >= 100) || clock.monotonic() - this.saidAt >= 60_000;
+    if (!isDue) return;
+    this.saidTenth = tenth;
+    this.saidAt = clock.monotonic();
+    notices.info(this.line());
+  }
+
+  end(): void {
+    this.equipment.context.notices.progress(undefined);
+  }
+
+  private line(): string {
+    const { context, session } = this.equipment;
+    const { limits } = session.service.gate;
+    const allowance = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} requests left`;
+    const now = context.clock.now();
+    const ms = forecastMs(this.total - this.done, limits, context.globals.reserve, now);
+    const end = ms === 0 ? '' : `, done about ${clockTime(now + ms, now)}`;
+    return `${this.done} of ${this.total}${allowance}${end}`;
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Carries a run's planned changes out, through the governor, each one journaled before and after. Whatever stops it
+ * (a signal, a spent allowance, a dead service) leaves a run that can be resumed.
+ */
+import { listInventory } from '../client/list.ts';
+import type { Service } from '../client/service.ts';
+import { updateInventory } from '../client/update.ts';
+import type { Failure } from '../errors.ts';
+import { isFailure } from '../errors.ts';
+import type { Change, ChangeState, Journal } from '../state/journal.ts';
+import { NO_SUCH_PET, type Stock } from './plan.ts';
+
+export interface Outcome {
+  readonly change: Change;
+  readonly state: ChangeState;
+  readonly reason?: string;
+}
+
+export interface EngineOptions {
+  readonly service: Service;
+  readonly journal: Journal;
+  /** Requests at the same time. */
+  readonly concurrency: number;
+  /** As just read. */
+  readonly stock: Stock;
+  onOutcome(outcome: Outcome): void;
+}
+
+/** How old the knowledge of the stock may be before a row is sent: what others changed since is then seen. */
+const FRESH_MS = 60_000;
+/** So many rows in a row that the service, or the way to it, did not take: the next would fare no better. */
+const MOST_TROUBLE = 3;
+
+export async function readStock(service: Service): Promise<Stock> {
+  const stock = new Map();
+  for await (const items of listInventory(service)) for (const item of items) stock.set(item.petId, item);
+  return stock;
+}
+
+/** Resolves with what stopped it before the end, if anything did. @throws {Failure} `bug` */
+export async function carryOut(options: EngineOptions, changes: readonly Change[]): Promise<Failure | undefined> {
+  const engine = new Engine(options, changes);
+  await Promise.all(Array.from({ length: options.concurrency }, () => engine.work()));
+  return engine.stopped;
+}
+
+class Engine {
+  stopped: Failure | undefined;
+  private readonly options: EngineOptions;
+  private readonly queue: Iterator<Change>;
+  private stock: Stock;
+  private stockAt: number;
+  private refreshing: Promise<void> | undefined;
+  private trouble = 0;
+
+  constructor(options: EngineOptions, changes: readonly Change[]) {
+    this.options = options;
+    this.queue = changes[Symbol.iterator]();
+    this.stock = options.stock;
+    this.stockAt = options.service.clock.monotonic();
+  }
+
+  async work(): Promise<void> {
+    const { signal } = this.options.service;
+    for (;;) {
+      if (signal.aborted) this.stop(signal.reason);
+      if (this.stopped !== undefined) return;
+      const next = this.queue.next();
+      if (next.done === true) return;
+      try {
+        await this.take(next.value);
+      } catch (error) {
+        this.stop(error);
+      }
+    }
+  }
+
+  private stop(error: unknown): void {
+    if (!isFailure(error)) throw error;
+    // What a person has to know first: whoever has interrupted knows the rest.
+    if (this.stopped === undefined || error.is('interrupted')) this.stopped = error;
+  }
+
+  /** @throws {Failure} what stops the run */
+  private async take(change: Change): Promise<void> {
+    await this.refresh();
+    const present = this.stock.get(change.petId)?.quantity;
+    if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
+    if (present === change.after) {
+      // Of a row whose fate was not known, that is the answer.
+      const wasSent = change.state === 'sent' || change.state === 'unknown';
+      return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
+    }
+    if (change.before !== undefined && present !== change.before) {
+      const reason = `there are ${present} now, no longer ${change.before}: somebody else has changed it`;
+      return this.settle(change, { state: 'conflict', reason });
+    }
+    const { journal, service } = this.options;
+    await journal.sent(change.id, service.clock.now());
+    const failure = await this.send(change);
+    if (failure === undefined) {
+      this.trouble = 0;
+      return this.settle(change, { state: 'applied' });
+    }
+    await this.judge(change, failure);
+  }
+
+  private async send({ petId, after }: Change): Promise<Failure | undefined> {
+    try {
+      await updateInventory(this.options.service, { petId, quantity: after });
+      return undefined;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return error;
+    }
+  }
+
+  /** What became of the row; whether the run goes on. @throws {Failure} what stops it */
+  private async judge(change: Change, failure: Failure): Promise<void> {
+    const { state, goesOn } = verdictOn(failure);
+    const reason = state === 'planned' || state === 'applied' ? undefined : reasonOf(failure);
+    await this.settle(change, { state, ...(reason !== undefined && { reason }) });
+    if (goesOn === 'always') this.trouble = 0;
+    else if (goesOn === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
+  }
+
+  private async settle(change: Change, outcome: Omit<Outcome, 'change'>): Promise<void> {
+    const { journal, service, onOutcome } = this.options;
+    await journal.settle(change.id, service.clock.now(), outcome);
+    // Not carried out after all: it is no outcome, but work for the next time.
+    if (outcome.state !== 'planned') onOutcome({ change, ...outcome });
+  }
+
+  /** One of those who find the knowledge too old reads the list; the others wait for it. */
+  private async refresh(): Promise<void> {
+    const { clock } = this.options.service;
+    if (this.refreshing === undefined && clock.monotonic() - this.stockAt > FRESH_MS) {
+      this.refreshing = readStock(this.options.service)
+        .then((stock) => {
+          this.stock = stock;
+          this.stockAt = clock.monotonic();
+        })
+        .finally(() => {
+          this.refreshing = undefined;
+        });
+    }
+    await this.refreshing;
+  }
+}
+
+interface Verdict {
+  readonly state: ChangeState;
+  /** `always`: the row's own trouble. `unless-often`: perhaps everybody's. */
+  readonly goesOn: 'always' | 'unless-often' | 'never';
+}
+
+function verdictOn(failure: Failure): Verdict {
+  if (failure.is('interrupted')) {
+    const { outcome } = failure.facts;
+    const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
+    return { state, goesOn: 'never' };
+  }
+  if (failure.is('pet-not-found') || failure.is('rejected')) return { state: 'failed', goesOn: 'always' };
+  if (failure.is('outcome-unknown') || failure.is('stored-differently')) {
+    return { state: 'unknown', goesOn: 'unless-often' };
+  }
+  if (failure.is('network')) {
+    return { state: failure.facts.mayHaveBeenSent ? 'unknown' : 'planned', goesOn: 'unless-often' };
+  }
+  if (failure.is('service-failed') || failure.is('contract') || failure.is('unexpected-status')) {
+    return { state: 'unknown', goesOn: 'unless-often' };
+  }
+  // Not sent, or refused before it could do anything: the key, the allowance, the deadline, the address.
+  return { state: 'planned', goesOn: 'never' };
+}
+
+function reasonOf(failure: Failure): string {
+  if (failure.is('pet-not-found')) return NO_SUCH_PET;
+  if (failure.is('rejected')) {
+    const { message } = failure.facts.said;
+    return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;
+  }
+  if (failure.is('stored-differently')) return `the service stored ${failure.facts.stored.quantity}`;
+  return 'no answer told whether it was applied';
+}

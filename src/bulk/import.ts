@@ -1,0 +1,215 @@
+/** `inventory import`: rows of a file, through plan and engine. */
+import { hash } from 'node:crypto';
+import { connect } from '../config/connect.ts';
+import { readConfigFile } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { settle } from '../config/resolve.ts';
+import { allowWrite } from '../config/writes.ts';
+import { Failure } from '../errors.ts';
+import type { Journal, Run } from '../state/journal.ts';
+import type { RecordView, RowsView } from '../view/view.ts';
+import { agree, type Equipment, goOn, start, type Work } from './apply.ts';
+import { type OnOutcome } from './events.ts';
+import { readStock } from './engine.ts';
+import { withJournal, withRuns } from './journals.ts';
+import { makePlan } from './plan.ts';
+import { parseRows, type Row } from './rows.ts';
+import { planView } from './show.ts';
+
+export interface ImportOptions {
+  readonly file?: string;
+  readonly exitCode?: boolean;
+  readonly wait?: boolean;
+  readonly allowNegative?: boolean;
+  readonly journal?: string;
+  readonly resume?: bigint | true;
+}
+
+/** As long as it takes; a number that every adapter can carry. */
+const FOR_EVER_MS = 10 * 365 * 86_400_000;
+const MOST_BYTES = 256 * 2 ** 20;
+
+interface Source {
+  readonly name: string;
+  readonly hash: string;
+  readonly rows: readonly Row[];
+}
+
+/** @throws {Failure} `bad-rows`, `file`, and what connect throws */
+export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
+  const { rows } = await readSource(context, options);
+  const session = await connect(context);
+  try {
+    const plan = makePlan(rows, await readStock(session.service));
+    const { length: changes } = plan.steps;
+    const check = (): Failure | undefined =>
+      options.exitCode === true && changes > 0 ? new Failure('would-change', { changes }) : undefined;
+    return { ...planView(plan), check };
+  } finally {
+    await session.close();
+  }
+}
+
+export async function runImport(
+  context: CommandContext,
+  options: ImportOptions,
+  onOutcome?: OnOutcome,
+): Promise<RecordView> {
+  const source = await readSource(context, options);
+  const command = `inventory import ${source.name}`;
+  await mayWrite(context, command);
+  const work: Work = { kind: 'import', command, source: source.name, hash: source.hash };
+  return withRuns(context, options.journal, (journal) =>
+    applyRows(context, journal, {
+      work,
+      rows: source.rows,
+      wait: options.wait === true,
+      resume: resumeWith(options),
+      ...(onOutcome && { onOutcome }),
+    }),
+  );
+}
+
+export interface Rowwork {
+  readonly work: Work;
+  readonly rows: readonly Row[];
+  readonly wait: boolean;
+  readonly resume: Equipment['resume'];
+  readonly onOutcome?: OnOutcome;
+}
+
+/** The rows against the stock, shown, agreed to, carried out. */
+export async function applyRows(context: CommandContext, journal: Journal, rowwork: Rowwork): Promise<RecordView> {
+  const { work, rows, resume, onOutcome } = rowwork;
+  const agreed = await withSession(context, rowwork.wait, async (session) => {
+    const stock = await readStock(session.service);
+    const plan = makePlan(rows, stock);
+    const wait = await agree(context, session, plan, rowwork.wait);
+    // A longer wait than this session allows: another one, with a fresh look.
+    if (wait !== rowwork.wait) return plan;
+    return start({ context, session, journal, resume, ...(onOutcome && { onOutcome }) }, work, plan, stock);
+  });
+  if ('view' in agreed) return agreed;
+  return withSession(context, true, async (session) =>
+    start(
+      { context, session, journal, resume, ...(onOutcome && { onOutcome }) },
+      work,
+      agreed,
+      await readStock(session.service),
+    ),
+  );
+}
+
+/** Goes on with the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
+export async function resumeImport(
+  context: CommandContext,
+  options: ImportOptions,
+  onOutcome?: OnOutcome,
+): Promise<RecordView> {
+  return withRuns(context, options.journal, async (journal) => {
+    const run = findRun(journal, options.resume);
+    const settled = settle(context.globals, context.env, await readConfigFile(context));
+    if (settled.environment.value !== run.environment) {
+      throw new Failure('cannot-resume', {
+        problem: `Run ${run.id} is for ${run.environment}, and the environment is ${settled.environment.value}`,
+        hint: `Say which: petstore --env ${run.environment} inventory import --resume ${run.id}`,
+      });
+    }
+    await checkSource(context, run);
+    await mayWrite(context, `inventory import --resume ${run.id}`);
+    return withSession(context, true, async (session) => {
+      const equipment = { context, session, journal, resume: resumeWith(options), ...(onOutcome && { onOutcome }) };
+      return goOn(equipment, run, await readStock(session.service));
+    });
+  });
+}
+
+function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
+  const unfinished = journal.unfinished();
+  const run = typeof wanted === 'bigint' ? journal.run(wanted) : unfinished[0];
+  if (run !== undefined && run.endedAt === undefined) return run;
+  const problem =
+    run === undefined
+      ? wanted === true
+        ? 'No run was left unfinished'
+        : `There is no run ${wanted}`
+      : `Run ${run.id} is done`;
+  throw new Failure('cannot-resume', { problem, hint: 'See which there are: petstore inventory import --status' });
+}
+
+/** What was agreed to was the file as it was. The rows themselves are in the journal. */
+async function checkSource(context: CommandContext, { id, source, hash: before }: Run): Promise<void> {
+  if (source === undefined || source === '-' || before === undefined) return;
+  let text: string;
+  try {
+    text = await readFile(context, source);
+  } catch {
+    context.notices.info(`${source} is not there any more; run ${id} goes on with its rows as they were.`);
+    return;
+  }
+  if (hash('sha256', text) === before) return;
+  throw new Failure('cannot-resume', {
+    problem: `${source} has changed since run ${id} began`,
+    hint: `Import it anew: petstore inventory import ${source} sends only what still differs.`,
+  });
+}
+
+export async function unfinishedRuns(context: CommandContext, journal: string | undefined) {
+  return withJournal(context, journal, (opened) =>
+    opened.unfinished().map((run) => ({
+      run: run.id,
+      kind: run.kind,
+      environment: run.environment,
+      started: new Date(run.startedAt).toISOString(),
+      source: run.source ?? '',
+      left: opened.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state)).length,
+    })),
+  );
+}
+
+function resumeWith({ journal }: ImportOptions): (run: bigint) => string {
+  const where = journal === undefined ? '' : ` --journal ${journal}`;
+  return (run) => `petstore inventory import --resume ${run}${where}`;
+}
+
+/** @throws {Failure} `production-not-confirmed` */
+export async function mayWrite(context: CommandContext, command: string): Promise<void> {
+  allowWrite(context, settle(context.globals, context.env, await readConfigFile(context)), command);
+}
+
+export async function withSession<T>(
+  context: CommandContext,
+  wait: boolean,
+  work: (session: Awaited<ReturnType<typeof connect>>) => Promise<T>,
+): Promise<T> {
+  const globals = wait ? { ...context.globals, maxWait: FOR_EVER_MS } : context.globals;
+  const session = await connect({ ...context, globals });
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+/** @throws {Failure} `usage`, `file`, `bad-rows` */
+async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions): Promise<Source> {
+  if (file === undefined) {
+    throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
+  }
+  const name = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
+  const text = file === '-' ? await context.stdin.text(MOST_BYTES) : await readFile(context, name);
+  const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
+  if (problems.length > 0) throw new Failure('bad-rows', { source: file === '-' ? 'stdin' : file, problems });
+  if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
+  return { name, hash: hash('sha256', text), rows };
+}
+
+async function readFile({ files }: CommandContext, path: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of await files.stream(path)) chunks.push(chunk);
+  } catch (cause) {
+    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

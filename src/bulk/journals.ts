@@ -1,0 +1,44 @@
+/** The journal of a bulk command, opened; with a lock, so that no two runs share one at the same time. */
+import { stateFolder } from '../config/folders.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure } from '../errors.ts';
+import { openStateFile } from '../state/database.ts';
+import { Journal } from '../state/journal.ts';
+import { acquireLock } from '../state/lock.ts';
+
+/** The state database, or the file that was asked for. @throws {Failure} `no-home` */
+function journalPath(context: CommandContext, given: string | undefined): string {
+  return given ?? `${stateFolder(context)}/state.db`;
+}
+
+/** To look at. @throws {Failure} `state`, `file` */
+export async function withJournal<T>(
+  context: CommandContext,
+  given: string | undefined,
+  work: (journal: Journal) => T | Promise<T>,
+): Promise<T> {
+  const state = await openStateFile(context, journalPath(context, given));
+  try {
+    return await work(new Journal(state));
+  } finally {
+    state.close();
+  }
+}
+
+/** To work with: nobody else does meanwhile. @throws {Failure} `state`: another run is under way */
+export function withRuns<T>(
+  context: CommandContext,
+  given: string | undefined,
+  work: (journal: Journal) => Promise<T>,
+): Promise<T> {
+  const path = journalPath(context, given);
+  return withJournal(context, given, async (journal) => {
+    const lock = await acquireLock(context, `${path}.lock`, 0);
+    if (lock === undefined) throw new Failure('run-held', { path });
+    try {
+      return await work(journal);
+    } finally {
+      lock.release();
+    }
+  });
+}

@@ -1,0 +1,186 @@
+/** Rows of a delivery or a stocktake, from CSV or JSON. All of them are checked before anything is done with one. */
+import { parse } from 'csv-parse/sync';
+import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
+import { parseInt64, parseInteger } from '../api/values.ts';
+
+export interface Row {
+  /** Where in the file, from 1. */
+  readonly line: number;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  /** What the writer of the file believes to be there. */
+  readonly current?: bigint;
+}
+
+export interface Problem {
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface Rows {
+  readonly rows: readonly Row[];
+  readonly problems: readonly Problem[];
+  /** Columns that mean nothing here. */
+  readonly ignored: readonly string[];
+}
+
+export interface RowRules {
+  readonly allowNegative: boolean;
+}
+
+type Fields = Readonly<Record<'petId' | 'quantity' | 'current', string | undefined>>;
+type Raw = Problem | { readonly line: number; readonly fields: Fields };
+
+const COLUMNS = ['petId', 'quantity', 'current'] as const;
+const DELIMITERS = [',', ';', '\t', '|'] as const;
+
+/** Total over any text. */
+export function parseRows(text: string, rules: RowRules): Rows {
+  const { raws, ignored } = /^\ufeff?\s*[[{]/.test(text) ? fromJson(text) : fromCsv(text);
+  const problems: Problem[] = [];
+  const rows: Row[] = [];
+  const seen = new Map<bigint, number>();
+  for (const raw of raws) {
+    const read = 'reason' in raw ? raw : toRow(raw.line, raw.fields, rules);
+    if ('reason' in read) {
+      problems.push(read);
+      continue;
+    }
+    const before = seen.get(read.petId);
+    if (before === undefined) seen.set(read.petId, read.line);
+    else problems.push({ line: read.line, reason: `pet ${read.petId} stands in line ${before} already` });
+    rows.push(read);
+  }
+  if (rows.length === 0 && problems.length === 0) problems.push({ line: 1, reason: 'there are no rows' });
+  return { rows, problems, ignored };
+}
+
+function toRow(line: number, fields: Fields, rules: RowRules): Row | Problem {
+  const bad = (reason: string): Problem => ({ line, reason });
+  const [idText, quantityText, currentText] = COLUMNS.map((name) => fields[name]?.trim() ?? '') as [
+    string,
+    string,
+    string,
+  ];
+  if (idText === '') return bad('petId is missing');
+  const petId = parseInt64(idText);
+  if (petId === undefined) return bad(idProblem(idText));
+  if (quantityText === '') return bad('quantity is missing');
+  const quantity = parseInteger(quantityText);
+  if (quantity === undefined) return bad(`quantity is ${shown(quantityText)}, but must be a whole number`);
+  if (quantity < 0n && !rules.allowNegative) {
+    return bad(`quantity is ${quantity}, below zero (--allow-negative, if that is meant)`);
+  }
+  const current = currentText === '' ? undefined : parseInteger(currentText);
+  if (currentText !== '' && current === undefined) {
+    return bad(`current is ${shown(currentText)}, but must be a whole number, or empty`);
+  }
+  return { line, petId, quantity, ...(current !== undefined && { current }) };
+}
+
+function idProblem(text: string): string {
+  if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(text)) {
+    return (
+      `petId is ${shown(text)}: a spreadsheet has shortened the id, and its last digits are lost; ` +
+      'take it from the source again, as text'
+    );
+  }
+  return `petId is ${shown(text)}, but must be a decimal int64`;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}
+
+interface Raws {
+  readonly raws: readonly Raw[];
+  readonly ignored: readonly string[];
+}
+
+function fromCsv(text: string): Raws {
+  let records: { record: string[]; info: { lines: number } }[];
+  try {
+    records = parse(text, {
+      bom: true,
+      delimiter: delimiterOf(text),
+      info: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+    }) as unknown as typeof records;
+  } catch (error) {
+    const { lines = 1, message } = error as Error & { lines?: number };
+    return { raws: [{ line: lines, reason: `is no CSV: ${message}` }], ignored: [] };
+  }
+  const header = records[0]?.record.map((name) => name.trim()) ?? [];
+  const problem = headerProblem(header);
+  if (problem !== undefined) return { raws: [{ line: 1, reason: problem }], ignored: [] };
+  const at = COLUMNS.map((name) => [name, header.indexOf(name)] as const);
+  const raws = records.slice(1).map(({ record, info }) => ({
+    line: info.lines,
+    fields: Object.fromEntries(at.map(([name, i]) => [name, i < 0 ? undefined : record[i]])) as Fields,
+  }));
+  return { raws, ignored: header.filter((name) => !(COLUMNS as readonly string[]).includes(name)) };
+}
+
+function headerProblem(header: readonly string[]): string | undefined {
+  const missing = ['petId', 'quantity'].filter((name) => !header.includes(name));
+  if (missing.length > 0) {
+    return `the header has no column ${missing.join(' and none ')}; it must name petId and quantity, and may name current`;
+  }
+  const twice = COLUMNS.find((name) => header.indexOf(name) !== header.lastIndexOf(name));
+  return twice === undefined ? undefined : `the header names ${twice} twice`;
+}
+
+/** The one that parts the header's names: spreadsheets take what their country's decimal comma leaves. */
+function delimiterOf(text: string): string {
+  const lines = text
+    .slice(0, 10_000)
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/);
+  const header = lines.find((line) => line.trim() !== '') ?? '';
+  const names = (delimiter: string): string[] =>
+    header.split(delimiter).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+  return DELIMITERS.find((each) => names(each).length > 1 && names(each).includes('petId')) ?? ',';
+}
+
+function fromJson(text: string): Raws {
+  const plain = text.replace(/^\ufeff/, '');
+  const values = /^\s*\[/.test(plain) ? arrayOf(plain) : linesOf(plain);
+  const ignored = new Set<string>();
+  const raws = values.map((each): Raw => {
+    if ('reason' in each) return each;
+    const { line, value } = each;
+    if (!(value instanceof Map)) return { line, reason: 'is no object' };
+    for (const name of value.keys()) if (!(COLUMNS as readonly string[]).includes(name)) ignored.add(name);
+    const fields = COLUMNS.map((name) => [name, textOf(value.get(name))] as const);
+    return { line, fields: Object.fromEntries(fields) as Fields };
+  });
+  return { raws, ignored: [...ignored] };
+}
+
+type Value = Problem | { readonly line: number; readonly value: JsonValue };
+
+/** Of an array, the place of the entry stands for the line. */
+function arrayOf(text: string): Value[] {
+  const value = parseOr(text, 1);
+  if ('reason' in value) return [value];
+  return Array.isArray(value.value) ? value.value.map((each, i) => ({ line: i + 1, value: each })) : [value];
+}
+
+function linesOf(text: string): Value[] {
+  return text.split(/\r?\n/).flatMap((line, i) => (line.trim() === '' ? [] : [parseOr(line, i + 1)]));
+}
+
+function parseOr(text: string, line: number): Value {
+  try {
+    return { line, value: parseJson(text) };
+  } catch (error) {
+    if (error instanceof JsonError) return { line, reason: `is no JSON: ${error.message}` };
+    throw error;
+  }
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : stringifyJson(value);
+}

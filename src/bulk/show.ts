@@ -1,0 +1,105 @@
+/** A plan and a run in words, aligned for people. */
+import type { JsonValue } from '../api/json.ts';
+import type { Change, ChangeState } from '../state/journal.ts';
+import type { RowsView } from '../view/view.ts';
+import type { Obstacle, Plan, Step } from './plan.ts';
+
+/** More than anybody reads. */
+const SHOWN = 40;
+
+/** The diff: `7  10 → 12  +2`. */
+export function planLines({ steps, unchanged, obstacles }: Plan): string[] {
+  const rows = steps
+    .slice(0, SHOWN)
+    .map(({ petId, before, after }) => [`${petId}`, `${before}`, `${after}`, signed(after - before)]);
+  const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => row[i]!.length)));
+  const lines = rows.map(([petId, before, after, by]) => {
+    const cells = [petId, before, after, by].map((cell, i) => cell!.padStart(widths[i]!));
+    return `  pet ${cells[0]}  ${cells[1]} → ${cells[2]}  ${cells[3]}`;
+  });
+  const more = steps.length - rows.length;
+  return [
+    ...lines,
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...obstacles.slice(0, SHOWN).map(obstacleLine),
+    ...(obstacles.length > SHOWN ? [`  and ${obstacles.length - SHOWN} more that cannot be done`] : []),
+    totals(steps, unchanged, obstacles),
+  ];
+}
+
+function obstacleLine({ line, petId, state, reason }: Obstacle): string {
+  const where = line === undefined ? '' : ` (line ${line})`;
+  return `  pet ${petId}${where}: ${state === 'conflict' ? 'conflict, ' : ''}${reason}`;
+}
+
+function totals(steps: readonly Step[], unchanged: number, obstacles: readonly Obstacle[]): string {
+  const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
+  const parts = [
+    `${pets(steps.length)} to change (${signed(sum)} in all)`,
+    `${unchanged} unchanged`,
+    ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be done`]),
+  ];
+  return `${parts.join(', ')}.`;
+}
+
+export function signed(by: bigint): string {
+  return by > 0n ? `+${by}` : `${by}`;
+}
+
+export function pets(count: number): string {
+  return `${count} ${count === 1 ? 'pet' : 'pets'}`;
+}
+
+type Planned = Step | Obstacle;
+
+/** For --dry-run: what would be done, and what could not. */
+export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
+  const rows: readonly Planned[] = [...steps, ...obstacles];
+  const by = (row: Planned): bigint | undefined => (row.before === undefined ? undefined : row.after - row.before);
+  return {
+    view: 'rows',
+    columns: [
+      { name: 'petId', cell: ({ petId }) => petId },
+      { name: 'before', cell: ({ before }) => before ?? '' },
+      { name: 'after', cell: ({ after }) => after },
+      { name: 'change', cell: (row) => signed(by(row) ?? 0n) },
+      { name: 'problem', cell: (row) => ('reason' in row ? row.reason : '') },
+    ],
+    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+    rows: (async function* () {
+      yield rows;
+    })(),
+    json: (row) =>
+      new Map<string, JsonValue>([
+        ['petId', row.petId],
+        ['before', row.before ?? null],
+        ['after', row.after],
+        ['line', row.line ?? null],
+        ['problem', 'reason' in row ? row.reason : null],
+      ]),
+    header: true,
+    empty: 'Nothing would be changed.',
+  };
+}
+
+export type Counts = Readonly<Record<ChangeState, number>>;
+
+export function countStates(changes: readonly Pick<Change, 'state'>[]): Counts {
+  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged: 0, conflict: 0 };
+  for (const { state } of changes) counts[state]++;
+  return counts;
+}
+
+/** `8 applied, 1 unchanged, …`: those that are none are left out, but for the first. */
+export function countWords(counts: Counts): string {
+  const { applied, unchanged, conflict, failed, unknown, planned, sent } = counts;
+  const parts: readonly (readonly [number, string])[] = [
+    [unchanged, 'unchanged'],
+    [conflict, conflict === 1 ? 'conflict' : 'conflicts'],
+    [failed, 'failed'],
+    [unknown, 'unknown'],
+    [planned + sent, 'left to do'],
+  ];
+  const others = parts.filter(([count]) => count > 0).map(([count, word]) => `, ${count} ${word}`);
+  return `${applied} applied${others.join('')}`;
+}

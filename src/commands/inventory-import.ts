@@ -1,0 +1,86 @@
+import type { RecordView, RowsView, View } from '../view/view.ts';
+import type { CommandSpec } from '../command.ts';
+import { integerValue } from '../command.ts';
+import type { CommandContext } from '../config/globals.ts';
+import type { JsonValue } from '../api/json.ts';
+
+export interface ImportInput {
+  readonly file?: string;
+  readonly dryRun?: boolean;
+  readonly exitCode?: boolean;
+  readonly wait?: boolean;
+  readonly allowNegative?: boolean;
+  readonly events?: boolean;
+  readonly journal?: string;
+  /** A run's number, or true for the newest. */
+  readonly resume?: bigint | true;
+  readonly status?: boolean;
+}
+
+export const inventoryImport: CommandSpec<ImportInput> = {
+  path: 'inventory import',
+  summary: 'Set the stock of many pets from a file (experimental in the service)',
+  description:
+    'Reads CSV (petId, quantity and, as a guard, current; any order, any delimiter) or JSON (an array, or one object ' +
+    'a line). All rows are checked, then compared with the present stock: only what differs is sent, within the ' +
+    "key's allowance. Every row is journaled before it is sent, so that a run that was stopped, by Ctrl-C, a power " +
+    'cut or a spent allowance, goes on with --resume, and no row is sent again that was acknowledged.',
+  examples: [
+    { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
+    { says: 'A delivery', command: 'petstore inventory import delivery.csv' },
+    { says: 'Ten thousand rows, for as long as it takes', command: 'petstore inventory import stock.csv --wait --yes' },
+    { says: 'What was left unfinished', command: 'petstore inventory import --resume' },
+  ],
+  arguments: [{ name: 'file', description: 'CSV or JSON; - for stdin', optional: true }],
+  options: [
+    { flags: '--dry-run', description: 'show what would change and send nothing' },
+    { flags: '--exit-code', description: 'with --dry-run: exit 13 if anything would change' },
+    { flags: '--wait', description: 'wait for the allowance for as long as it takes, --max-wait or not' },
+    { flags: '--allow-negative', description: 'allow quantities below zero' },
+    { flags: '--events', description: 'print one JSON object for each row as it is done, and one at the end' },
+    { flags: '--journal <file>', description: 'keep the journal there in place of the state folder' },
+    {
+      flags: '--resume [run]',
+      description: 'go on with a run that was stopped; the newest, unless its number is given',
+      parse: integerValue('--resume'),
+      conflicts: ['dryRun', 'status'],
+    },
+    { flags: '--status', description: 'list the runs that were stopped', conflicts: ['dryRun', 'events'] },
+  ],
+  async run(input, context): Promise<View> {
+    const bulk = await import('../bulk/import.ts');
+    if (input.status === true) return unfinished(await bulk.unfinishedRuns(context, input.journal), context);
+    if (input.dryRun === true) return bulk.dryRun(context, input);
+    const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
+      input.resume === undefined
+        ? bulk.runImport(context, input, onOutcome)
+        : bulk.resumeImport(context, input, onOutcome);
+    if (input.events !== true) return work();
+    const { eventsView } = await import('../bulk/events.ts');
+    return eventsView(work);
+  },
+};
+
+interface RunRow {
+  readonly run: bigint;
+  readonly kind: string;
+  readonly environment: string;
+  readonly started: string;
+  readonly source: string;
+  readonly left: number;
+}
+
+function unfinished(rows: readonly RunRow[], _context: CommandContext): RowsView<RunRow> {
+  const names = ['run', 'kind', 'environment', 'started', 'source', 'left'] as const;
+  return {
+    view: 'rows',
+    columns: names.map((name) => ({ name, cell: (row: RunRow) => row[name] })),
+    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+    rows: (async function* () {
+      yield rows;
+    })(),
+    json: (row) => new Map<string, JsonValue>(names.map((name) => [name, row[name]])),
+    header: true,
+    empty: 'No run was left unfinished.',
+  };
+}

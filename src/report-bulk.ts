@@ -1,0 +1,41 @@
+/** Failures of bulk runs in words; a part of report.ts's table. */
+import type { Facts, Kind } from './errors.ts';
+import { count, problemLines, type Wording } from './report-words.ts';
+import { clockTime, duration } from './view/progress.ts';
+
+type BulkKind = Extract<
+  Kind,
+  'bad-rows' | 'run-too-long' | 'run-held' | 'cannot-resume' | 'run-incomplete' | 'run-unknown'
+>;
+
+export const BULK_WORDS = {
+  'bad-rows': ({ source, problems }) => ({
+    exit: 2,
+    sentence: `${count(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
+    details: problemLines(problems),
+    hint: 'Mend the file and run the command again.',
+  }),
+  'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
+    exit: 6,
+    sentence: `${count(requests, 'request')} take about ${duration(ms)} with this key, longer than the ${duration(maxWaitMs)} allowed; nothing was sent.`,
+    hint: `Add --wait: it would be done at about ${clockTime(now + ms, now)}, and may be interrupted and resumed.`,
+    retryable: true,
+  }),
+  'run-held': ({ path }) => ({
+    exit: 3,
+    sentence: `Another petstore is at work with the journal ${path}; nothing was sent.`,
+    hint: 'Let it finish, or end it; then run the command again.',
+    retryable: true,
+  }),
+  'cannot-resume': ({ problem, hint }) => ({ exit: 2, sentence: `${problem}; nothing was sent.`, hint }),
+  'run-incomplete': ({ failed, conflicts, report }) => ({
+    exit: 11,
+    sentence: `Not all of it is done: ${failed} failed, ${count(conflicts, 'conflict')}.`,
+    hint: report === undefined ? 'Look at the rows named above.' : `The report names them: ${report}`,
+  }),
+  'run-unknown': ({ unknown, resume }) => ({
+    exit: 9,
+    sentence: `It is not known whether ${count(unknown, 'row')} took effect.`,
+    hint: `Looking again, and doing what is missing: ${resume}`,
+  }),
+} as const satisfies { readonly [K in BulkKind]: (facts: Facts[K], now: number) => Wording };
