@@ -154,7 +154,7 @@ interface Verdict {
   readonly goesOn: 'always' | 'unless-often' | 'never';
 }
 
-function verdictOn(failure: Failure): Verdict {
+export function verdictOn(failure: Failure): Verdict {
   if (failure.is('interrupted')) {
     const { outcome } = failure.facts;
     const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
@@ -174,7 +174,7 @@ function verdictOn(failure: Failure): Verdict {
   return { state: 'planned', goesOn: 'never' };
 }
 
-function reasonOf(failure: Failure): string {
+export function reasonOf(failure: Failure): string {
   if (failure.is('pet-not-found')) return NO_SUCH_PET;
   if (failure.is('rejected')) {
     const { message } = failure.facts.said;

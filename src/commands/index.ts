@@ -2,6 +2,8 @@
 import type { AnyCommand } from '../command.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
 import { help } from './help.ts';
+import { inventoryAdjust } from './inventory-adjust.ts';
+import { inventoryHistory, inventoryUndo } from './inventory-history.ts';
 import { inventoryImport } from './inventory-import.ts';
 import { inventoryList } from './inventory-list.ts';
 import { inventorySet } from './inventory-set.ts';
@@ -15,7 +17,10 @@ import { status } from './status.ts';
 export const COMMANDS: readonly AnyCommand[] = [
   inventoryList,
   inventorySet,
+  inventoryAdjust,
   inventoryImport,
+  inventoryHistory,
+  inventoryUndo,
   limits,
   login,
   logout,

@@ -69,7 +69,11 @@ async function set(input: SetInput, session: Session, settled: Settled, context:
     if (now.quantity !== expect) throw new Failure('not-as-expected', { petId, expected: expect, found: now.quantity });
     notices.info('The quantity is as expected; whoever changes it between this look and the write is not noticed.');
   }
-  const item = await updateInventory(service, { petId, quantity });
+  const { recorded } = await import('../bulk/recorded.ts');
+  const change = { petId, after: quantity, ...(expect !== undefined && { before: expect }) };
+  const item = await recorded(context, session, { command: 'inventory set', ...change }, () =>
+    updateInventory(service, { petId, quantity }),
+  );
   return stored(item, environment, expect);
 }
 

@@ -23,7 +23,7 @@ export function allowQuantity(quantity: bigint, options: { petId: bigint; allowN
     value: quantity.toString(),
     expected: 'zero or more',
     hint:
-      `set stores the count itself: to adjust the stock of pet ${options.petId} by ${quantity}, look and set the result. ` +
+      `set stores the count itself; to take away from it: petstore inventory adjust ${options.petId} ${quantity}. ` +
       'If a count below zero is really meant, add --allow-negative.',
   });
 }

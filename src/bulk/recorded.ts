@@ -1,0 +1,60 @@
+/** A single write, journaled like a row of a run: what `inventory history` and `undo` know of it. */
+import type { Session } from '../config/connect.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { isFailure } from '../errors.ts';
+import type { Journal } from '../state/journal.ts';
+import { whereOf } from './apply.ts';
+import { reasonOf, verdictOn } from './engine.ts';
+import { withJournal } from './journals.ts';
+
+export interface Write {
+  readonly command: string;
+  readonly petId: bigint;
+  readonly before?: bigint;
+  readonly after: bigint;
+}
+
+/** Where there is no state to keep a history in, the write is made without one: the ledger has said so already. */
+export async function recorded<T>(
+  context: CommandContext,
+  session: Session,
+  write: Write,
+  send: () => Promise<T>,
+): Promise<T> {
+  let hasBegun = false;
+  try {
+    return await withJournal(context, undefined, (journal) => {
+      hasBegun = true;
+      return sendRecorded(context, session, write, journal, send);
+    });
+  } catch (error) {
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
+    if (hasBegun || !isFailure(error)) throw error;
+    return send();
+  }
+}
+
+async function sendRecorded<T>(
+  context: CommandContext,
+  session: Session,
+  { command, ...change }: Write,
+  journal: Journal,
+  send: () => Promise<T>,
+): Promise<T> {
+  const { clock } = context;
+  const id = await journal.sendOne(whereOf(context, session, command), change, clock.now());
+  try {
+    const result = await send();
+    await journal.settle(id, clock.now(), { state: 'applied' });
+    return result;
+  } catch (error) {
+    if (isFailure(error)) {
+      const { state } = verdictOn(error);
+      // Nothing was done, and nobody will take it up again.
+      const kept = state === 'planned' ? 'failed' : state;
+      const reason = state === 'planned' ? 'it was not sent' : reasonOf(error);
+      await journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+    }
+    throw error;
+  }
+}

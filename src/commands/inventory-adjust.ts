@@ -1,0 +1,112 @@
+import { type InventoryItem, itemToJson } from '../api/item.ts';
+import { parseInteger } from '../api/values.ts';
+import { type CommandSpec, integerValue, petIdValue } from '../command.ts';
+import type { Session } from '../config/connect.ts';
+import { connect } from '../config/connect.ts';
+import { readConfigFile } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { settle } from '../config/resolve.ts';
+import { allowWrite } from '../config/writes.ts';
+import { Failure } from '../errors.ts';
+import type { RecordView } from '../view/view.ts';
+
+interface AdjustInput {
+  readonly petId: bigint;
+  readonly delta: bigint;
+  readonly expect?: bigint;
+  readonly allowNegative?: boolean;
+}
+
+export const inventoryAdjust: CommandSpec<AdjustInput> = {
+  path: 'inventory adjust',
+  summary: 'Add to the stock of one pet, or take away from it (experimental in the service)',
+  description:
+    'Reads the present quantity, adds, writes, and shows old and new. Commands on this machine that adjust the same ' +
+    'pet take turns. The service can only set a quantity: what somebody on another machine changes between the read ' +
+    'and the write is overwritten.',
+  examples: [
+    { says: 'Three more of pet 7 have come', command: 'petstore inventory adjust 7 +3' },
+    { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
+    { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
+  ],
+  arguments: [
+    { name: 'petId', description: 'id of the pet, an int64', parse: petIdValue('petId') },
+    { name: 'delta', description: 'how many to add; with a minus, to take away', parse: deltaValue },
+  ],
+  options: [
+    {
+      flags: '--expect <quantity>',
+      description: 'refuse (exit 13) if the present quantity is another',
+      parse: integerValue('--expect'),
+    },
+    { flags: '--allow-negative', description: 'allow a result below zero' },
+  ],
+  async run(input, context) {
+    const settled = settle(context.globals, context.env, await readConfigFile(context));
+    allowWrite(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);
+    const { inTurn } = await import('../bulk/turns.ts');
+    return inTurn(context, input.petId, async () => {
+      const session = await connect(context);
+      try {
+        return await adjust(input, session, context);
+      } finally {
+        await session.close();
+      }
+    });
+  },
+};
+
+async function adjust(input: AdjustInput, session: Session, context: CommandContext): Promise<RecordView> {
+  const { petId, delta, expect } = input;
+  const { environment, service } = session;
+  const { findPet, updateInventory } = await import('../client/update.ts');
+  const { recorded } = await import('../bulk/recorded.ts');
+  context.notices.info(`Adjusting pet ${petId} by ${signed(delta)} in ${environment}.`);
+  const found = await findPet(service, petId);
+  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
+  const before = found.quantity;
+  if (expect !== undefined && before !== expect) {
+    throw new Failure('not-as-expected', { petId, expected: expect, found: before });
+  }
+  const after = before + delta;
+  if (after < 0n && input.allowNegative !== true) {
+    throw new Failure('invalid-value', {
+      name: 'delta',
+      value: signed(delta),
+      expected: `such that the stock of pet ${petId}, now ${before}, does not fall below zero`,
+      hint: 'Nothing was changed. If a count below zero is really meant, add --allow-negative.',
+    });
+  }
+  if (delta === 0n) return shown(found, before, environment);
+  const item = await recorded(context, session, { command: 'inventory adjust', petId, before, after }, () =>
+    updateInventory(service, { petId, quantity: after }),
+  );
+  return shown(item, before, environment);
+}
+
+function shown(item: InventoryItem, before: bigint, environment: string): RecordView {
+  const { petId, quantity, status } = item;
+  return {
+    view: 'record',
+    text: `Pet ${petId} in ${environment}: ${before} → ${quantity} (${signed(quantity - before)}, status ${status}).`,
+    json: new Map([...itemToJson(item), ['before', before]]),
+    fields: [
+      { name: 'petId', value: petId },
+      { name: 'before', value: before },
+      { name: 'quantity', value: quantity },
+      { name: 'status', value: status },
+    ],
+  };
+}
+
+function signed(by: bigint): string {
+  return by > 0n ? `+${by}` : `${by}`;
+}
+
+/** Of a change a plus is a natural part. */
+function deltaValue(text: string): bigint {
+  const value = parseInteger(text.replace(/^\+(?=[1-9])/, ''));
+  if (value !== undefined) return value;
+  const expected = 'a whole number with or without a sign: +3, 3 or -1';
+  throw new Failure('invalid-value', { name: 'delta', value: text, expected });
+}

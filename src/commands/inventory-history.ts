@@ -1,0 +1,127 @@
+import type { JsonValue } from '../api/json.ts';
+import { type CommandSpec, countValue, integerValue, listOf, petIdValue } from '../command.ts';
+import type { CommandContext } from '../config/globals.ts';
+import type { Change } from '../state/journal.ts';
+import { clockTime } from '../view/progress.ts';
+import type { RecordView, RowsView } from '../view/view.ts';
+
+interface HistoryInput {
+  readonly pet?: readonly bigint[];
+  readonly import?: bigint;
+  readonly limit: number;
+  readonly journal?: string;
+}
+
+export const inventoryHistory: CommandSpec<HistoryInput> = {
+  path: 'inventory history',
+  summary: 'Show what this machine changed: when, who, from what to what',
+  description:
+    'Shows every write that petstore sent from this machine for this user, newest first, without a request. ' +
+    'What others did from elsewhere is not in it.',
+  examples: [
+    { says: 'The newest fifty', command: 'petstore inventory history' },
+    { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
+    { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
+  ],
+  options: [
+    { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
+    { flags: '--import <run>', description: 'only this run', parse: integerValue('--import') },
+    { flags: '--limit <count>', description: 'how many', default: 50, parse: countValue('--limit', 1) },
+    { flags: '--journal <file>', description: 'of a journal elsewhere' },
+  ],
+  async run({ pet, import: run, limit, journal: path }, context) {
+    const { withJournal } = await import('../bulk/journals.ts');
+    const { env } = context.globals;
+    const changes = await withJournal(context, path, (journal) =>
+      journal.history({
+        limit,
+        ...(pet !== undefined && { pet }),
+        ...(run !== undefined && { run }),
+        ...(env !== undefined && { environment: env }),
+      }),
+    );
+    return historyView(changes, context);
+  },
+};
+
+function historyView(changes: readonly Change[], { clock, globals }: CommandContext): RowsView<Change> {
+  const now = clock.now();
+  const when = (at: number | undefined): string =>
+    at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
+  return {
+    view: 'rows',
+    columns: [
+      { name: 'change', cell: ({ id }) => id },
+      { name: 'when', cell: ({ sentAt }) => when(sentAt) },
+      { name: 'who', cell: ({ person }) => person },
+      { name: 'environment', cell: ({ environment }) => environment },
+      { name: 'petId', cell: ({ petId }) => petId },
+      { name: 'before', cell: ({ before }) => before ?? '' },
+      { name: 'after', cell: ({ after }) => after },
+      { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
+      { name: 'command', cell: ({ command, run }) => (run === undefined ? command : `${command} (run ${run})`) },
+    ],
+    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+    rows: (async function* () {
+      yield changes;
+    })(),
+    json: (change) =>
+      new Map<string, JsonValue>([
+        ['change', change.id],
+        ['when', change.sentAt === undefined ? null : new Date(change.sentAt).toISOString()],
+        ['who', change.person],
+        ['environment', change.environment],
+        ['petId', change.petId],
+        ['before', change.before ?? null],
+        ['after', change.after],
+        ['outcome', outcomeOf(change.state)],
+        ['reason', change.reason ?? null],
+        ['command', change.command],
+        ['run', change.run ?? null],
+      ]),
+    header: true,
+    empty: 'This machine has changed nothing yet.',
+  };
+}
+
+/** What was sent and never settled: its process was killed. */
+function outcomeOf(state: Change['state']): string {
+  return state === 'sent' ? 'unknown' : state;
+}
+
+interface UndoInput {
+  readonly changeId?: bigint;
+  readonly last?: boolean;
+  readonly import?: bigint;
+  readonly wait?: boolean;
+}
+
+export const inventoryUndo: CommandSpec<UndoInput> = {
+  path: 'inventory undo',
+  summary: 'Put back what this machine changed, if nobody else has touched it since',
+  description:
+    'Sets a pet to what it was before one of our changes, or all pets of a run. Where the service no longer has what ' +
+    'we wrote, somebody else has changed it: that is a conflict, and is left alone.',
+  examples: [
+    { says: 'The last change', command: 'petstore inventory undo --last' },
+    { says: 'One that the history shows', command: 'petstore inventory undo 12' },
+    { says: 'A whole import', command: 'petstore inventory undo --import 3' },
+  ],
+  arguments: [
+    { name: 'changeId', description: 'number of the change', optional: true, parse: integerValue('changeId') },
+  ],
+  options: [
+    { flags: '--last', description: 'the last change' },
+    {
+      flags: '--import <run>',
+      description: 'all changes of a run',
+      parse: integerValue('--import'),
+      conflicts: ['last'],
+    },
+    { flags: '--wait', description: 'wait for the allowance for as long as it takes' },
+  ],
+  async run(input, context): Promise<RecordView> {
+    const { undo } = await import('../bulk/undo.ts');
+    return undo(context, input);
+  },
+};
