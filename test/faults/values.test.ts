@@ -91,7 +91,7 @@ describe('fault 53, 54: what is no canonical integer is refused before anything 
         message: 'quantity is "-5", but must be zero or more.',
         exitCode: 2,
         retryable: false,
-        hint: expect.stringMatching(/adjust the stock of pet 7 by -5.*--allow-negative/) as string,
+        hint: expect.stringMatching(/petstore inventory adjust 7 -5\..*--allow-negative/) as string,
       },
     });
     const sent = await runJson(server.baseUrl, ['inventory', 'set', '7', '-5', '--allow-negative']);

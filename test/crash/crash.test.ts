@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { crash } from './crash.ts';
+
+/** `npm run test:crash` makes it 1,000. */
+const kills = Number(process.env.PETSTORE_CRASHES ?? '25');
+
+it(
+  `fault 90: an import that is killed ${kills} times loses nothing and repeats nothing`,
+  { timeout: 1_800_000 },
+  async () => {
+    const figures = await crash(kills, 1);
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
+    expect(figures).toMatchObject({ kills, lost: 0, repeated: 0 });
+    expect(figures.imports).toBeGreaterThan(0);
+  },
+);
