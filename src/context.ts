@@ -202,6 +202,8 @@ export interface Machine {
   readonly pid: number;
   /** The same for all processes since the machine was started, and for no others. */
   readonly bootId: string;
+  /** Whether a process with that number runs on this machine; true where it cannot be told. */
+  isAlive(pid: number): boolean;
   /** The folder that relative paths are below. */
   readonly cwd: string;
   /** The name of whoever runs this, as the system has it; empty where it has none. */

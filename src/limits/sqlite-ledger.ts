@@ -61,11 +61,27 @@ class Rows {
     return this.state.exclusively(() => {
       const now = this.now();
       const name = this.name();
-      const before = this.read(name, now);
-      const { state, result } = work(before, now.monotonic);
-      if (state !== before) this.write(name, state, now);
+      const kept = this.read(name, now);
+      const { state, result } = work(this.withoutDead(kept, now), now.monotonic);
+      if (state !== kept) this.write(name, state, now);
       return result;
     }, how);
+  }
+
+  /**
+   * A request whose process was killed will not be answered: it counts as drawn, and nobody waits for it. But where
+   * it was to find out whether a block is over, its unseen answer may have been a further 429: that is waited out.
+   */
+  private withoutDead(state: LedgerState, { monotonic }: Moment): LedgerState {
+    const { machine } = this.ports;
+    const isDead = (id: string): boolean => {
+      const pid = Number(/^process (\d+)\//.exec(id)?.[1] ?? machine.pid);
+      return pid !== machine.pid && !machine.isAlive(pid);
+    };
+    if (state.block !== undefined) return state;
+    return state.inFlight
+      .filter(({ id }) => isDead(id))
+      .reduce((left, { id }) => lose(left, monotonic, id, true), state);
   }
 
   private now(): Moment {

@@ -29,6 +29,7 @@ export function nodeContext(): Context {
       nodeVersion: process.versions.node,
       pid: process.pid,
       home: homeFolder(),
+      isAlive,
       get cwd() {
         return process.cwd();
       },
@@ -60,6 +61,15 @@ export function nodeContext(): Context {
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return homedir();
   return process.env.HOME === undefined || process.env.HOME === '' ? undefined : process.env.HOME;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: somebody else's, but there.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 /** A container may run as a number that nobody has given a name. */

@@ -87,6 +87,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       nodeVersion: process.versions.node,
       pid: 4_242,
       home: home.path,
+      isAlive: () => true,
       user: 'clerk',
       cwd: home.path,
       bootId: 'this-boot',

@@ -1,0 +1,319 @@
+/** Faults 12, 20, 83, 85 and 92 to 99 of a bulk run, by making them happen, through the binary. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { realSandbox } from '../support/real-sandbox.ts';
+import { ask, control, serveSandbox } from '../support/served.ts';
+
+interface Shop {
+  readonly home: Home;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+  /** Paths of the PATCHes that the sandbox has answered. */
+  sent(): Promise<string[]>;
+  run(
+    args: readonly string[],
+    options?: PetstoreOptions,
+  ): Promise<{ code: number | null; json: unknown; stderr: string }>;
+}
+
+async function shop(args: readonly string[] = []): Promise<Shop> {
+  const home = createHome();
+  const { baseUrl, port } = await serveSandbox(['--data', join(home.path, 'shop.db'), ...args], { home });
+  const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+  return {
+    home,
+    port,
+    env,
+    async sent() {
+      const requests = (await control(port, 'GET', '/requests')) as { method: string; target: string }[];
+      return requests.filter(({ method }) => method === 'PATCH').map(({ target }) => target.split('/').at(-1) ?? '');
+    },
+    async run(line, options = {}) {
+      const { code, stdout, stderr } = await runPetstore(['--json', ...line], { home, env, ...options });
+      return { code, json: stdout === '' ? undefined : (JSON.parse(stdout) as unknown), stderr };
+    },
+  };
+}
+
+function csv(
+  { home }: Shop,
+  rows: readonly (readonly [number | string, number | string])[],
+  name = 'stock.csv',
+): string {
+  const path = join(home.path, name);
+  writeFileSync(path, ['petId,quantity', ...rows.map((row) => row.join(','))].join('\n'));
+  return path;
+}
+
+const some = (count: number, quantity = 500) => Array.from({ length: count }, (_, i) => [i + 1, quantity + i] as const);
+
+const IMPORT = ['inventory', 'import'];
+
+it('fault 12: offline in the midst of it: it stops after three rows, 7, and goes on later', async () => {
+  const home = createHome();
+  const plan = { perMinute: 10_000, perDay: 10_000 };
+  let patches = 0;
+  const file = join(home.path, 'stock.csv');
+  const sandbox = await realSandbox(plan, {
+    onRequest: () => {
+      // The list first, then updates: the fifth is the last that gets through.
+      if (++patches === 6) void sandbox.close();
+    },
+  });
+  writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));
+  const stopped = await runPetstore(['--json', ...IMPORT, file, '--yes'], { home, env: sandbox.env });
+  expect([stopped.code, JSON.parse(stopped.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    expect.toBeOneOf([7, 9]) as number,
+    { error: { retryable: expect.any(Boolean) as boolean } },
+  ]);
+  const { applied, left, unknown } = JSON.parse(stopped.stdout) as Record<string, number>;
+  expect(applied! + left! + unknown!).toBe(20);
+  expect(left).toBeGreaterThanOrEqual(10);
+  const status = await runPetstore([...IMPORT, '--status', '--json'], { home });
+  expect(JSON.parse(status.stdout)).toMatchObject([{ run: 1, kind: 'import', environment: 'staging', source: file }]);
+}, 60_000);
+
+it('fault 20, 98: rows that are refused are recorded, the others carried out: 11', async () => {
+  const at = await shop(['--fault', 'status=404,path=/inventory/2', '--fault', 'status=400,path=/inventory/4']);
+  const { code, json, stderr } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);
+  expect([code, json]).toEqual([
+    11,
+    {
+      run: 1,
+      environment: 'staging',
+      applied: 3,
+      unchanged: 0,
+      conflicts: 0,
+      failed: 3,
+      unknown: 0,
+      left: 0,
+      report: expect.stringMatching(/\/reports\/import-1\.csv$/) as string,
+    },
+  ]);
+  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    error: { kind: 'run-incomplete', exitCode: 11, message: 'Not all of it is done: 3 failed, 0 conflicts.' },
+  });
+  const report = readFileSync((json as { report: string }).report, 'utf8')
+    .trim()
+    .split('\n');
+  expect(report).toEqual([
+    'line,petId,before,after,state,reason',
+    '2,1,14,500,applied,',
+    '3,2,3,501,failed,there is no such pet',
+    '4,3,0,502,applied,',
+    '5,4,8,503,failed,the service refused the value (400: The sandbox was told to answer so.)',
+    '6,5,25,504,applied,',
+    '7,999,,1,failed,there is no such pet',
+  ]);
+});
+
+describe.each([
+  ['83', 'SIGINT', 130],
+  ['85', 'SIGTERM', 143],
+  ['85', 'SIGHUP', 129],
+] as const)('fault %s: %s with an update in flight', (_fault, signal, exit) => {
+  it(`is recorded as unknown, ${exit}; resumed, it turns out`, async () => {
+    const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '59']);
+    const file = csv(at, some(6));
+    const running = startPetstore(['--json', ...IMPORT, file], { home: at.home, env: at.env });
+    for (;;) {
+      const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
+      if (rule?.seen === 3) break;
+    }
+    running.kill(signal);
+    const { code, stdout, stderr } = await running.exited;
+    expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
+    expect(stderr).toContain('Resume it with: petstore inventory import --resume 1');
+    await control(at.port, 'DELETE', '/faults');
+    const resumed = await at.run([...IMPORT, '--resume']);
+    expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
+    // The third took effect when it was interrupted: it was looked at, not sent again.
+    expect((await at.sent()).filter((pet) => pet === '3').length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what stops it beforehand, with nothing sent', () => {
+  it('fault 97: a bad row, the 9,999th', async () => {
+    const at = await shop(['--seed', '10000']);
+    const rows = [...some(9_998), [9_999, 'many'] as const];
+    const { code, stderr } = await at.run([...IMPORT, csv(at, rows)]);
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      2,
+      { error: { kind: 'bad-rows', details: ['line 10000: quantity is "many", but must be a whole number'] } },
+    ]);
+    expect(await control(at.port, 'GET', '/requests')).toEqual([]);
+  });
+
+  it('fault 96: a pet that stands there twice', async () => {
+    const at = await shop();
+    const { code, stderr } = await at.run([...IMPORT, csv(at, [...some(3), [2, 9]])]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 stands in line 3 already')]);
+    expect(await at.sent()).toEqual([]);
+  });
+
+  it('fault 99: an allowance that is too short for it says so, and until when', async () => {
+    const at = await shop(['--per-minute', '5']);
+    const { code, stderr } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
+    expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+      6,
+      {
+        error: {
+          kind: 'run-too-long',
+          message: expect.stringMatching(
+            /^21 requests take about 4 min.*, longer than the 10 s allowed; nothing was sent\.$/,
+          ) as string,
+          hint: expect.stringMatching(/^Add --wait: it would be done at about /) as string,
+          retryable: true,
+        },
+      },
+    ]);
+    expect(await at.sent()).toEqual([]);
+  });
+
+  it('fault 92: a disk that is full', async (test) => {
+    const at = await shop();
+    const file = csv(at, some(3));
+    const state = join(at.home.path, 'full');
+    // In a mount namespace of its own: the state folder becomes a disk of 200 KiB that is full but for a few bytes.
+    const script = `mkdir '${state}' && mount -t tmpfs -o size=200k tmpfs '${state}' &&
+      XDG_STATE_HOME='${state}' "$@" inventory list >/dev/null 2>&1; (cat /dev/zero > '${state}/ballast' 2>/dev/null || true);
+      XDG_STATE_HOME='${state}' "$@" --json inventory import '${file}'`;
+    if (!mayMount()) return test.skip();
+    const { code, stdout, stderr } = await runPetstore([], {
+      home: at.home,
+      env: at.env,
+      command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
+    });
+    expect([code, stdout, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+      3,
+      '',
+      { error: { exitCode: 3, message: expect.stringMatching(/the disk is full|disk I\/O error/) as string } },
+    ]);
+    expect(await at.sent()).toEqual([]);
+  });
+
+  it('without a terminal, production that is only the default', async () => {
+    const at = await shop();
+    const { code, stderr } = await at.run([...IMPORT, csv(at, some(3))], {
+      env: { PETSTORE_BASE_URL: at.env.PETSTORE_BASE_URL, PETSTORE_API_KEY: 'sandbox' },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('production-not-confirmed')]);
+  });
+
+  it('a file that is not there, and none at all', async () => {
+    const at = await shop();
+    expect((await at.run([...IMPORT, '/nowhere.csv'])).code).toBe(3);
+    expect((await at.run(IMPORT)).code).toBe(2);
+  });
+});
+
+describe('a run that was stopped', () => {
+  /** Two of six rows are done; then the service asks for an hour's rest. */
+  async function stopped(): Promise<{ at: Shop; file: string }> {
+    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
+    const file = csv(at, some(6));
+    const { code, json, stderr } = await at.run([...IMPORT, file]);
+    expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
+    expect(stderr).toContain('Resume it with: petstore inventory import --resume 1');
+    return { at, file };
+  }
+
+  it('fault 99: beyond --max-wait in the midst of it: 6, then resumed', async () => {
+    const { at } = await stopped();
+    await at.run(['limits', '--clear-block', '--yes']);
+    const { code, json } = await at.run([...IMPORT, '--resume', '1']);
+    expect([code, json]).toMatchObject([0, { run: 1, applied: 6, left: 0 }]);
+    expect(await at.sent()).toEqual(['1', '2', '3', '3', '4', '5', '6']);
+    expect((await at.run([...IMPORT, '--resume', '1'])).code).toBe(2);
+    expect((await at.run([...IMPORT, '--status'])).json).toEqual([]);
+  });
+
+  it('fault 94: the file was edited meanwhile: 2, and nothing is sent', async () => {
+    const { at, file } = await stopped();
+    appendFileSync(file, '\n7,9');
+    const sent = await at.sent();
+    const { code, stderr } = await at.run([...IMPORT, '--resume']);
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      2,
+      { error: { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` } },
+    ]);
+    expect(await at.sent()).toEqual(sent);
+  });
+
+  it('is of its environment alone', async () => {
+    const { at } = await stopped();
+    const { code, stderr } = await at.run(['--env', 'sandbox', ...IMPORT, '--resume']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('Run 1 is for staging, and the environment is sandbox'),
+    ]);
+  });
+
+  it('goes on without its file', async () => {
+    const { at, file } = await stopped();
+    execFileSync('rm', [file]);
+    await at.run(['limits', '--clear-block', '--yes']);
+    expect(await at.run([...IMPORT, '--resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
+  });
+});
+
+it('fault 95: two imports with one journal: the second is refused, 3', async () => {
+  const at = await shop(['--fault', 'delay=60s,method=PATCH']);
+  const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
+  while ((((await control(at.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen ?? 0) === 0);
+  const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv')]);
+  expect([second.code, JSON.parse(second.stderr)]).toMatchObject([
+    3,
+    {
+      error: {
+        kind: 'run-held',
+        message: expect.stringMatching(
+          /^Another petstore is at work with the journal .*state\.db; nothing was sent\.$/,
+        ) as string,
+      },
+    },
+  ]);
+  const elsewhere = await at.run([...IMPORT, csv(at, [[9, 0]], 'same.csv'), '--journal', join(at.home.path, 'own.db')]);
+  expect(elsewhere).toMatchObject({ code: 0, json: { unchanged: 1 } });
+  first.kill('SIGKILL');
+  await first.exited;
+});
+
+it('events: an object for each row, and one at the end', async () => {
+  const at = await shop();
+  const { stdout } = await runPetstore(
+    [
+      ...IMPORT,
+      csv(at, [
+        [7, 1],
+        [8, 6],
+        [999, 1],
+      ]),
+      '--events',
+    ],
+    { home: at.home, env: at.env },
+  );
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    { event: 'row', line: 2, petId: 7, before: 10, after: 1, state: 'applied', reason: null },
+    expect.objectContaining({ event: 'end', applied: 1, unchanged: 1, failed: 1 }),
+  ]);
+  expect((await ask(at.port, '/')).status).toBe(200);
+});
+
+function mayMount(): boolean {
+  try {
+    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
+    return process.getuid?.() === 0;
+  } catch {
+    return false;
+  }
+}

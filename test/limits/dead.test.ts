@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { sqliteLedger } from '../../src/limits/sqlite-ledger.ts';
+import { openState } from '../../src/state/database.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const intent = (pid: number) => ({ id: `process ${pid}/0/0.5`, maxWaitMs: 0, reserve: 0 });
+
+async function ledger() {
+  const dead = new Set<number>();
+  const context = createTestContext({ machine: { pid: 1, isAlive: (pid) => !dead.has(pid) } });
+  const state = await openState(context, context.home.state);
+  onCleanup(() => state.close());
+  return { dead, context, ledger: sqliteLedger(context, state, 'https://a.example', 'key') };
+}
+
+const answer = (id: string, status: number, remaining: number) => ({
+  id,
+  status,
+  headers: { window: { limit: 60, remaining, resetInMs: 60_000 } },
+  random: 0,
+});
+
+it('a probe whose process was killed is not waited for', async () => {
+  const { dead, ledger: shared } = await ledger();
+  await shared.admit(intent(7));
+  expect((await shared.admit(intent(8))).do).toBe('refuse');
+  dead.add(7);
+  expect((await shared.admit(intent(8))).do).toBe('send');
+});
+
+it('a request whose process was killed counts as drawn', async () => {
+  const { dead, ledger: shared } = await ledger();
+  await shared.admit(intent(1));
+  await shared.answered(answer(intent(1).id, 200, 2));
+  await shared.admit(intent(7));
+  dead.add(7);
+  const { window, inFlight } = await shared.view();
+  expect({ remaining: window?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
+});
+
+it('but the probe of a block is waited out: its answer may have been a 429 that nobody saw', async () => {
+  const { dead, context, ledger: shared } = await ledger();
+  await shared.admit(intent(1));
+  await shared.answered({ id: intent(1).id, status: 429, headers: { retryAfterMs: 10_000 }, random: 0 });
+  context.clock.advance(11_000);
+  expect((await shared.admit(intent(7))).do).toBe('send');
+  dead.add(7);
+  expect((await shared.admit(intent(8))).do).toBe('refuse');
+});
