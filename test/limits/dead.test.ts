@@ -43,7 +43,7 @@ it('but the probe of a block is waited out: its answer may have been a 429 that 
   const { dead, context, ledger: shared } = await ledger();
   await shared.admit(intent(1));
   await shared.answered({ id: intent(1).id, status: 429, headers: { retryAfterMs: 10_000 }, random: 0 });
-  context.clock.advance(11_000);
+  await context.clock.advance(11_000);
   expect((await shared.admit(intent(7))).do).toBe('send');
   dead.add(7);
   expect((await shared.admit(intent(8))).do).toBe('refuse');
