@@ -25,6 +25,8 @@ export interface Input {
   readonly isTTY: boolean;
   /** All of stdin as text, at most `maxBytes` of it. */
   text(maxBytes: number): Promise<string>;
+  /** Line by line as they come, without their ends. Whoever stops reading leaves stdin to others. */
+  lines(signal: AbortSignal): AsyncIterable<string>;
 }
 
 /** Time, injected. All values in milliseconds. */

@@ -3,6 +3,7 @@ import type { AnyCommand } from '../command.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
 import { help } from './help.ts';
 import { inventoryAdjust } from './inventory-adjust.ts';
+import { inventoryCount } from './inventory-count.ts';
 import { inventoryHistory, inventoryUndo } from './inventory-history.ts';
 import { inventoryImport } from './inventory-import.ts';
 import { inventoryList } from './inventory-list.ts';
@@ -19,6 +20,7 @@ export const COMMANDS: readonly AnyCommand[] = [
   inventorySet,
   inventoryAdjust,
   inventoryImport,
+  inventoryCount,
   inventoryHistory,
   inventoryUndo,
   limits,

@@ -50,5 +50,20 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       }
       return Buffer.concat(chunks).toString('utf8');
     },
+    async *lines(signal) {
+      const { createInterface } = await import('node:readline');
+      const reader = createInterface({ input: stream(), terminal: false });
+      const stop = (): void => {
+        reader.close();
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        for await (const line of reader) yield line;
+      } finally {
+        signal.removeEventListener('abort', stop);
+        reader.close();
+      }
+      if (signal.aborted) throw signal.reason;
+    },
   };
 }

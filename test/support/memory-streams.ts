@@ -49,4 +49,8 @@ export class MemoryInput implements Input {
     }
     return this.#text;
   }
+
+  async *lines(): AsyncGenerator<string> {
+    yield* this.#text.split('\n').slice(0, this.#text.endsWith('\n') ? -1 : undefined);
+  }
 }

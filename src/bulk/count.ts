@@ -1,0 +1,159 @@
+/** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
+import { parseInt64, parseInteger } from '../api/values.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure } from '../errors.ts';
+import type { Journal, Run } from '../state/journal.ts';
+import type { RecordView } from '../view/view.ts';
+import { whereOf } from './apply.ts';
+import { readStock } from './engine.ts';
+import { applyRows, mayWrite, withSession } from './import.ts';
+import { withRuns } from './journals.ts';
+import type { Stock } from './plan.ts';
+import { pets } from './show.ts';
+
+export interface CountOptions {
+  /** What the scanner puts before each id. */
+  readonly prefix?: string;
+  readonly wait?: boolean;
+  /** A stocktake's number, or true for the newest. */
+  readonly resume?: bigint | true;
+}
+
+const COMMAND = 'inventory count';
+
+/** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
+export async function count(context: CommandContext, options: CountOptions): Promise<RecordView> {
+  await mayWrite(context, COMMAND);
+  return withRuns(context, undefined, async (journal) => {
+    const { run, stock } = await withSession(context, options.wait === true, async (session) => ({
+      stock: await readStock(session.service),
+      run:
+        options.resume === undefined ? await begin(context, journal, session) : find(journal, options.resume, session),
+    }));
+    const tally = new Tally(context, journal, run, stock);
+    await tally.read(options.prefix ?? '');
+    const rows = tally.rows();
+    if (rows.length === 0) {
+      await journal.end(run.id, context.clock.now());
+      throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
+    }
+    context.notices.info(`${tally.scans} scans of ${pets(rows.length)}.`);
+    const resume = (id: bigint): string => `petstore inventory import --resume ${id}`;
+    const work = { kind: 'count', command: COMMAND, run } as const;
+    return applyRows(context, journal, { work, rows, wait: options.wait === true, resume });
+  });
+}
+
+async function begin(context: CommandContext, journal: Journal, session: Parameters<typeof whereOf>[1]): Promise<Run> {
+  const where = whereOf(context, session, COMMAND);
+  const { environment, origin } = where;
+  const run = await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
+  context.notices.info(
+    `Stocktake ${run.id} in ${environment}: scan an id, or type "id quantity"; - takes the last one back, done ends it.`,
+  );
+  return run;
+}
+
+function find(journal: Journal, wanted: bigint | true, session: Parameters<typeof whereOf>[1]): Run {
+  const open = journal.unfinished().filter(({ kind }) => kind === 'count');
+  const run = wanted === true ? open[0] : open.find(({ id }) => id === wanted);
+  if (run?.environment === session.environment && journal.changesOf(run.id).length === 0) return run;
+  throw new Failure('cannot-resume', {
+    problem: wanted === true ? 'No stocktake was left unfinished' : `There is no unfinished stocktake ${wanted}`,
+    hint: 'See which runs there are: petstore inventory import --status',
+  });
+}
+
+interface Scan {
+  readonly seq: number;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+}
+
+class Tally {
+  private readonly context: CommandContext;
+  private readonly journal: Journal;
+  private readonly run: Run;
+  private readonly stock: Stock;
+  private readonly kept: Scan[];
+  private readonly counts = new Map<bigint, bigint>();
+
+  constructor(context: CommandContext, journal: Journal, run: Run, stock: Stock) {
+    this.context = context;
+    this.journal = journal;
+    this.run = run;
+    this.stock = stock;
+    this.kept = journal.scans(run.id);
+    for (const { petId, quantity } of this.kept) this.add(petId, quantity);
+    if (this.kept.length > 0) {
+      context.notices.info(`Stocktake ${run.id} goes on: ${this.kept.length} scans so far.`);
+    }
+  }
+
+  get scans(): number {
+    return this.kept.length;
+  }
+
+  rows(): { line: number; petId: bigint; quantity: bigint }[] {
+    return [...this.counts].map(([petId, quantity], i) => ({ line: i + 1, petId, quantity }));
+  }
+
+  async read(prefix: string): Promise<void> {
+    const { notices, signal, stdin } = this.context;
+    try {
+      for await (const line of stdin.lines(signal)) {
+        const text = line.trim();
+        if (/^(done|\.)$/i.test(text)) return;
+        if (text === '-') await this.takeBack();
+        else if (text !== '') await this.scan(text.startsWith(prefix) ? text.slice(prefix.length) : text);
+      }
+    } catch (error) {
+      notices.info(`Nothing is lost: go on with petstore inventory count --resume ${this.run.id}`);
+      throw error;
+    }
+  }
+
+  /** `7`, `7 12` or `7,12`. */
+  private async scan(text: string): Promise<void> {
+    const [idText = '', quantityText = '1', ...rest] = text.trim().split(/[\s,;]+/);
+    const petId = parseInt64(idText);
+    const quantity = parseInteger(quantityText);
+    if (petId === undefined || quantity === undefined || quantity < 0n || rest.length > 0) {
+      await this.refuse(`Not counted: ${JSON.stringify(text)} is no id, nor an id and a quantity.`);
+      return;
+    }
+    const known = this.stock.get(petId);
+    if (known === undefined) {
+      await this.refuse(`Not counted: there is no pet ${petId}.`);
+      return;
+    }
+    const seq = (this.kept.at(-1)?.seq ?? 0) + 1;
+    await this.journal.scan(this.run.id, seq, petId, quantity);
+    this.kept.push({ seq, petId, quantity });
+    this.add(petId, quantity);
+    this.context.notices.info(`pet ${petId}: ${this.counts.get(petId) ?? 0n} counted, ${known.quantity} in the list`);
+  }
+
+  private async takeBack(): Promise<void> {
+    const last = this.kept.pop();
+    if (last === undefined) {
+      await this.refuse('There is nothing to take back.');
+      return;
+    }
+    await this.journal.unscan(this.run.id, last.seq);
+    this.add(last.petId, -last.quantity);
+    if (!this.kept.some(({ petId }) => petId === last.petId)) this.counts.delete(last.petId);
+    this.context.notices.info(`pet ${last.petId}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
+  }
+
+  /** Whoever scans looks at the shelf, not at the screen: a bell. */
+  private async refuse(text: string): Promise<void> {
+    const { notices, stderr } = this.context;
+    notices.warning(text);
+    if (stderr.isTTY) await stderr.write('\u0007');
+  }
+
+  private add(petId: bigint, quantity: bigint): void {
+    this.counts.set(petId, (this.counts.get(petId) ?? 0n) + quantity);
+  }
+}
