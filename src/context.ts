@@ -235,6 +235,8 @@ export interface Context {
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
   openHttp(options?: { direct?: boolean }): Promise<Http>;
+  /** $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends. @throws {Failure} `editor` */
+  openEditor(path: string): Promise<void>;
   /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */
   openDatabase(path: string): Promise<Database>;
   /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */

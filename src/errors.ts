@@ -94,6 +94,8 @@ export interface Facts {
   /** 403. */
   forbidden: { said: ServiceSaid; environment: string };
 
+  /** $EDITOR could not be run, or ended with an error; nothing was sent. */
+  editor: { command: string; problem: string };
   /** Rows of a file that are not what they must be; nothing was sent. */
   'bad-rows': { source: string; problems: readonly { line: number; reason: string }[] };
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */

@@ -5,10 +5,15 @@ import { clockTime, duration } from './view/progress.ts';
 
 type BulkKind = Extract<
   Kind,
-  'bad-rows' | 'run-too-long' | 'run-held' | 'cannot-resume' | 'run-incomplete' | 'run-unknown'
+  'editor' | 'bad-rows' | 'run-too-long' | 'run-held' | 'cannot-resume' | 'run-incomplete' | 'run-unknown'
 >;
 
 export const BULK_WORDS = {
+  editor: ({ command, problem }) => ({
+    exit: 3,
+    sentence: `The editor ${command} ${problem}; nothing was sent.`,
+    hint: 'Say which editor to use: EDITOR=nano petstore inventory edit',
+  }),
   'bad-rows': ({ source, problems }) => ({
     exit: 2,
     sentence: `${count(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,

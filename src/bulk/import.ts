@@ -125,7 +125,8 @@ export async function resumeImport(
 }
 
 function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
-  const unfinished = journal.unfinished();
+  // A stocktake that is still being scanned has no rows yet: count --resume is for that.
+  const unfinished = journal.unfinished().filter(({ id }) => journal.changesOf(id).length > 0);
   const run = typeof wanted === 'bigint' ? journal.run(wanted) : unfinished[0];
   if (run !== undefined && run.endedAt === undefined) return run;
   const problem =
@@ -204,7 +205,8 @@ async function readSource(context: CommandContext, { file, allowNegative }: Impo
   return { name, hash: hash('sha256', text), rows };
 }
 
-async function readFile({ files }: CommandContext, path: string): Promise<string> {
+/** @throws {Failure} `file` */
+export async function readFile({ files }: CommandContext, path: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of await files.stream(path)) chunks.push(chunk);

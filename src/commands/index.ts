@@ -4,6 +4,7 @@ import { configGet, configList, configPathCommand, configSet, configUnset } from
 import { help } from './help.ts';
 import { inventoryAdjust } from './inventory-adjust.ts';
 import { inventoryCount } from './inventory-count.ts';
+import { inventoryEdit } from './inventory-edit.ts';
 import { inventoryHistory, inventoryUndo } from './inventory-history.ts';
 import { inventoryImport } from './inventory-import.ts';
 import { inventoryList } from './inventory-list.ts';
@@ -21,6 +22,7 @@ export const COMMANDS: readonly AnyCommand[] = [
   inventoryAdjust,
   inventoryImport,
   inventoryCount,
+  inventoryEdit,
   inventoryHistory,
   inventoryUndo,
   limits,

@@ -3,11 +3,11 @@ import { stringifyJson } from '../api/json.ts';
 import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
-import { type CommandSpec, integerValue, listOf, petIdValue, wordValue } from '../command.ts';
+import { type CommandSpec, durationValue, integerValue, listOf, petIdValue, wordValue } from '../command.ts';
 import { connect } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
-import type { Column, RowsView } from '../view/view.ts';
+import type { Column, RowsView, View } from '../view/view.ts';
 
 interface ListInput extends Filter {
   readonly sort?: ItemField;
@@ -16,6 +16,8 @@ interface ListInput extends Filter {
   readonly header: boolean;
   readonly failIfAny?: boolean;
   readonly failIfNone?: boolean;
+  /** In ms, or true for the usual pace. */
+  readonly watch?: number | true;
 }
 
 export const inventoryList: CommandSpec<ListInput> = {
@@ -28,6 +30,7 @@ export const inventoryList: CommandSpec<ListInput> = {
     { says: 'All stock', command: 'petstore inventory list' },
     { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
     { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
+    { says: 'What changes, as it changes', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
   options: [
@@ -51,10 +54,20 @@ export const inventoryList: CommandSpec<ListInput> = {
       parse: listOf(columnName),
     },
     { flags: '--no-header', description: 'leave out the header line (table, csv)' },
+    {
+      flags: '--watch [interval]',
+      description: 'go on looking, and print what changes (default: every 10s, less often if the allowance is short)',
+      parse: durationValue('--watch', 1_000),
+      conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'],
+    },
     { flags: '--fail-if-any', description: 'exit 13 if any pet is listed', conflicts: ['failIfNone'] },
     { flags: '--fail-if-none', description: 'exit 13 if no pet is listed' },
   ],
-  run(input, context) {
+  async run(input, context): Promise<View> {
+    if (input.watch !== undefined) {
+      const { watchView } = await import('../bulk/watch.ts');
+      return watchView(context, input, input.watch === true ? undefined : input.watch);
+    }
     if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
       throw new Failure('usage', {
         problem: `--no-header does not go with ${context.globals.output}, which has none.`,
@@ -76,7 +89,7 @@ export const inventoryList: CommandSpec<ListInput> = {
       empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
     };
-    return Promise.resolve(view);
+    return view;
   },
 };
 

@@ -46,6 +46,10 @@ export function nodeContext(): Context {
       const { openHttp } = await import('./http.ts');
       return openHttp(process.env, options);
     },
+    async openEditor(path) {
+      const { openEditor } = await import('./editor.ts');
+      await openEditor(process.env, path);
+    },
     async openDatabase(path) {
       const { openDatabase } = await import('./sqlite.ts');
       return openDatabase(path);

@@ -3,7 +3,7 @@ import { stringifyJson } from '../api/json.ts';
 import { csvCell, renderCsv, renderJson, renderNdjson } from './formats.ts';
 import { visibleLines } from './sanitise.ts';
 import type { Screen } from './table.ts';
-import type { Format, RecordView, View } from './view.ts';
+import type { Format, RecordView, StreamView, View } from './view.ts';
 
 /** Text in pieces; returns the number of rows. */
 export async function* render(view: View, options: Screen & { format: Format }): AsyncGenerator<string, number> {
@@ -20,6 +20,8 @@ export async function* render(view: View, options: Screen & { format: Format }):
           return yield* renderCsv(view);
       }
     // eslint-disable-next-line no-fallthrough -- every format has returned
+    case 'stream':
+      return yield* renderStream(view, options);
     case 'record':
       yield await renderRecord(view, options.format);
       return 1;
@@ -33,6 +35,23 @@ export async function* render(view: View, options: Screen & { format: Format }):
     case 'nothing':
       return 0;
   }
+}
+
+async function* renderStream(
+  view: StreamView,
+  { format, isTTY, style }: Screen & { format: Format },
+): AsyncGenerator<string, number> {
+  let count = 0;
+  for await (const event of view.events) {
+    count++;
+    if (format !== 'table' || !isTTY) yield `${stringifyJson(view.json(event))}\n`;
+    else {
+      const { text, isNews } = view.text(event);
+      const shown = visibleLines(text);
+      yield `${isNews ? style.yellow(shown) : shown}\n`;
+    }
+  }
+  return count;
 }
 
 async function renderRecord(view: RecordView, format: Format): Promise<string> {

@@ -56,10 +56,18 @@ export interface ServingView {
   ended(): Promise<void>;
 }
 
+/** What happens, as it happens: a line each for people, an object each for programs and in a pipe. */
+export interface StreamView<Event = unknown> {
+  readonly view: 'stream';
+  readonly events: AsyncIterable<Event>;
+  text(event: Event): { readonly text: string; readonly isNews: boolean };
+  json(event: Event): JsonValue;
+}
+
 /** Nothing on stdout. */
 export interface NothingView {
   readonly view: 'nothing';
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a view is rendered without knowing its row type
-export type View = RowsView<any> | RecordView | ServingView | TextView | NothingView;
+export type View = RowsView<any> | StreamView<any> | RecordView | ServingView | TextView | NothingView;

@@ -46,6 +46,8 @@ export interface TestContextOptions {
   /** To the questions, in order. One too few or too many fails the test. */
   readonly answers?: readonly Answer[];
   readonly machine?: Partial<Machine>;
+  /** What the editor does to the file. */
+  readonly editor?: (path: string) => void;
   /** Answers in place of the network. */
   readonly http?: Handler;
 }
@@ -99,6 +101,10 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       if (options.http !== undefined) return noting(sent, withoutSockets(options.http));
       const real = await clock.during(() => realHttp(env, how));
       return noting(sent, holdExchanges(clock, real));
+    },
+    openEditor: (path) => {
+      options.editor?.(path);
+      return Promise.resolve();
     },
     openDatabase: (path) => clock.during(() => openDatabase(path)),
     openRedis: () => Promise.reject(new RedisFailure(new Error('there is none'))),
