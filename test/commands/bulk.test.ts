@@ -1,0 +1,295 @@
+/** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
+import { writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { patch, serveSandbox } from '../support/served.ts';
+import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
+
+/** One shop: each command in a context of its own, all of them with the same home. */
+function shop() {
+  const home = createHome();
+  const run = async (args: readonly string[], options: TestContextOptions = {}) => {
+    const context = createTestContext({ home, ...options });
+    const { code, stdout, stderr } = await runIn(context, '--env', 'sandbox', ...args);
+    return { code, stdout, stderr };
+  };
+  const quantity = async (pet: number): Promise<number | undefined> => {
+    const { stdout } = await run(['inventory', 'list', '--json', '--pet', String(pet)]);
+    return (JSON.parse(stdout) as { quantity: number }[])[0]?.quantity;
+  };
+  return { home, run, quantity };
+}
+
+const TERMINAL = { terminal: true, env: { NO_COLOR: '1' } } as const;
+
+describe('inventory adjust', () => {
+  it.each([
+    ['+3', 13],
+    ['3', 13],
+    ['-10', 0],
+    ['0', 10],
+  ])('by %s', async (delta, after) => {
+    const { run, quantity } = shop();
+    const { code, stdout } = await run(['inventory', 'adjust', '7', delta, '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { petId: 7, quantity: after, status: 'available', before: 10 }]);
+    expect(await quantity(7)).toBe(after);
+  });
+
+  it.each([
+    [['7', '-11'], 2, 'such that the stock of pet 7, now 10, does not fall below zero'],
+    [['7', '1', '--expect', '9'], 13, 'Pet 7 has a quantity of 10, not the expected 9; nothing was changed.'],
+    [['999', '1'], 5, 'Pet 999 was not found in sandbox.'],
+    [['7', '+-1'], 2, 'delta is "+-1"'],
+    [['7', '1.5'], 2, 'delta is "1.5"'],
+  ])('%j: exit %i, nothing changed', async (args, exit, sentence) => {
+    const { run, quantity } = shop();
+    const { code, stderr } = await run(['inventory', 'adjust', ...args]);
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(sentence)]);
+    expect(await quantity(7)).toBe(10);
+  });
+
+  it('many at the same time lose nothing', { timeout: 60_000 }, async () => {
+    const home = createHome();
+    const { baseUrl } = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const codes = await Promise.all(
+      Array.from(
+        { length: 12 },
+        async () => (await runPetstore(['inventory', 'adjust', '7', '+1'], { home, env })).code,
+      ),
+    );
+    const { stdout } = await runPetstore(['inventory', 'list', '--json', '--pet', '7'], { home, env });
+    expect([codes, JSON.parse(stdout)]).toEqual([
+      Array.from({ length: 12 }, () => 0),
+      [{ petId: 7, quantity: 22, status: 'available' }],
+    ]);
+  });
+});
+
+describe('inventory history and undo', () => {
+  it('of single writes', async () => {
+    const { run, quantity } = shop();
+    await run(['inventory', 'set', '7', '12']);
+    await run(['inventory', 'adjust', '7', '-2']);
+    await run(['inventory', 'set', '999', '1']);
+    const { stdout } = await run(['inventory', 'history', '--json']);
+    const facts = { who: 'clerk', environment: 'sandbox', run: null };
+    expect(JSON.parse(stdout)).toMatchObject([
+      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason: 'there is no such pet', ...facts },
+      { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
+      { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
+    ]);
+    expect(await run(['inventory', 'undo', '--last'])).toMatchObject({
+      code: 0,
+      stdout: 'Undo 1 in sandbox: 1 applied.\n',
+    });
+    expect(await quantity(7)).toBe(12);
+    // What set found there is not known.
+    expect(await run(['inventory', 'undo', '1'])).toMatchObject({
+      code: 11,
+      stderr: expect.stringContaining('pet 7: conflict, what was there before is not known') as string,
+    });
+    expect((await run(['inventory', 'undo', '3'])).stderr).toContain('There is no change 3 that was applied');
+  });
+
+  it('of an import, but for what somebody else has changed', async () => {
+    const { home, run, quantity } = shop();
+    const file = join(home.path, 'delivery.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n8,20\n1,14\n');
+    expect(await run(['inventory', 'import', file])).toMatchObject({
+      code: 0,
+      stdout: 'Import 1 in sandbox: 2 applied, 1 unchanged.\n',
+    });
+    await run(['inventory', 'set', '8', '19']);
+    expect(await run(['inventory', 'undo', '--import', '1'])).toMatchObject({
+      code: 11,
+      stdout: 'Undo 2 in sandbox: 1 applied, 1 conflict.\n',
+      stderr: expect.stringContaining(
+        'pet 8: conflict, there are 19 now, no longer the 20 that were written: somebody else has changed it',
+      ) as string,
+    });
+    expect([await quantity(7), await quantity(8)]).toEqual([10, 19]);
+  });
+
+  it('with nothing to show, and nothing said', async () => {
+    const { run } = shop();
+    expect(await run(['inventory', 'history'])).toMatchObject({
+      code: 0,
+      stderr: 'This machine has changed nothing yet.\n',
+    });
+    expect((await run(['inventory', 'undo'])).stderr).toContain('Say what to undo');
+  });
+});
+
+describe('inventory import', () => {
+  const file = (home: { path: string }, text: string): string => {
+    const path = join(home.path, 'stock.csv');
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it('at a terminal: shows the difference, asks, does it', async () => {
+    const { home, run, quantity } = shop();
+    const path = file(home, 'petId,quantity,shelf\n7,12,A\n9223372036854775807,100,B\n1,14,C\n999,1,D\n');
+    const declined = await run(['inventory', 'import', path], { ...TERMINAL, answers: [false] });
+    expect([declined.code, await quantity(7)]).toEqual([2, 10]);
+    const { code, stdout, stderr } = await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] });
+    expect([code, stdout]).toEqual([11, 'Import 1 in sandbox: 2 applied, 1 unchanged, 1 failed.\n']);
+    expect(stderr.replace(/\r[^\n]*\r/g, '')).toContain(
+      'Not used: shelf.\n' +
+        '  pet                   7  10 →  12   +2\n' +
+        '  pet 9223372036854775807   1 → 100  +99\n' +
+        '  pet 999 (line 5): there is no such pet\n' +
+        '2 pets to change (+101 in all), 1 unchanged, 1 that cannot be done.\n',
+    );
+  });
+
+  it('--dry-run sends nothing; with --exit-code it tells by 13', async () => {
+    const { home, run, quantity } = shop();
+    const path = file(home, 'petId,quantity,current\n7,12,10\n8,1,5\n');
+    const { code, stdout } = await run(['inventory', 'import', path, '--dry-run', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      [
+        { petId: 7, before: 10, after: 12, line: 2, problem: null },
+        { petId: 8, before: 6, after: 1, line: 3, problem: 'the file expects 5, but there are 6' },
+      ],
+    ]);
+    expect((await run(['inventory', 'import', path, '--dry-run', '--exit-code'])).code).toBe(13);
+    expect(await quantity(7)).toBe(10);
+    expect(
+      (await run(['inventory', 'import', file(home, 'petId,quantity\n7,10\n'), '--dry-run', '--exit-code'])).code,
+    ).toBe(0);
+  });
+
+  it('from stdin', async () => {
+    const { run, quantity } = shop();
+    const stdin = { text: '{"petId":7,"quantity":1}\n{"petId":8,"quantity":2}\n' };
+    expect(await run(['inventory', 'import', '-'], { stdin })).toMatchObject({ code: 0 });
+    expect([await quantity(7), await quantity(8)]).toEqual([1, 2]);
+  });
+});
+
+describe('inventory count', () => {
+  const scans = '7\nPET-7\n\n8 5\n999\nseven\n9\n-\n7,3\n';
+
+  it('tallies, takes back, refuses, shows the difference and sets it', async () => {
+    const { run, quantity } = shop();
+    const { code, stdout, stderr } = await run(['inventory', 'count', '--prefix', 'PET-'], { stdin: { text: scans } });
+    expect([code, stdout, await quantity(7), await quantity(8), await quantity(9)]).toEqual([
+      0,
+      'Count 1 in sandbox: 2 applied.\n',
+      5,
+      5,
+      0,
+    ]);
+    expect(stderr.split('\n').slice(1, 9)).toEqual([
+      'pet 7: 1 counted, 10 in the list',
+      'pet 7: 2 counted, 10 in the list',
+      'pet 8: 5 counted, 6 in the list',
+      'warning: Not counted: there is no pet 999.',
+      'warning: Not counted: "seven" is no id, nor an id and a quantity.',
+      'pet 9: 1 counted, 0 in the list',
+      'pet 9: taken back, 0 counted',
+      'pet 7: 5 counted, 10 in the list',
+    ]);
+  });
+
+  it('at a terminal: a bell for what is not known, "done", a question', async () => {
+    const { run, quantity } = shop();
+    const stdin = { isTTY: true, text: '7\n999\ndone\n8\n' };
+    const { code, stderr } = await run(['inventory', 'count'], { ...TERMINAL, stdin, answers: [true] });
+    expect([code, stderr.includes('\u0007'), await quantity(7), await quantity(8)]).toEqual([0, true, 1, 6]);
+  });
+
+  it('killed in the midst of it, it goes on where it was', async () => {
+    const home = createHome();
+    const command = ['--env', 'sandbox', 'inventory', 'count'];
+    const running = startPetstore(command, { home, stdin: { open: true } });
+    running.write('7\n7\n8 4\n');
+    await running.waitFor(/pet 8: 4 counted/, 'stderr');
+    running.kill('SIGKILL');
+    await running.exited;
+    const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
+    expect([code, stdout]).toEqual([0, 'Count 1 in sandbox: 2 applied.\n']);
+    expect(stderr).toContain('Stocktake 1 goes on: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
+  });
+
+  it('of nothing changes nothing', async () => {
+    const { run } = shop();
+    expect(await run(['inventory', 'count'])).toMatchObject({ code: 2, stdout: '' });
+    expect((await run(['inventory', 'count', '--resume'])).stderr).toContain('No stocktake was left unfinished');
+  });
+});
+
+describe('inventory edit', () => {
+  const editing = (change: (text: string) => string) => ({
+    ...TERMINAL,
+    editor: (path: string) => {
+      writeFileSync(path, change(readFileSync(path, 'utf8')));
+    },
+  });
+
+  it('sets what was changed, after a question', async () => {
+    const { run, quantity } = shop();
+    const change = (text: string): string => text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
+    const { code, stdout } = await run(['inventory', 'edit'], { ...editing(change), answers: [true] });
+    expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([0, 'Edit 1 in sandbox: 1 applied.\n', 11, 6]);
+  });
+
+  it('does nothing where nothing was changed, and shows what the filters leave', async () => {
+    const { run } = shop();
+    let shown = '';
+    const keep = editing((text) => (shown = text));
+    expect(await run(['inventory', 'edit', '--pet', '7'], keep)).toMatchObject({
+      code: 0,
+      stdout: 'Nothing was changed.\n',
+    });
+    expect(shown.split('\n').slice(2)).toEqual(['petId,quantity,status', '7,10,available', '']);
+  });
+
+  it('keeps the file where it cannot be used', async () => {
+    const { run, quantity } = shop();
+    const { code, stderr } = await run(
+      ['inventory', 'edit'],
+      editing((text) => text.replace('\n7,10,', '\n7,ten,')),
+    );
+    expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
+  });
+
+  it('needs a terminal', async () => {
+    const { run } = shop();
+    expect((await run(['inventory', 'edit'])).code).toBe(2);
+  });
+});
+
+describe('inventory list --watch', () => {
+  it('in a pipe: an object for each pet, then for each change, until Ctrl-C', async () => {
+    const home = createHome();
+    const served = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const running = startPetstore(['inventory', 'list', '--watch', '1s', '--pet', '7'], { home, env });
+    await running.waitFor(/Watching 1 pet/, 'stderr');
+    await patch(served, 8, 1);
+    await patch(served, 7, 3);
+    await running.waitFor(/"changed"/, 'stdout');
+    running.kill('SIGINT');
+    const { code, stdout } = await running.exited;
+    expect([
+      code,
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ]).toEqual([
+      130,
+      [
+        expect.objectContaining({ event: 'listed', petId: 7, quantity: 10 }),
+        expect.objectContaining({ event: 'changed', petId: 7, quantity: 3, before: 10 }),
+      ],
+    ]);
+  });
+});
