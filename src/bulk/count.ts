@@ -49,7 +49,7 @@ async function begin(context: CommandContext, journal: Journal, session: Paramet
   const { environment, origin } = where;
   const run = await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
   context.notices.info(
-    `Stocktake ${run.id} in ${environment}: scan an id, or type "id quantity"; - takes the last one back, done ends it.`,
+    `Stocktake ${run.id} in ${environment}: scan, or type "id quantity"; - takes back, done ends it.`,
   );
   return run;
 }

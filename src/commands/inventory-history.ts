@@ -3,7 +3,7 @@ import { type CommandSpec, countValue, integerValue, listOf, petIdValue } from '
 import type { CommandContext } from '../config/globals.ts';
 import type { Change } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import type { Column, RecordView, RowsView } from '../view/view.ts';
 
 interface HistoryInput {
   readonly pet?: readonly bigint[];
@@ -48,18 +48,21 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
   const now = clock.now();
   const when = (at: number | undefined): string =>
     at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
+  // On a screen of 80 columns what is the same in every row takes the room of what is not.
+  const isMixed = new Set(changes.map(({ environment }) => environment)).size > 1 || globals.output === 'csv';
+  const environment: Column<Change> = { name: 'environment', cell: (change) => change.environment };
   return {
     view: 'rows',
     columns: [
       { name: 'change', cell: ({ id }) => id },
       { name: 'when', cell: ({ sentAt }) => when(sentAt) },
       { name: 'who', cell: ({ person }) => person },
-      { name: 'environment', cell: ({ environment }) => environment },
+      ...(isMixed ? [environment] : []),
       { name: 'petId', cell: ({ petId }) => petId },
       { name: 'before', cell: ({ before }) => before ?? '' },
       { name: 'after', cell: ({ after }) => after },
       { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
-      { name: 'command', cell: ({ command, run }) => (run === undefined ? command : `${command} (run ${run})`) },
+      { name: 'command', cell: ({ command, run }) => commandWords(command, run) },
     ],
     // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
     rows: (async function* () {
@@ -82,6 +85,12 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
     header: true,
     empty: 'This machine has changed nothing yet.',
   };
+}
+
+/** `count (run 1)`: that it is about the inventory goes without saying. */
+function commandWords(command: string, run: bigint | undefined): string {
+  const words = command.replace(/^inventory /, '');
+  return run === undefined ? words : `${words} (run ${run})`;
 }
 
 /** What was sent and never settled: its process was killed. */

@@ -1,0 +1,128 @@
+/**
+ * A stocktake on one key: petstore beside `xargs -P curl`, without and with curl's own --retry, against the sandbox
+ * with the Business plan and a shortened minute. What counts is how often each was told 429, and how often it came
+ * back before the time that the 429 had named. Markdown on stdout.
+ *
+ *   npm run bench:import [-- --rows 2500] [-- --minute 15s] [-- --assert]
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PETSTORE } from './service.ts';
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '2500' },
+    minute: { type: 'string', default: '15s' },
+    assert: { type: 'boolean', default: false },
+  },
+});
+const count = Number(values.rows);
+const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+
+interface Measured {
+  readonly seconds: number;
+  readonly done: number;
+  readonly refused: number;
+  readonly early: number;
+  readonly peakMb?: number;
+}
+
+type Client = (at: { baseUrl: string; env: NodeJS.ProcessEnv; csv: string }) => number | undefined;
+
+/** Prints its largest resident set when it ends, in kB. */
+const PEAK = `data:text/javascript,process.on('exit',()=>process.getBuiltinModule('fs').writeFileSync(process.env.PEAK_FILE,String(process.resourceUsage().maxRSS)))`;
+
+const importing: Client = ({ env, csv }) => {
+  const peak = join(folder, 'peak');
+  const run = [PETSTORE, 'inventory', 'import', csv, '--wait', '--yes', '--quiet'];
+  const { status, stderr } = spawnSync(process.execPath, run, {
+    env: { ...env, NODE_OPTIONS: `--import=${PEAK}`, PEAK_FILE: peak },
+    timeout: 600_000,
+  });
+  if (status !== 0) throw new Error(stderr.toString());
+  return Number(readFileSync(peak, 'utf8')) / 1_000;
+};
+
+const curling =
+  (retry: string): Client =>
+  ({ baseUrl, csv }) => {
+    const curl = `curl -s -o /dev/null ${retry} -X PATCH -H 'Authorization: Bearer sandbox' -H 'Content-Type: application/json'`;
+    const one = `${curl} -d '{"quantity":'"\${1#*,}"'}' ${baseUrl}/inventory/\${1%,*}`;
+    spawnSync('sh', ['-c', `tail -n +2 '${csv}' | xargs -P 8 -n 1 sh -c '${one.replaceAll("'", `'\\''`)}' sh`], {
+      timeout: 600_000,
+    });
+    return undefined;
+  };
+
+async function measure(client: Client): Promise<Measured> {
+  const home = mkdtempSync(join(folder, 'home-'));
+  const log = join(home, 'requests.ndjson');
+  const args = ['sandbox', 'serve', '--json', '--port', '0', '--data', join(home, 'shop.db'), '--log', log];
+  args.push('--seed', String(count + 25), '--plan', 'business', '--minute', values.minute, '--ban-after', '0');
+  const server = spawn(process.execPath, [PETSTORE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  const { baseUrl } = JSON.parse(line.toString()) as { baseUrl: string };
+  const csv = join(home, 'stock.csv');
+  writeFileSync(
+    csv,
+    ['petId,quantity', ...Array.from({ length: count }, (_, i) => `${i + 24},${500 + (i % 9)}`)].join('\n'),
+  );
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    PETSTORE_ENV: 'staging',
+    PETSTORE_BASE_URL: baseUrl,
+    PETSTORE_API_KEY: 'sandbox',
+  };
+  const from = process.hrtime.bigint();
+  const peakMb = client({ baseUrl, env, csv });
+  const seconds = Number(process.hrtime.bigint() - from) / 1e9;
+  const ended = once(server, 'close');
+  server.kill('SIGTERM');
+  await ended;
+  return { seconds, ...judged(log), ...(peakMb !== undefined && { peakMb }) };
+}
+
+/** From the sandbox's own log. */
+function judged(log: string): Pick<Measured, 'done' | 'refused' | 'early'> {
+  const requests = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map(
+      (each) => JSON.parse(each) as { at: string; method: string; target: string; status: number; retryAfter?: number },
+    );
+  const done = new Set<string>();
+  let [refused, early, until] = [0, 0, 0];
+  for (const { at, method, target, status, retryAfter } of requests) {
+    const now = Date.parse(at);
+    if (now < until) early++;
+    if (status === 200 && method === 'PATCH') done.add(target);
+    if (status !== 429) continue;
+    refused++;
+    // Rounded up to whole seconds by the service: a second less is still before the window's end.
+    until = Math.max(until, now + ((retryAfter ?? 1) - 1) * 1_000);
+  }
+  return { done: done.size, refused, early };
+}
+
+const CLIENTS: readonly (readonly [string, Client])[] = [
+  ['petstore inventory import', importing],
+  ['xargs -P 8 curl', curling('')],
+  ['xargs -P 8 curl --retry 5', curling('--retry 5')],
+];
+try {
+  console.log(`Node ${process.versions.node}; ${count} rows, 1,000 requests per ${values.minute}\n`);
+  console.log('| client | rows done | seconds | 429s | sent too early after one | peak memory, MB |');
+  console.log('| --- | --- | --- | --- | --- | --- |');
+  for (const [name, client] of CLIENTS) {
+    const { done, early, peakMb, refused, seconds } = await measure(client);
+    console.log(`| ${name} | ${done} | ${seconds.toFixed(1)} | ${refused} | ${early} | ${peakMb?.toFixed(0) ?? ''} |`);
+    if (values.assert && client === importing && (refused > 0 || done !== count)) process.exitCode = 1;
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
