@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { scaled } from '../support/scale.ts';
 import { crash } from './crash.ts';
 
 /** `npm run test:crash` makes it 1,000. */
-const kills = Number(process.env.PETSTORE_CRASHES ?? '25');
+const kills = Number(process.env.PETSTORE_CRASHES ?? scaled(25));
 
 it(
   `fault 90: an import that is killed ${kills} times loses nothing and repeats nothing`,

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { QUOTAS } from '../simulation/quota.ts';
 import { type PolicyName } from '../simulation/policies.ts';
 import { type Result, type Scenario, simulate } from '../simulation/simulate.ts';
+import { scaled } from '../support/scale.ts';
 
 const EXCLUSIVE: Scenario = { clients: 8, updates: 20, server: 'fixed', foreign: 0, skew: 0, crash: 0 };
 const HARD: Scenario = { ...EXCLUSIVE, foreign: 20, skew: 86_400, crash: 0.01 };
@@ -18,20 +19,20 @@ const seedsOf = (results: readonly Result[], isBroken: (result: Result) => boole
   results.flatMap((result, i) => (isBroken(result) ? [i + 1] : []));
 
 it('alone with the key, eight clients are never refused, lose nothing, and use at least 98 % of each window', async () => {
-  const results = await each(1_000, EXCLUSIVE);
+  const results = await each(scaled(1_000), EXCLUSIVE);
   expect({
     refused: seedsOf(results, ({ refused }) => refused > 0),
     strikes: seedsOf(results, ({ strikes, unknowing }) => strikes + unknowing > 0),
     lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),
     wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
-    windows: results.flatMap(({ shares }) => shares).length > 1_000,
+    windows: results.flatMap(({ shares }) => shares).length > results.length,
   }).toEqual({ refused: [], strikes: [], lost: [], wasteful: [], windows: true });
 }, 120_000);
 
 it.each(QUOTAS)(
   'beside another client, with a clock a day off, deaths and lost answers: no strike, nothing lost (%s)',
   async (server) => {
-    const results = await each(60, { ...HARD, server });
+    const results = await each(scaled(60), { ...HARD, server });
     expect({
       strikes: seedsOf(results, ({ strikes }) => strikes > 0),
       lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
+import { scaled } from '../support/scale.ts';
 import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 
@@ -48,7 +49,7 @@ describe.each([1, 2])('a server that is killed under write load, a hundred times
     const random = mulberry32(seed);
     const pets: Written[] = Array.from({ length: CLIENTS }, () => ({ sent: 0, acknowledged: 0 }));
     let server = await serveSandbox([...data, ...UNLIMITED], { home });
-    for (let kills = 0; kills < 100; kills++) {
+    for (let kills = 0; kills < scaled(100); kills++) {
       await writeUntilKilled(server, pets, 1 + Math.floor(random() * 30));
       server = await serveSandbox([...data.slice(0, 2), ...UNLIMITED], { home });
       const stock = await stockOf(server);

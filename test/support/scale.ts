@@ -1,0 +1,8 @@
+/**
+ * How much of the long tests to run: 1, all of it, unless PETSTORE_TEST_SCALE says less. CI runs all of it once, and
+ * a part on each further Node.
+ */
+export function scaled(count: number): number {
+  const share = Number(process.env.PETSTORE_TEST_SCALE ?? '1');
+  return Math.max(1, Math.ceil(count * share));
+}
