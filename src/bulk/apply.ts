@@ -248,8 +248,10 @@ class Progress {
     const { limits } = session.service.gate;
     const allowance = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} requests left`;
     const now = context.clock.now();
+    const minutes = Math.max(1, context.clock.monotonic() - this.since) / 60_000;
+    const rate = this.done < 10 ? '' : `, ${Math.round(this.done / minutes)} a minute`;
     const ms = forecastMs(this.total - this.done, limits, context.globals.reserve, now);
     const end = ms === 0 ? '' : `, done about ${clockTime(now + ms, now)}`;
-    return `${this.done} of ${this.total}${allowance}${end}`;
+    return `${this.done} of ${this.total}${rate}${allowance}${end}`;
   }
 }

@@ -87,9 +87,10 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
   };
 }
 
-/** `count (run 1)`: that it is about the inventory goes without saying. */
+/** `count (run 1)`, `import stock.csv (run 2)`: that it is about the inventory goes without saying. */
 function commandWords(command: string, run: bigint | undefined): string {
-  const words = command.replace(/^inventory /, '');
+  // Of a file the name alone: the way to it is in JSON.
+  const words = command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
   return run === undefined ? words : `${words} (run ${run})`;
 }
 
