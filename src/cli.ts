@@ -46,7 +46,7 @@ async function runCommand(
       const view = await command.run(input, commandContext);
       const screen = { width: context.stdout.columns, isTTY: context.stdout.isTTY, style: stdoutStyle };
       const count = await print(render(view, { format: globals.output, ...screen }), context.stdout);
-      if (view.view === 'record' && view.failure !== undefined) throw view.failure;
+      if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;
       if (view.view !== 'rows') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
       const failed = view.check?.(count);

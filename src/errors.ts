@@ -81,6 +81,12 @@ export interface Facts {
 
   /** A write whose fate is not known, even after looking. `because`: what went wrong with the write itself. */
   'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; because: Failure; looked: boolean };
+  /** A raw call that may or may not have taken effect. */
+  'call-unknown': { method: string; path: string; environment: string; because: Failure };
+  /** 404 on a raw call. */
+  'path-not-found': { path: string; said: ServiceSaid };
+  /** `wait`: it did not come to that in time. */
+  'waited-in-vain': { petId: bigint; ms: number; found: string };
   /** The service stored something else than it was asked to. */
   'stored-differently': {
     petId: bigint;

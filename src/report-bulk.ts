@@ -1,14 +1,38 @@
-/** Failures of bulk runs in words; a part of report.ts's table. */
+/** Failures of bulk runs, raw calls and waits in words; a part of report.ts's table. */
 import type { Facts, Kind } from './errors.ts';
-import { count, problemLines, type Wording } from './report-words.ts';
+import { count, problemLines, said, type Wording } from './report-words.ts';
 import { clockTime, duration } from './view/progress.ts';
 
 type BulkKind = Extract<
   Kind,
-  'editor' | 'bad-rows' | 'run-too-long' | 'run-held' | 'cannot-resume' | 'run-incomplete' | 'run-unknown'
+  | 'editor'
+  | 'call-unknown'
+  | 'path-not-found'
+  | 'waited-in-vain'
+  | 'bad-rows'
+  | 'run-too-long'
+  | 'run-held'
+  | 'cannot-resume'
+  | 'run-incomplete'
+  | 'run-unknown'
 >;
 
 export const BULK_WORDS = {
+  'call-unknown': ({ method, path, environment }) => ({
+    exit: 9,
+    sentence: `It is not known whether ${method} ${path} took effect in ${environment}.`,
+    hint: 'Look before you run it again.',
+  }),
+  'path-not-found': ({ path, said: they }) => ({
+    exit: 5,
+    sentence: `There is no ${path} (404${said(they)}).`,
+    hint: 'Check the path; petstore status shows the base URL that it is below.',
+  }),
+  'waited-in-vain': ({ petId, ms, found }) => ({
+    exit: 13,
+    sentence: `Pet ${petId} did not come to that within ${duration(ms)}: it ${found}.`,
+    hint: 'Wait longer with --for.',
+  }),
   editor: ({ command, problem }) => ({
     exit: 3,
     sentence: `The editor ${command} ${problem}; nothing was sent.`,

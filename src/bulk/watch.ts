@@ -4,6 +4,7 @@ import type { JsonValue } from '../api/json.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { connect } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
+import { Failure } from '../errors.ts';
 import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from './engine.ts';
@@ -75,6 +76,48 @@ function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => b
   for (const old of before.values()) {
     if (!now.has(old.petId) && matches(old)) yield { at, event: 'gone', item: old };
   }
+}
+
+export interface Awaited {
+  readonly pet: bigint;
+  readonly quantity?: bigint;
+  readonly min?: bigint;
+  readonly max?: bigint;
+  readonly status?: string;
+  readonly for: number;
+  readonly interval: number;
+}
+
+/** The pet, once all of it holds. @throws {Failure} `waited-in-vain`, and what connect throws */
+export async function waitFor(context: CommandContext, wanted: Awaited): Promise<InventoryItem> {
+  const { clock, globals, notices, signal } = context;
+  const giveUp = clock.monotonic() + wanted.for;
+  const session = await connect(context);
+  try {
+    for (let looks = 1; ; looks++) {
+      const found = (await readStock(session.service)).get(wanted.pet);
+      if (found !== undefined && holds(found, wanted)) return found;
+      const state =
+        found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
+      const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
+      if (clock.monotonic() + pause > giveUp) {
+        throw new Failure('waited-in-vain', { petId: wanted.pet, ms: wanted.for, found: state });
+      }
+      if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
+      await clock.sleep(pause, signal);
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+function holds({ quantity, status }: InventoryItem, wanted: Awaited): boolean {
+  return (
+    (wanted.quantity === undefined || quantity === wanted.quantity) &&
+    (wanted.min === undefined || quantity >= wanted.min) &&
+    (wanted.max === undefined || quantity <= wanted.max) &&
+    (wanted.status === undefined || status === wanted.status)
+  );
 }
 
 /** Until the next look: no more than a share of what is left of the window is used by the watch. */

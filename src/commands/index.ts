@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import type { AnyCommand } from '../command.ts';
+import { api } from './api.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
 import { help } from './help.ts';
 import { inventoryAdjust } from './inventory-adjust.ts';
@@ -16,6 +17,8 @@ import { sandboxKeys, sandboxReset, sandboxSeed, sandboxStatus } from './sandbox
 import { sandboxServe } from './sandbox-serve.ts';
 import { status } from './status.ts';
 
+import { wait } from './wait.ts';
+
 export const COMMANDS: readonly AnyCommand[] = [
   inventoryList,
   inventorySet,
@@ -26,6 +29,8 @@ export const COMMANDS: readonly AnyCommand[] = [
   inventoryHistory,
   inventoryUndo,
   limits,
+  wait,
+  api,
   login,
   logout,
   status,

@@ -29,6 +29,12 @@ export async function* render(view: View, options: Screen & { format: Format }):
       yield await renderRecord(view.record, options.format);
       await view.ended();
       return 1;
+    case 'raw': {
+      const text = Buffer.from(view.body).toString('utf8');
+      if (view.head !== '') yield `${visibleLines(view.head)}\n`;
+      if (text !== '') yield options.isTTY ? `${visibleLines(text.replace(/\n$/, ''))}\n` : text;
+      return 1;
+    }
     case 'text':
       yield `${visibleLines(view.text)}\n`;
       return 1;

@@ -64,10 +64,19 @@ export interface StreamView<Event = unknown> {
   json(event: Event): JsonValue;
 }
 
+/** Bytes as somebody else sent them. On a terminal they are shown like any other text: escaped. */
+export interface RawView {
+  readonly view: 'raw';
+  /** Lines before it; empty for none. */
+  readonly head: string;
+  readonly body: Uint8Array;
+  readonly failure?: Failure;
+}
+
 /** Nothing on stdout. */
 export interface NothingView {
   readonly view: 'nothing';
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a view is rendered without knowing its row type
-export type View = RowsView<any> | StreamView<any> | RecordView | ServingView | TextView | NothingView;
+export type View = RowsView<any> | StreamView<any> | RecordView | RawView | ServingView | TextView | NothingView;

@@ -1,0 +1,125 @@
+import { type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
+import { type CommandSpec, repeated } from '../command.ts';
+import { connect } from '../config/connect.ts';
+import { readConfigFile } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { settle } from '../config/resolve.ts';
+import { allowWrite } from '../config/writes.ts';
+import type { HttpRequest } from '../context.ts';
+import { Failure } from '../errors.ts';
+import type { RawView } from '../view/view.ts';
+
+interface ApiInput {
+  readonly method: HttpRequest['method'];
+  readonly path: string;
+  readonly field?: readonly (readonly [string, JsonValue])[];
+  readonly input?: string;
+  readonly include?: boolean;
+}
+
+const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+const MOST_BYTES = 64 * 2 ** 20;
+
+export const api: CommandSpec<ApiInput> = {
+  path: 'api',
+  summary: 'Call any path of the service: same key, same limits, same safety',
+  description:
+    'Prints the answer as it came, and exits by its status. The path is below the base URL: /inventory. ' +
+    'After a 429 it waits as every command does; nothing else is tried again, since what an operation does twice is ' +
+    'not known. A write to production is held to the same rule as inventory set.',
+  examples: [
+    { says: 'The list, as the service sends it', command: 'petstore api GET /inventory' },
+    { says: 'Status and headers too', command: 'petstore api GET /pets/7 -i' },
+    { says: 'A body from fields: numbers stay exact', command: 'petstore api PATCH /inventory/7 -f quantity=12' },
+    { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
+  ],
+  arguments: [
+    { name: 'method', description: METHODS.join(', '), parse: methodValue },
+    { name: 'path', description: 'below the base URL; or a whole URL of the same service' },
+  ],
+  options: [
+    {
+      flags: '-f, --field <name=value>',
+      description: 'a member of the JSON body; numbers, true, false and null as such; may be repeated',
+      parse: repeated(fieldValue),
+    },
+    { flags: '--input <file>', description: 'the body; - for stdin', conflicts: ['field'] },
+    { flags: '-i, --include', description: 'print status and headers before the body' },
+  ],
+  async run(input, context): Promise<RawView> {
+    const { method } = input;
+    const { callRaw, isWrite } = await import('../client/raw.ts');
+    if (isWrite(method)) {
+      const settled = settle(context.globals, context.env, await readConfigFile(context));
+      allowWrite(context, settled, `api ${method} ${input.path}`);
+    }
+    const body = await bodyOf(input, context);
+    const session = await connect(context);
+    try {
+      const path = pathBelow(session.service.baseUrl, input.path);
+      const answer = await callRaw(session.service, { method, path, ...(body !== undefined && { body }) });
+      return {
+        view: 'raw',
+        head: input.include === true ? headOf(answer) : '',
+        body: answer.body,
+        ...(answer.failure !== undefined && { failure: answer.failure }),
+      };
+    } finally {
+      await session.close();
+    }
+  },
+};
+
+function methodValue(text: string): string {
+  const method = METHODS.find((each) => each === text.toUpperCase());
+  if (method !== undefined) return method;
+  throw new Failure('invalid-value', { name: 'method', value: text, expected: `one of ${METHODS.join(', ')}` });
+}
+
+/** `quantity=12`: what reads as a JSON number, true, false or null is one; all else is a text. */
+function fieldValue(text: string): readonly [string, JsonValue] {
+  const at = text.indexOf('=');
+  if (at < 1) {
+    throw new Failure('invalid-value', { name: '--field', value: text, expected: 'a name and a value: quantity=12' });
+  }
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (/^(true|false|null)$/.test(value)) return [name, JSON.parse(value) as boolean | null];
+  if (/^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value)) return [name, new RawNumber(value)];
+  return [name, value];
+}
+
+async function bodyOf({ field, input, method }: ApiInput, context: CommandContext): Promise<string | undefined> {
+  if (field === undefined && input === undefined) return undefined;
+  if (method === 'GET' || method === 'HEAD') {
+    throw new Failure('usage', { problem: `A ${method} has no body: leave out --field and --input.` });
+  }
+  if (field !== undefined) return stringifyJson(new Map(field));
+  if (input === '-') return context.stdin.text(MOST_BYTES);
+  const path = input ?? '';
+  try {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await context.files.stream(path)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  } catch (cause) {
+    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+}
+
+/** The key goes to the service and nowhere else. @throws {Failure} `usage` */
+function pathBelow(baseUrl: URL, given: string): string {
+  const base = baseUrl.href.replace(/\/$/, '');
+  const whole = /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `${base}/${given.replace(/^\//, '')}`;
+  const url = URL.canParse(whole) ? new URL(whole) : undefined;
+  if (url?.origin === baseUrl.origin && url.href.startsWith(`${base}/`) && url.username === '') {
+    return url.href.slice(base.length).replace(/#.*$/, '');
+  }
+  throw new Failure('usage', {
+    problem: `${JSON.stringify(given)} is not below the base URL ${base}; the key is sent nowhere else.`,
+    hint: 'Give the path alone: petstore api GET /inventory',
+  });
+}
+
+function headOf({ status, headers }: { status: number; headers: ReadonlyMap<string, readonly string[]> }): string {
+  const lines = [...headers].flatMap(([name, values]) => values.map((value) => `${name}: ${value}`));
+  return [`HTTP ${status}`, ...lines, ''].join('\n');
+}

@@ -1,0 +1,68 @@
+import { itemToJson } from '../api/item.ts';
+import { PET_STATUSES } from '../api/values.ts';
+import { type CommandSpec, durationValue, integerValue, petIdValue, wordValue } from '../command.ts';
+import { Failure } from '../errors.ts';
+import type { RecordView } from '../view/view.ts';
+
+export interface WaitInput {
+  readonly pet?: bigint;
+  readonly quantity?: bigint;
+  readonly min?: bigint;
+  readonly max?: bigint;
+  readonly status?: string;
+  /** In ms. */
+  readonly for: number;
+  readonly interval: number;
+}
+
+export const wait: CommandSpec<WaitInput> = {
+  path: 'wait',
+  summary: 'Wait until a pet has a quantity or a status',
+  description:
+    "Looks at the list again and again, at a pace that the key's allowance affords, until all that was asked for " +
+    'holds; then shows the pet. If it does not hold in time, it exits 13.',
+  examples: [
+    { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
+    { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
+  ],
+  options: [
+    { flags: '--pet <id>', description: 'the pet', parse: petIdValue('--pet') },
+    { flags: '--quantity <quantity>', description: 'exactly this quantity', parse: integerValue('--quantity') },
+    { flags: '--min <quantity>', description: 'at least this quantity', parse: integerValue('--min') },
+    { flags: '--max <quantity>', description: 'at most this quantity', parse: integerValue('--max') },
+    { flags: '--status <status>', description: PET_STATUSES.join(', '), parse: wordValue('--status', PET_STATUSES) },
+    {
+      flags: '--for <duration>',
+      description: 'how long at most',
+      default: 300_000,
+      shownDefault: '5m',
+      parse: durationValue('--for', 0),
+    },
+    {
+      flags: '--interval <duration>',
+      description: 'at least so long between two looks',
+      default: 5_000,
+      shownDefault: '5s',
+      parse: durationValue('--interval', 100),
+    },
+  ],
+  async run(input, context): Promise<RecordView> {
+    const { pet, quantity, min, max, status } = input;
+    if (pet === undefined) throw new Failure('usage', { problem: 'Say which pet: --pet ID.' });
+    if ([quantity, min, max, status].every((each) => each === undefined)) {
+      throw new Failure('usage', { problem: 'Say what to wait for: --quantity, --min, --max or --status.' });
+    }
+    const { waitFor } = await import('../bulk/watch.ts');
+    const found = await waitFor(context, { ...input, pet });
+    return {
+      view: 'record',
+      text: `Pet ${found.petId}: ${found.quantity} (${found.status}).`,
+      json: itemToJson(found),
+      fields: [
+        { name: 'petId', value: found.petId },
+        { name: 'quantity', value: found.quantity },
+        { name: 'status', value: found.status },
+      ],
+    };
+  },
+};

@@ -1,0 +1,169 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runIn, STAGING_ENV, STAGING_KEY, withReplies } from '../support/in-process.ts';
+import { error, item, json, tooMany } from '../support/replies.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+const API = ['api'];
+
+describe('api', () => {
+  it('prints the answer as it came, bytes and digits', async () => {
+    const body = '[ {"petId":9223372036854775807 ,"quantity":1.50} ]\n';
+    const context = createTestContext({
+      env: STAGING_ENV,
+      http: () => httpReply({ status: 200, body }, context.clock.now()),
+    });
+    expect(await runIn(context, ...API, 'GET', '/inventory?x=1')).toEqual({ code: 0, stdout: body, stderr: '' });
+    expect(context.sent.map(({ method, url }) => `${method} ${url.href}`)).toEqual([
+      'GET https://pets.example/v1/inventory?x=1',
+    ]);
+  });
+
+  it.each([
+    ['inventory', '/v1/inventory'],
+    ['/inventory#top', '/v1/inventory'],
+    ['https://pets.example/v1/inventory/7', '/v1/inventory/7'],
+  ])('takes %s for a path below the base URL', async (given, path) => {
+    const context = withReplies([json(item(7, 1))]);
+    await runIn(context, ...API, 'get', given);
+    expect(context.sent.map(({ url }) => url.pathname)).toEqual([path]);
+  });
+
+  it.each([
+    'https://evil.example/v1/inventory',
+    'http://pets.example/v1/inventory',
+    '../admin',
+    '/../../admin',
+    'https://pets.example/v2/inventory',
+    'https://a:b@pets.example/v1/inventory',
+    'file:///etc/passwd',
+  ])('sends the key nowhere else: %s', async (given) => {
+    const context = withReplies([]);
+    const { code, stderr } = await runIn(context, ...API, 'GET', given);
+    expect([code, stderr, context.sent.length]).toEqual([
+      2,
+      expect.stringContaining('the key is sent nowhere else.'),
+      0,
+    ]);
+  });
+
+  it.each([
+    [['-f', 'quantity=12'], '{"quantity":12}'],
+    [['-f', 'quantity=9223372036854775808', '-f', 'note=a=b, c'], '{"quantity":9223372036854775808,"note":"a=b, c"}'],
+    [['-f', 'a=true', '-f', 'b=null', '-f', 'c=007', '-f', 'd='], '{"a":true,"b":null,"c":"007","d":""}'],
+  ])('a body from fields: %j', async (fields, body) => {
+    const context = withReplies([json(item(7, 12))]);
+    expect((await runIn(context, ...API, 'PATCH', '/inventory/7', ...fields)).code).toBe(0);
+    expect(context.sent[0]).toMatchObject({ method: 'PATCH', body, headers: { 'content-type': 'application/json' } });
+  });
+
+  it('a body from a file, or stdin, as it is', async () => {
+    const context = withReplies([json(item(7, 12)), json(item(7, 12))], { stdin: { text: '{"quantity" : 12}' } });
+    const path = join(context.home.path, 'update.json');
+    writeFileSync(path, '{ "quantity":12 }\n');
+    await runIn(context, ...API, 'PATCH', '/inventory/7', '--input', path);
+    await runIn(context, ...API, 'PATCH', '/inventory/7', '--input', '-');
+    expect(context.sent.map(({ body }) => body)).toEqual(['{ "quantity":12 }\n', '{"quantity" : 12}']);
+  });
+
+  it.each([
+    [400, 10],
+    [401, 4],
+    [403, 12],
+    [404, 5],
+    [409, 8],
+    [503, 9],
+  ])('%i exits %i, the body printed all the same', async (status, exit) => {
+    const context = withReplies([error(status)]);
+    const { code, stdout } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
+    expect([code, JSON.parse(stdout)]).toMatchObject([exit, { status }]);
+    expect(context.sent).toHaveLength(1);
+  });
+
+  it('a 429 is waited out as everywhere, and never sent again too soon', async () => {
+    const context = withReplies([tooMany(1), json([])]);
+    expect((await runIn(context, ...API, 'GET', '/inventory')).code).toBe(0);
+    const blocked = withReplies([tooMany(3_600)]);
+    const { code, stdout } = await runIn(blocked, ...API, 'GET', '/inventory');
+    expect([code, stdout, blocked.sent.length]).toEqual([6, '', 1]);
+  });
+
+  it('-i prints the head first; on a terminal what would move the cursor is escaped', async () => {
+    const context = withReplies([{ status: 200, headers: { 'x-note': 'a' }, body: '"\u001b[2J"' }], {
+      terminal: true,
+      env: { ...STAGING_ENV, NO_COLOR: '1' },
+    });
+    const { stdout } = await runIn(context, ...API, 'GET', '/inventory', '-i');
+    expect(stdout).toMatch(/^HTTP 200\n[^]*x-note: a\n[^]*\n\n?"(\\x1b|\\u001b|␛|\\e)/i);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('fault 26: a deprecated operation gets one warning', async () => {
+    const headers = { deprecation: '@1767225600', sunset: 'Fri, 31 Dec 2027 00:00:00 GMT' };
+    const context = withReplies([{ status: 501, headers, body: '{"code":"x","message":"y","status":501}' }]);
+    const { code, stderr } = await runIn(context, ...API, 'GET', '/pets/7');
+    expect([code, stderr.match(/warning:/g)?.length]).toEqual([8, 1]);
+  });
+
+  it('the key appears nowhere, not even where the service sends it back', async () => {
+    const context = withReplies([
+      {
+        status: 400,
+        headers: { 'x-echo': STAGING_KEY },
+        body: JSON.stringify({ code: 'x', message: STAGING_KEY, status: 400 }),
+      },
+    ]);
+    const { stdout, stderr } = await runIn(context, ...API, 'GET', '/inventory', '-i', '--debug');
+    expect(stdout + stderr).not.toContain(STAGING_KEY);
+  });
+
+  it('without a terminal, a write to production must be said', async () => {
+    const { PETSTORE_ENV: _default, ...env } = STAGING_ENV;
+    const context = withReplies([], { env });
+    const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
+    expect([code, context.sent.length]).toEqual([2, 0]);
+  });
+
+  it.each([
+    [['BREW', '/x'], 'method is "BREW", but must be one of GET, PATCH,'],
+    [['PATCH', '/x', '-f', 'quantity'], '--field is "quantity", but must be a name and a value'],
+    [['GET', '/x', '-f', 'a=1'], 'A GET has no body'],
+    [['PATCH', '/x', '--input', '/nowhere'], 'Could not read /nowhere'],
+  ])('%j: one sentence, nothing sent', async (args, sentence) => {
+    const context = withReplies([]);
+    const { code, stderr } = await runIn(context, ...API, ...args);
+    expect([code, stderr, context.sent.length]).toEqual([
+      expect.toBeOneOf([2, 3]),
+      expect.stringContaining(sentence),
+      0,
+    ]);
+  });
+});
+
+describe('wait', () => {
+  it('looks until it holds', async () => {
+    const replies = [json([item(7, 1)]), json([item(7, 1), item(8, 12)]), json([item(7, 12)])];
+    const context = withReplies(replies);
+    expect(await runIn(context, 'wait', '--pet', '7', '--quantity', '12', '--json')).toMatchObject({
+      code: 0,
+      stdout: '{"petId":7,"quantity":12,"status":"available"}\n',
+    });
+    expect(context.sent).toHaveLength(3);
+  });
+
+  it('not in time: 13', async () => {
+    const context = withReplies(Array.from({ length: 4 }, () => json([item(7, 1)])));
+    const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--for', '12s');
+    expect([code, stderr]).toEqual([
+      13,
+      expect.stringContaining('Pet 7 did not come to that within 12 s: it has a quantity of 1 and is available.'),
+    ]);
+  });
+
+  it.each([[['--quantity', '1']], [['--pet', '7']]])('%j says too little: 2', async (args) => {
+    const context = withReplies([]);
+    expect([(await runIn(context, 'wait', ...args)).code, context.sent.length]).toEqual([2, 0]);
+  });
+});
