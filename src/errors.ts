@@ -85,6 +85,8 @@ export interface Facts {
   'call-unknown': { method: string; path: string; environment: string; because: Failure };
   /** 404 on a raw call. */
   'path-not-found': { path: string; said: ServiceSaid };
+  /** Ids of the checks that failed. */
+  'checks-failed': { failed: readonly string[]; of: number };
   /** `wait`: it did not come to that in time. */
   'waited-in-vain': { petId: bigint; ms: number; found: string };
   /** The service stored something else than it was asked to. */

@@ -5,6 +5,7 @@ import { clockTime, duration } from './view/progress.ts';
 
 type BulkKind = Extract<
   Kind,
+  | 'checks-failed'
   | 'editor'
   | 'call-unknown'
   | 'path-not-found'
@@ -27,6 +28,11 @@ export const BULK_WORDS = {
     exit: 5,
     sentence: `There is no ${path} (404${said(they)}).`,
     hint: 'Check the path; petstore status shows the base URL that it is below.',
+  }),
+  'checks-failed': ({ failed, of }) => ({
+    exit: 13,
+    sentence: `${failed.length} of ${count(of, 'check')} failed: ${failed.join(', ')}.`,
+    hint: 'Tell the owners of the service; petstore smoke --list shows what each check rests on.',
   }),
   'waited-in-vain': ({ petId, ms, found }) => ({
     exit: 13,

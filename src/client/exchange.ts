@@ -50,7 +50,8 @@ function send(service: Service, call: Call, url: URL, signal: AbortSignal): Prom
     headers: {
       accept: 'application/json',
       'accept-encoding': 'gzip, br',
-      authorization: `Bearer ${service.apiKey}`,
+      // Empty for who asks without one.
+      ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
       'user-agent': service.userAgent,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
     },

@@ -15,6 +15,7 @@ import { login } from './login.ts';
 import { logout } from './logout.ts';
 import { sandboxKeys, sandboxReset, sandboxSeed, sandboxStatus } from './sandbox.ts';
 import { sandboxServe } from './sandbox-serve.ts';
+import { smoke } from './smoke.ts';
 import { status } from './status.ts';
 
 import { wait } from './wait.ts';
@@ -29,6 +30,7 @@ export const COMMANDS: readonly AnyCommand[] = [
   inventoryHistory,
   inventoryUndo,
   limits,
+  smoke,
   wait,
   api,
   login,

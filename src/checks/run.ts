@@ -1,0 +1,111 @@
+/** `petstore smoke`, from its options to its report. */
+import { connect, open, type Session } from '../config/connect.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure } from '../errors.ts';
+import type { RawView } from '../view/view.ts';
+import type { Checked } from './check.ts';
+import { probe } from './probe.ts';
+import { REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
+import { ALL, type Doors, requestsFor, runSmoke, type SmokeOptions } from './smoke.ts';
+
+export interface RunOptions extends SmokeOptions {
+  readonly format: ReportFormat;
+  readonly out: readonly { readonly format: ReportFormat; readonly path: string }[];
+  /** In ms: how long to wait for the service to answer at all. */
+  readonly waitReadyMs?: number;
+}
+
+/** No service has given this key to anybody. */
+const WRONG_KEY = 'petstore-smoke-wrong-key';
+const READY_PACE_MS = 2_000;
+
+/** @throws {Failure} `invalid-value`, `file`, and what connect and the gate throw */
+export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
+  checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
+  const { clock, notices } = context;
+  const startedAt = clock.now();
+  const { doors, environment, close } = await openDoors(context);
+  try {
+    const count = requestsFor(options);
+    notices.info(
+      `Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, none of them a write.`,
+    );
+    if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
+    const checks: Checked[] = [];
+    for await (const checked of runSmoke(doors, options)) checks.push(checked);
+    const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
+    for (const { format, path } of options.out) await write(context, path, REPORTERS[format](suite));
+    const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    return {
+      view: 'raw',
+      head: '',
+      body: Buffer.from(REPORTERS[options.format](suite)),
+      ...(failed.length > 0 && { failure: new Failure('checks-failed', { failed, of: checks.length }) }),
+    };
+  } finally {
+    await close();
+  }
+}
+
+function checkIds(ids: readonly string[]): void {
+  const unknown = ids.find((id) => ALL.every((each) => each.id !== id));
+  if (unknown === undefined) return;
+  throw new Failure('invalid-value', {
+    name: 'a check',
+    value: unknown,
+    expected: 'one of those that petstore smoke --list shows',
+  });
+}
+
+/** Three sessions with the service: each key, and none, has a ledger of its own. */
+async function openDoors(
+  context: CommandContext,
+): Promise<{ doors: Doors; environment: string; close(): Promise<void> }> {
+  const keyed = await connect(context);
+  const { baseUrl } = keyed.service;
+  const sessions: Session[] = [keyed];
+  for (const apiKey of ['', WRONG_KEY]) {
+    sessions.unshift(
+      await open(context, {
+        environment: keyed.environment,
+        baseUrl,
+        apiKey,
+        keySource: 'the check',
+        ledgerOrigin: keyed.environment === 'sandbox' ? 'sandbox' : baseUrl.origin,
+      }),
+    );
+  }
+  context.notices.watchLimits(() => keyed.service.gate.limits);
+  const [wrong, keyless] = sessions as [Session, Session, Session];
+  return {
+    doors: { keyed: keyed.service, keyless: keyless.service, wrong: wrong.service },
+    environment: keyed.environment,
+    async close() {
+      for (const session of sessions) await session.close();
+    },
+  };
+}
+
+/** Politely: one request every two seconds, through the governor, until there is any answer but a 5xx. */
+async function waitReady(context: CommandContext, { keyed }: Doors, ms: number): Promise<void> {
+  const { clock, notices, signal } = context;
+  const giveUp = clock.monotonic() + ms;
+  for (let tries = 1; ; tries++) {
+    const answer = await probe(keyed, { method: 'GET', path: '/inventory' });
+    if (!('unreachable' in answer) && answer.status < 500) return;
+    if (clock.monotonic() + READY_PACE_MS > giveUp) return;
+    if (tries === 1) notices.info('The service is not ready; waiting, Ctrl-C ends it.');
+    await clock.sleep(READY_PACE_MS, signal);
+  }
+}
+
+async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
+  try {
+    await files.remove(path);
+    const file = await files.append(path, () => undefined);
+    file.write(text);
+    await file.close();
+  } catch (cause) {
+    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+}

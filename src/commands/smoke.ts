@@ -1,0 +1,125 @@
+import type { JsonValue } from '../api/json.ts';
+import { type CommandSpec, durationValue, listOf, repeated, wordValue } from '../command.ts';
+import { Failure } from '../errors.ts';
+import type { RowsView, View } from '../view/view.ts';
+
+/** As checks/reporters.ts has them, which is loaded by who runs them. */
+const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
+type Format = (typeof FORMATS)[number];
+
+interface SmokeInput {
+  readonly format?: Format;
+  readonly out?: readonly { readonly format: Format; readonly path: string }[];
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
+  readonly list?: boolean;
+  readonly maxLatency?: number;
+  readonly maxSkew: number;
+  readonly waitReady?: number;
+}
+
+export const smoke: CommandSpec<SmokeInput> = {
+  path: 'smoke',
+  summary: 'Check that the service answers and keeps its contract, for CI',
+  description:
+    'Asks for the list with the key, without one and with a wrong one, and for a path that is none; nothing is ' +
+    'written. Each check names the clause of the specification that it rests on. A failed check exits 13, anything ' +
+    'else as every command does.',
+  examples: [
+    { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
+    { says: 'What is checked', command: 'petstore smoke --list' },
+    { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
+  ],
+  options: [
+    {
+      flags: '--format <format>',
+      description: `${FORMATS.join(', ')} (default: text; json with --json)`,
+      parse: wordValue('--format', FORMATS),
+    },
+    {
+      flags: '--out <file>',
+      description: 'a report as well: JUnit for .xml, TAP for .tap, JSON for .json; or format=file; may be repeated',
+      parse: repeated(outValue),
+    },
+    { flags: '--only <ids>', description: 'only these checks', parse: listOf(String) },
+    { flags: '--skip <ids>', description: 'all but these checks', parse: listOf(String) },
+    { flags: '--list', description: 'show the checks, and run none' },
+    {
+      flags: '--max-latency <duration>',
+      description: 'longest time for the list',
+      parse: durationValue('--max-latency', 1),
+    },
+    {
+      flags: '--max-skew <duration>',
+      description: "how far the service's clock may be off",
+      default: 60_000,
+      shownDefault: '60s',
+      parse: durationValue('--max-skew', 1),
+    },
+    {
+      flags: '--wait-ready <duration>',
+      description: 'wait until the service answers at all',
+      parse: durationValue('--wait-ready', 1),
+    },
+  ],
+  async run(input, context): Promise<View> {
+    if (input.list === true) {
+      const { ALL } = await import('../checks/smoke.ts');
+      return listed(ALL);
+    }
+    const { smoke: run } = await import('../checks/run.ts');
+    const { only, skip, maxLatency, waitReady } = input;
+    const isJson = ['json', 'ndjson'].includes(context.globals.output);
+    return run(context, {
+      format: input.format ?? (isJson ? 'json' : 'text'),
+      out: input.out ?? [],
+      maxSkewMs: input.maxSkew,
+      ...(only !== undefined && { only }),
+      ...(skip !== undefined && { skip }),
+      ...(maxLatency !== undefined && { maxLatencyMs: maxLatency }),
+      ...(waitReady !== undefined && { waitReadyMs: waitReady }),
+    });
+  },
+};
+
+const BY_ENDING: Readonly<Record<string, Format>> = {
+  xml: 'junit',
+  tap: 'tap',
+  json: 'json',
+  txt: 'text',
+  log: 'text',
+};
+
+function outValue(text: string): { format: Format; path: string } {
+  const [name = '', ...rest] = text.split('=');
+  const named = FORMATS.find((format) => format === name);
+  if (named !== undefined && rest.join('=') !== '') return { format: named, path: rest.join('=') };
+  const format = BY_ENDING[/\.([a-z]+)$/i.exec(text)?.[1]?.toLowerCase() ?? ''];
+  if (format !== undefined) return { format, path: text };
+  throw new Failure('invalid-value', {
+    name: '--out',
+    value: text,
+    expected: 'a file that ends in .xml, .tap, .json or .txt; or junit=FILE, tap=FILE and so on',
+  });
+}
+
+interface Listed {
+  readonly id: string;
+  readonly title: string;
+  readonly clause: string;
+}
+
+function listed(checks: readonly Listed[]): RowsView<Listed> {
+  const names = ['id', 'title', 'clause'] as const;
+  return {
+    view: 'rows',
+    columns: names.map((name) => ({ name, cell: (check: Listed) => check[name] })),
+    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
+    rows: (async function* () {
+      yield checks;
+    })(),
+    json: (check) => new Map<string, JsonValue>(names.map((name) => [name, check[name]])),
+    header: true,
+    empty: '',
+  };
+}

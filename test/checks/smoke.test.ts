@@ -1,0 +1,238 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { HttpFailure, type HttpRequest } from '../../src/context.ts';
+import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import type { PlainReply } from '../support/replies.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+type Kind = 'list' | 'refused' | 'unknown';
+type Spoil = (reply: PlainReply, kind: Kind, request: HttpRequest) => PlainReply;
+
+const ROWS = [
+  { petId: 7, quantity: 12, status: 'available' },
+  { petId: 8, quantity: 0, status: 'sold' },
+];
+
+const refusal = (status: number, code: string): PlainReply => ({
+  status,
+  body: JSON.stringify({ code, message: 'no', status }),
+});
+
+/** A service that keeps its contract, but for what `spoil` does to it. */
+function against(spoil: Spoil = (reply) => reply, args: readonly string[] = []) {
+  const context = createTestContext({
+    env: STAGING_ENV,
+    http(request) {
+      const now = context.clock.now();
+      const { authorization } = request.headers;
+      const kind: Kind =
+        authorization !== `Bearer ${STAGING_KEY}`
+          ? 'refused'
+          : request.url.pathname === '/v1/inventory'
+            ? 'list'
+            : 'unknown';
+      const sound: PlainReply =
+        kind === 'list'
+          ? { status: 200, body: JSON.stringify(ROWS) }
+          : kind === 'refused'
+            ? refusal(401, 'unauthorized')
+            : refusal(404, 'not_found');
+      const headers = {
+        'content-type': 'application/json',
+        date: new Date(now).toUTCString(),
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': '59',
+        'x-ratelimit-reset': String(Math.ceil(now / 1_000) + 60),
+      };
+      return httpReply(spoil({ ...sound, headers, limits: false }, kind, request), now);
+    },
+  });
+  return { context, run: () => runIn(context, 'smoke', '--format', 'json', ...args) };
+}
+
+async function failing(spoil: Spoil, args?: readonly string[]): Promise<[number, string[]]> {
+  const { code, stdout } = await against(spoil, args).run();
+  const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+  return [code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)];
+}
+
+const header =
+  (name: string, value: string | undefined): Spoil =>
+  (reply, kind) => {
+    if (kind !== 'list') return reply;
+    const { [name]: _gone, ...headers } = reply.headers as Record<string, string>;
+    return { ...reply, headers: { ...headers, ...(value !== undefined && { [name]: value }) } };
+  };
+
+const list =
+  (change: Partial<PlainReply>): Spoil =>
+  (reply, kind) =>
+    kind === 'list' ? { ...reply, ...change } : reply;
+const row = (change: object): Spoil => list({ body: JSON.stringify([ROWS[0], { ...ROWS[1], ...change }]) });
+const refused =
+  (change: Partial<PlainReply>, keyless: boolean): Spoil =>
+  (reply, kind, { headers }) =>
+    kind === 'refused' && (headers.authorization === undefined) === keyless ? { ...reply, ...change } : reply;
+
+it('a service that keeps its contract passes, with four requests', async () => {
+  const { context, run } = against();
+  const { code, stdout, stderr } = await run();
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 17, failed: 0, skipped: 1 }]);
+  expect(stderr).toBe('Smoke test of staging: 4 requests, none of them a write.\n');
+  expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
+    ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
+    ['GET', '/v1/inventory', undefined],
+    ['GET', '/v1/inventory', 'Bearer petstore-smoke-wrong-key'],
+    ['GET', '/v1/petstore-smoke-no-such-path', `Bearer ${STAGING_KEY}`],
+  ]);
+});
+
+const NO_JSON = { body: 'no' };
+const HTML = { headers: { 'content-type': 'text/html' }, body: '<html>' };
+
+describe('each fault fails exactly its check', () => {
+  it.each<readonly [string, Spoil, readonly string[]]>([
+    ['the list is a 500', list(refusal(500, 'x')), ['list-status']],
+    [
+      'the list redirects',
+      (reply, kind) =>
+        kind === 'list'
+          ? { ...reply, status: 301, headers: { ...reply.headers, location: 'http://elsewhere.example/' } }
+          : reply,
+      ['list-status'],
+    ],
+    ['the list is said to be a text', header('content-type', 'text/plain'), ['list-type']],
+    ['the list has no content type', header('content-type', undefined), ['list-type']],
+    ['a petId is a text', row({ petId: '8' }), ['list-rows']],
+    [
+      'a petId is beyond int64',
+      list({ body: '[{"petId":9223372036854775808,"quantity":1,"status":"sold"}]' }),
+      ['list-rows'],
+    ],
+    ['a quantity is a fraction', row({ quantity: 1.5 }), ['list-rows']],
+    ['a quantity is missing', row({ quantity: undefined }), ['list-rows']],
+    ['a status is none of the three', row({ status: 'lost' }), ['list-rows']],
+    ['the list is an object', list({ body: '{}' }), ['list-rows']],
+    ['the list is no JSON', list({ body: '[{' }), ['list-rows']],
+    ['a pet is listed twice', row({ petId: 7 }), ['list-ids']],
+    ['a limit header is missing', header('x-ratelimit-limit', undefined), ['limit-headers']],
+    ['more is left than there is', header('x-ratelimit-remaining', '61'), ['limit-values']],
+    ['what is left is no number', header('x-ratelimit-remaining', 'many'), ['limit-values']],
+    ['fault 35: the reset is past', header('x-ratelimit-reset', '1000000000'), ['limit-reset']],
+    ['fault 35: the reset is in ms', header('x-ratelimit-reset', '1772460260000'), ['limit-reset']],
+    ['fault 35: the reset is a number of seconds', header('x-ratelimit-reset', '60'), ['limit-reset']],
+    ['the clock is an hour off', header('date', 'Mon, 02 Mar 2026 15:03:20 GMT'), ['limit-reset', 'clock']],
+    ['fault 36: the Date cannot be read', header('date', 'yesterday'), ['clock']],
+    ['no key is needed', refused({ status: 200, body: '[]' }, true), ['keyless-status']],
+    ['without a key it is a 403', refused(refusal(403, 'x'), true), ['keyless-status']],
+    ['fault 25: the refusal is a page', refused(HTML, true), ['keyless-body', 'keyless-repeat']],
+    [
+      'fault 24: Error.status is another',
+      refused({ body: '{"code":"x","message":"y","status":403}' }, true),
+      ['keyless-repeat'],
+    ],
+    ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['keyless-body']],
+    ['any key will do', refused({ status: 200, body: '[]' }, false), ['wrong-status']],
+    ['the refusal of a wrong key is no JSON', refused(NO_JSON, false), ['wrong-body', 'wrong-repeat']],
+    [
+      'every path is the list',
+      (reply, kind) => (kind === 'unknown' ? { ...reply, status: 200, body: '[]' } : reply),
+      ['unknown-status'],
+    ],
+  ])('%s', async (_name, spoil, ids) => {
+    expect(await failing(spoil)).toEqual([13, ids]);
+  });
+
+  it.each([
+    ['connect', 'ECONNREFUSED', 'reachable'],
+    ['tls', 'CERT_HAS_EXPIRED', 'tls'],
+  ] as const)('%s: %s', async (phase, code, id) => {
+    const unreachable = (): never => {
+      throw new HttpFailure({ phase, code, peer: 'pets.example', mayHaveBeenSent: false, detail: '' });
+    };
+    expect(await failing(unreachable)).toEqual([13, [id]]);
+  });
+});
+
+describe('what is run, and how it is told', () => {
+  const broken = header('content-type', 'text/html');
+
+  it('--only and --skip, and no more requests than they need', async () => {
+    expect(await failing(broken, ['--only', 'list-type,clock'])).toEqual([13, ['list-type']]);
+    expect(await failing(broken, ['--skip', 'list-type'])).toEqual([0, []]);
+    const { context, run } = against(undefined, ['--only', 'unknown-status']);
+    const { stdout } = await run();
+    expect([(JSON.parse(stdout) as { checks: unknown[] }).checks.length, context.sent.length]).toEqual([1, 2]);
+    expect((await against(undefined, ['--only', 'nonsense']).run()).code).toBe(2);
+  });
+
+  it('as text, TAP, JUnit and annotations, into files too', async () => {
+    const { context } = against(broken);
+    const at = (name: string): string => join(context.home.path, name);
+    const only = ['--only', 'list-type,latency,clock'];
+    const { code, stdout, stderr } = await runIn(
+      context,
+      'smoke',
+      ...only,
+      '--out',
+      at('r.xml'),
+      '--out',
+      at('r.tap'),
+      '--out',
+      `github=${at('r.log')}`,
+    );
+    expect([code, stdout]).toEqual([
+      13,
+      'FAIL  list-type  the list is application/json\n' +
+        '      the content type is text/html (GET /inventory; clause 4.1)\n' +
+        "ok    clock      the service's clock is right\n" +
+        'skip  latency    the list comes in time: no --max-latency was given\n' +
+        '1 passed, 1 failed, 1 skipped\n',
+    ]);
+    expect(stderr).toContain('error: 1 of 3 checks failed: list-type.\n');
+    expect(readFileSync(at('r.tap'), 'utf8').split('\n').slice(0, 4)).toEqual([
+      'TAP version 14',
+      '1..3',
+      'not ok 1 - list-type: the list is application/json',
+      '  ---',
+    ]);
+    expect(readFileSync(at('r.log'), 'utf8')).toMatch(
+      /^::error title=petstore smoke staging list-type::the list is application\/json: the content type is text\/html\n/,
+    );
+    const junit = readFileSync(at('r.xml'), 'utf8');
+    expect(junit).toContain('tests="3" failures="1" errors="0" skipped="1"');
+    expect(junit).toContain('<failure message="the content type is text/html" type="contract">');
+  });
+
+  it('--list shows the checks and asks nothing', async () => {
+    const { context } = against();
+    const { code, stdout } = await runIn(context, 'smoke', '--list', '--json');
+    expect([code, (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id), context.sent]).toEqual([
+      0,
+      expect.arrayContaining(['reachable', 'tls', 'list-rows', 'unknown-status']),
+      [],
+    ]);
+  });
+
+  it('--wait-ready waits politely until there is an answer', async () => {
+    let asked = 0;
+    const late: Spoil = (reply) => (++asked < 4 ? { ...reply, status: 503 } : reply);
+    const { context } = against(late);
+    const { code, stderr } = await runIn(context, 'smoke', '--wait-ready', '60s');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('The service is not ready; waiting, Ctrl-C ends it.\n'),
+    ]);
+  });
+
+  it('the key appears in no report', async () => {
+    const echo: Spoil = (reply) => ({ ...reply, headers: { ...reply.headers, 'content-type': STAGING_KEY } });
+    for (const format of ['text', 'junit', 'tap', 'json', 'github']) {
+      const { context } = against(echo);
+      const { stdout, stderr } = await runIn(context, 'smoke', '--format', format);
+      expect(stdout + stderr).not.toContain(STAGING_KEY);
+    }
+  });
+});
