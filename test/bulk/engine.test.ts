@@ -8,6 +8,7 @@ import { DEFAULT_RULES } from '../../src/sandbox/rules.ts';
 import { openStore, type Store } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import { scaled } from '../support/scale.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -117,7 +118,7 @@ it(
   'ten thousand rows on the Business plan: no 429, every full window used to at least 98 %',
   { timeout: 120_000 },
   async () => {
-    const count = 10_000;
+    const count = scaled(10_000);
     const rows = Array.from({ length: count }, (_, i) => [i + 24, 500 + (i % 7)] as const);
     const { context, store, sent } = await world(1_000, csv(rows));
     store.replacePets({ generated: count + 25 });
@@ -188,7 +189,7 @@ describe('whatever imports, undos, adjustments and other tills do', () => {
         }
         expect(present()).toEqual(model);
       }),
-      { numRuns: 60 },
+      { numRuns: scaled(60) },
     );
   });
 });
