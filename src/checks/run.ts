@@ -27,9 +27,9 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   const { doors, environment, close } = await openDoors(context);
   try {
     const count = requestsFor(options);
-    notices.info(
-      `Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, none of them a write.`,
-    );
+    const writes =
+      options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
+    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}.`);
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
     const checks: Checked[] = [];
     for await (const checked of runSmoke(doors, options)) checks.push(checked);
@@ -57,16 +57,22 @@ function checkIds(ids: readonly string[]): void {
   });
 }
 
-/** Three sessions with the service: each key, and none, has a ledger of its own. */
+/** Sessions with the service: with the key (one of them deaf to signals), without one, with a wrong one. */
 async function openDoors(
   context: CommandContext,
 ): Promise<{ doors: Doors; environment: string; close(): Promise<void> }> {
   const keyed = await connect(context);
   const { baseUrl } = keyed.service;
   const sessions: Session[] = [keyed];
-  for (const apiKey of ['', WRONG_KEY]) {
+  const deaf = { ...context, signal: new AbortController().signal };
+  const others = [
+    [deaf, keyed.service.apiKey],
+    [context, ''],
+    [context, WRONG_KEY],
+  ] as const;
+  for (const [ports, apiKey] of others) {
     sessions.unshift(
-      await open(context, {
+      await open(ports, {
         environment: keyed.environment,
         baseUrl,
         apiKey,
@@ -76,9 +82,9 @@ async function openDoors(
     );
   }
   context.notices.watchLimits(() => keyed.service.gate.limits);
-  const [wrong, keyless] = sessions as [Session, Session, Session];
+  const [wrong, keyless, restorer] = sessions as [Session, Session, Session, Session];
   return {
-    doors: { keyed: keyed.service, keyless: keyless.service, wrong: wrong.service },
+    doors: { keyed: keyed.service, keyless: keyless.service, wrong: wrong.service, restorer: restorer.service },
     environment: keyed.environment,
     async close() {
       for (const session of sessions) await session.close();

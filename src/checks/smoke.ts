@@ -5,6 +5,7 @@ import type { Service } from '../client/service.ts';
 import { parseHttpDate } from '../limits/http-date.ts';
 import { type CheckFacts, type Checked, type Evidence, fail, type Finding, PASS, skip } from './check.ts';
 import { type Answer, probe, type Unreachable } from './probe.ts';
+import { runWrites, WRITE_CHECKS, writeRequests } from './writes.ts';
 
 export interface SmokeOptions {
   /** In ms; absent: not checked. */
@@ -13,6 +14,8 @@ export interface SmokeOptions {
   /** Ids to run; absent: all. */
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
+  /** The pet that may be written to, and is put back. */
+  readonly write?: bigint;
 }
 
 /** The same service with its key, without any, and with one that is none. */
@@ -20,6 +23,8 @@ export interface Doors {
   readonly keyed: Service;
   readonly keyless: Service;
   readonly wrong: Service;
+  /** With the key, and deaf to signals. */
+  readonly restorer: Service;
 }
 
 interface Seen {
@@ -37,7 +42,7 @@ interface SmokeCheck extends CheckFacts {
   check(answer: Answer, options: SmokeOptions): Finding;
 }
 
-const CALLS: Readonly<Record<Question, { readonly door: keyof Doors; readonly path: string }>> = {
+const CALLS: Readonly<Record<Question, { readonly door: 'keyed' | 'keyless' | 'wrong'; readonly path: string }>> = {
   list: { door: 'keyed', path: '/inventory' },
   keyless: { door: 'keyless', path: '/inventory' },
   wrong: { door: 'wrong', path: '/inventory' },
@@ -223,7 +228,7 @@ const TLS: CheckFacts = {
   clause: '1',
 };
 
-export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...SMOKE];
+export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...SMOKE, ...WRITE_CHECKS];
 
 function chosen({ only, skip: left }: SmokeOptions): (facts: CheckFacts) => boolean {
   return ({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true;
@@ -231,7 +236,10 @@ function chosen({ only, skip: left }: SmokeOptions): (facts: CheckFacts) => bool
 
 /** The requests that the chosen checks need. */
 export function requestsFor(options: SmokeOptions): number {
-  return new Set(SMOKE.filter(chosen(options)).map(({ asks }) => asks)).size;
+  const isChosen = chosen(options);
+  // The list is always asked for: it tells whether there is anything to check.
+  const reads = new Set<Question>(['list', ...SMOKE.filter(isChosen).map(({ asks }) => asks)]).size;
+  return reads + (options.write === undefined ? 0 : writeRequests(isChosen));
 }
 
 /** One after the other, each request once. @throws {Failure} what the gate or a signal ends it with */
@@ -260,6 +268,7 @@ export async function* runSmoke(doors: Doors, options: SmokeOptions): AsyncGener
     const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
     yield done(check, finding, answer);
   }
+  if (options.write !== undefined) yield* runWrites(doors, options.write, first, isChosen);
 }
 
 function reachable(first: Answer | Unreachable): Finding {

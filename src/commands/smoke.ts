@@ -1,5 +1,9 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, durationValue, listOf, repeated, wordValue } from '../command.ts';
+import { type CommandSpec, durationValue, listOf, petIdValue, repeated, wordValue } from '../command.ts';
+import { readConfigFile } from '../config/file.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { settle } from '../config/resolve.ts';
+import { allowWrite } from '../config/writes.ts';
 import { Failure } from '../errors.ts';
 import type { RowsView, View } from '../view/view.ts';
 
@@ -16,6 +20,8 @@ interface SmokeInput {
   readonly maxLatency?: number;
   readonly maxSkew: number;
   readonly waitReady?: number;
+  readonly write?: boolean;
+  readonly pet?: bigint;
 }
 
 export const smoke: CommandSpec<SmokeInput> = {
@@ -23,10 +29,11 @@ export const smoke: CommandSpec<SmokeInput> = {
   summary: 'Check that the service answers and keeps its contract, for CI',
   description:
     'Asks for the list with the key, without one and with a wrong one, and for a path that is none; nothing is ' +
-    'written. Each check names the clause of the specification that it rests on. A failed check exits 13, anything ' +
+    'written. With --write one pet is set, put back (also after Ctrl-C), and sent what must be refused. Each check names the clause of the specification that it rests on. A failed check exits 13, anything ' +
     'else as every command does.',
   examples: [
     { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
+    { says: 'The update too', command: 'petstore --env staging smoke --write --pet 7' },
     { says: 'What is checked', command: 'petstore smoke --list' },
     { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
   ],
@@ -43,6 +50,8 @@ export const smoke: CommandSpec<SmokeInput> = {
     },
     { flags: '--only <ids>', description: 'only these checks', parse: listOf(String) },
     { flags: '--skip <ids>', description: 'all but these checks', parse: listOf(String) },
+    { flags: '--write', description: 'check the update too, with --pet' },
+    { flags: '--pet <id>', description: 'the pet to set and to put back', parse: petIdValue('--pet') },
     { flags: '--list', description: 'show the checks, and run none' },
     {
       flags: '--max-latency <duration>',
@@ -69,11 +78,13 @@ export const smoke: CommandSpec<SmokeInput> = {
     }
     const { smoke: run } = await import('../checks/run.ts');
     const { only, skip, maxLatency, waitReady } = input;
+    const pet = await writablePet(input, context);
     const isJson = ['json', 'ndjson'].includes(context.globals.output);
     return run(context, {
       format: input.format ?? (isJson ? 'json' : 'text'),
       out: input.out ?? [],
       maxSkewMs: input.maxSkew,
+      ...(pet !== undefined && { write: pet }),
       ...(only !== undefined && { only }),
       ...(skip !== undefined && { skip }),
       ...(maxLatency !== undefined && { maxLatencyMs: maxLatency }),
@@ -81,6 +92,17 @@ export const smoke: CommandSpec<SmokeInput> = {
     });
   },
 };
+
+/** @throws {Failure} `usage`, `production-not-confirmed` */
+async function writablePet({ write, pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
+  if (write !== true && pet === undefined) return undefined;
+  if (write !== true || pet === undefined) {
+    throw new Failure('usage', { problem: '--write and --pet go together: say that a pet may be set, and which.' });
+  }
+  const settled = settle(context.globals, context.env, await readConfigFile(context));
+  allowWrite(context, settled, `smoke --write --pet ${pet}`);
+  return pet;
+}
 
 const BY_ENDING: Readonly<Record<string, Format>> = {
   xml: 'junit',

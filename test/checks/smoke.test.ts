@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { control, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpRequest } from '../../src/context.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
@@ -153,6 +156,53 @@ describe('each fault fails exactly its check', () => {
       throw new HttpFailure({ phase, code, peer: 'pets.example', mayHaveBeenSent: false, detail: '' });
     };
     expect(await failing(unreachable)).toEqual([13, [id]]);
+  });
+});
+
+describe('--write', () => {
+  it('on the sandbox: all pass, and the pet is as it was', { timeout: 60_000 }, async () => {
+    const home = createHome();
+    const options = { home };
+    const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
+    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 24 }]);
+    expect(smoke.stderr).toContain('12 requests, pet 7 is changed, and put back.');
+    const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
+    expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
+  });
+
+  it.each([
+    ['status=500,after,method=PATCH,nth=2', ['write-set']],
+    ['reset,after,method=PATCH,nth=2', ['write-set']],
+    ['status=422,method=PATCH,nth=5', ['write-no-quantity']],
+    ['status=422,method=PATCH,nth=8', ['write-unknown']],
+  ])('%s: exactly its check fails, and the pet is put back', async (fault, ids) => {
+    const home = createHome();
+    const served = await serveSandbox(['--fault', fault, '--data', join(home.path, 'shop.db')], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const { code, stdout } = await runPetstore(['smoke', '--write', '--pet', '7', '--json'], { home, env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([13, ids]);
+    const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
+    expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available' }]);
+  });
+
+  it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
+    const home = createHome();
+    const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
+    const served = await serveSandbox(fault, { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env });
+    while (((await control(served.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen !== 2);
+    running.kill('SIGINT');
+    expect((await running.exited).code).toBe(130);
+    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
+      { petId: 7, quantity: 10, status: 'available' },
+    ]);
+  });
+
+  it.each([[['--write']], [['--pet', '7']]])('%j alone says too little', async (args) => {
+    const { context, run } = against(undefined, args);
+    expect([(await run()).code, context.sent.length]).toEqual([2, 0]);
   });
 });
 
