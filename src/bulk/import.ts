@@ -117,7 +117,7 @@ export async function resumeImport(
     }
     await checkSource(context, run);
     await mayWrite(context, `inventory import --resume ${run.id}`);
-    return withSession(context, true, async (session) => {
+    return withSession(context, options.wait === true, async (session) => {
       const equipment = { context, session, journal, resume: resumeWith(options), ...(onOutcome && { onOutcome }) };
       return goOn(equipment, run, await readStock(session.service));
     });
@@ -125,17 +125,17 @@ export async function resumeImport(
 }
 
 function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
-  // A stocktake that is still being scanned has no rows yet: count --resume is for that.
-  const unfinished = journal.unfinished().filter(({ id }) => journal.changesOf(id).length > 0);
-  const run = typeof wanted === 'bigint' ? journal.run(wanted) : unfinished[0];
-  if (run !== undefined && run.endedAt === undefined) return run;
-  const problem =
-    run === undefined
-      ? wanted === true
-        ? 'No run was left unfinished'
-        : `There is no run ${wanted}`
-      : `Run ${run.id} is done`;
-  throw new Failure('cannot-resume', { problem, hint: 'See which there are: petstore inventory import --status' });
+  const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
+  const run = typeof wanted === 'bigint' ? journal.run(wanted) : journal.unfinished().find(hasRows);
+  const cannot = (problem: string, hint = 'See which there are: petstore inventory import --status'): Failure =>
+    new Failure('cannot-resume', { problem, hint });
+  if (run === undefined) throw cannot(wanted === true ? 'No run was left unfinished' : `There is no run ${wanted}`);
+  if (run.endedAt !== undefined) throw cannot(`Run ${run.id} is done`);
+  // Its scans are no rows yet: whoever ended it here would lose them.
+  if (run.kind === 'count' && !hasRows(run)) {
+    throw cannot(`Stocktake ${run.id} is not over`, `Go on scanning: petstore inventory count --resume ${run.id}`);
+  }
+  return run;
 }
 
 /** What was agreed to was the file as it was. The rows themselves are in the journal. */

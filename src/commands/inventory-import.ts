@@ -29,7 +29,7 @@ export const inventoryImport: CommandSpec<ImportInput> = {
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
     { says: 'A delivery', command: 'petstore inventory import delivery.csv' },
     { says: 'Ten thousand rows, for as long as it takes', command: 'petstore inventory import stock.csv --wait --yes' },
-    { says: 'What was left unfinished', command: 'petstore inventory import --resume' },
+    { says: 'What was left unfinished', command: 'petstore inventory import --resume --wait' },
   ],
   arguments: [{ name: 'file', description: 'CSV or JSON; - for stdin', optional: true }],
   options: [

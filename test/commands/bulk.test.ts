@@ -213,6 +213,12 @@ describe('inventory count', () => {
     await running.waitFor(/pet 8: 4 counted/, 'stderr');
     running.kill('SIGKILL');
     await running.exited;
+    // It has no rows yet: an import that resumes it would end it, and lose the scans.
+    const mistaken = ['--env', 'sandbox', 'inventory', 'import', '--resume', '1'];
+    expect(await runPetstore(mistaken, { home })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('petstore inventory count --resume 1') as string,
+    });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Count 1 in sandbox: 2 applied.\n']);
     expect(stderr).toContain('Stocktake 1 goes on: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');

@@ -230,6 +230,13 @@ describe('a run that was stopped', () => {
     expect((await at.run([...IMPORT, '--status'])).json).toEqual([]);
   });
 
+  it('resumed too soon, it waits no longer than any command: 6, and nothing is sent', async () => {
+    const { at } = await stopped();
+    const sent = await at.sent();
+    expect((await at.run([...IMPORT, '--resume'])).code).toBe(6);
+    expect(await at.sent()).toEqual(sent);
+  });
+
   it('fault 94: the file was edited meanwhile: 2, and nothing is sent', async () => {
     const { at, file } = await stopped();
     appendFileSync(file, '\n7,9');
