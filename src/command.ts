@@ -1,5 +1,5 @@
 /** What a command is: its words, its values, its work. cli.ts wires it; help and reference are made from it. */
-import { parseInt64, parseInteger } from './api/values.ts';
+import { parseInt64, parseInteger, PET_STATUSES } from './api/values.ts';
 import type { CommandContext } from './config/globals.ts';
 import { parseDuration } from './duration.ts';
 import { Failure } from './errors.ts';
@@ -132,3 +132,15 @@ export function sizeValue(name: string): (text: string) => number {
     throw new Failure('invalid-value', { name, value: text, expected: 'a size such as 1048576, 64MiB or 1GB' });
   };
 }
+
+/** Which pets a command is about: the filters of api/select.ts, the same wherever they are taken. */
+export const FILTER_OPTIONS: readonly OptionSpec[] = [
+  {
+    flags: '--status <status...>',
+    description: `only pets of this status: ${PET_STATUSES.join(', ')}`,
+    parse: listOf(wordValue('--status', PET_STATUSES)),
+  },
+  { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
+  { flags: '--min <quantity>', description: 'only a quantity of at least this', parse: integerValue('--min') },
+  { flags: '--max <quantity>', description: 'only a quantity of at most this', parse: integerValue('--max') },
+];

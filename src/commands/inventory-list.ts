@@ -1,9 +1,8 @@
 import { ITEM_FIELDS, type InventoryItem, type ItemField, itemToJson } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
 import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
-import { PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
-import { type CommandSpec, durationValue, integerValue, listOf, petIdValue, wordValue } from '../command.ts';
+import { type CommandSpec, durationValue, FILTER_OPTIONS, listOf, wordValue } from '../command.ts';
 import { connect } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
@@ -34,14 +33,7 @@ export const inventoryList: CommandSpec<ListInput> = {
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
   options: [
-    {
-      flags: '--status <status...>',
-      description: `only pets of this status: ${PET_STATUSES.join(', ')}`,
-      parse: listOf(wordValue('--status', PET_STATUSES)),
-    },
-    { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
-    { flags: '--min <quantity>', description: 'only a quantity of at least this', parse: integerValue('--min') },
-    { flags: '--max <quantity>', description: 'only a quantity of at most this', parse: integerValue('--max') },
+    ...FILTER_OPTIONS,
     {
       flags: '--sort <field>',
       description: `sort by ${ITEM_FIELDS.join(', ')} (default: the service's order)`,
