@@ -1,52 +1,6 @@
 /** The sandbox's page: what is in it, what it is asked, and switches for what goes wrong. */
 
-interface Allowance {
-  readonly limit: number;
-  readonly used: number;
-  readonly resetAt: string | null;
-}
-
-interface Key {
-  readonly key: string;
-  readonly minute: Allowance;
-  readonly day: Allowance;
-  readonly blockedUntil: string | null;
-  readonly bannedUntil: string | null;
-}
-
-interface Rule {
-  readonly text: string;
-  readonly seen: number;
-  readonly fired: number;
-}
-
-interface State {
-  readonly baseUrl: string;
-  readonly now: string;
-  readonly skewMs: number;
-  readonly pets: number;
-  readonly keys: readonly Key[];
-  readonly faults: readonly Rule[];
-}
-
-interface LoggedRequest {
-  readonly id: number;
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  readonly status: number;
-  readonly ms: number;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly faults?: readonly string[];
-}
-
-interface Pet {
-  /** Text: a number of JavaScript would not hold it. */
-  readonly petId: string;
-  readonly quantity: number;
-  readonly status: string;
-}
+import { type Allowance, call, type Key, type LoggedRequest, type Pet, type Rule, type State } from './control.ts';
 
 const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'Every third request is too many (429, two seconds)', rule: 'status=429,retry-after=2,every=3' },
@@ -59,9 +13,12 @@ const GONE = 'The sandbox does not answer; trying again.';
 const PAGE = 100;
 const SHOWN_REQUESTS = 200;
 
-let rules: readonly Rule[] = [];
 let pets = PAGE;
 let newest = 0;
+/** What people did here, one after the other; how often so far, and how much of it is not done yet. */
+let doing: Promise<void> = Promise.resolve();
+let begun = 0;
+let underWay = 0;
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
 function element<T extends HTMLElement>(id: string): T {
@@ -81,27 +38,25 @@ function say(text: string): void {
   element('said').textContent = text;
 }
 
-/** @throws {Error} with a sentence for people */
-async function call(method: string, path: string, body?: unknown): Promise<string> {
-  const response = await fetch(`/__sandbox${path}`, {
-    method,
-    ...(method !== 'GET' && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
-  });
-  const text = await response.text();
-  if (response.ok) return text;
-  throw new Error((JSON.parse(text) as { message: string }).message);
-}
-
-/** Does it, and shows what came of it. */
+/** Does it when all before it is done, and shows what came of it. */
 function act(work: () => Promise<unknown>, done = ''): void {
-  work()
+  begun += 1;
+  underWay += 1;
+  doing = doing
+    .then(work)
     .then(() => {
       say(done);
-      return refresh();
     })
-    .catch((problem: unknown) => {
-      say(problem instanceof TypeError ? GONE : (problem as Error).message);
-    });
+    .catch(sayProblem)
+    .finally(() => {
+      underWay -= 1;
+    })
+    .then(refresh)
+    .catch(sayProblem);
+}
+
+function sayProblem(problem: unknown): void {
+  say(problem instanceof TypeError ? GONE : (problem as Error).message);
 }
 
 /** Of this machine's time zone; with the day, where it is not today's. Swedish writes 2026-11-21 13:04:05. */
@@ -135,27 +90,31 @@ function showRule({ text, seen, fired }: Rule): HTMLElement {
   const remove = make('button', 'Remove');
   remove.setAttribute('aria-label', `Remove ${text}`);
   remove.addEventListener('click', () => {
-    setRules(rules.map((rule) => rule.text).filter((each) => each !== text));
+    changeRules((texts) => texts.filter((each) => each !== text));
   });
   row.append(make('code', text), make('span', ` ${fired} of ${seen} requests `, 'faint'), remove);
   return row;
 }
 
-function setRules(texts: readonly string[]): void {
-  act(() => call('PUT', '/faults', texts));
+/** From what the sandbox has now: what is shown may be older than the last click, or than another page's. */
+function changeRules(change: (texts: readonly string[]) => readonly string[], after?: () => void): void {
+  act(async () => {
+    const now = JSON.parse(await call('GET', '/faults')) as readonly Rule[];
+    await call('PUT', '/faults', change(now.map(({ text }) => text)));
+    after?.();
+  });
 }
 
 function showState(state: State): void {
-  rules = state.faults;
   element('base-url').textContent = state.baseUrl;
   element('pets').textContent = ` · ${state.pets} pets`;
   const now = element<HTMLTimeElement>('now');
   now.textContent = new Date(state.now).toLocaleString('sv-SE');
   now.dateTime = state.now;
   element('keys').replaceChildren(...state.keys.map(showKey));
-  element('rules').replaceChildren(...rules.map(showRule));
+  element('rules').replaceChildren(...state.faults.map(showRule));
   for (const box of document.querySelectorAll<HTMLInputElement>('#presets input')) {
-    box.checked = rules.some(({ text }) => text === box.value);
+    box.checked = state.faults.some(({ text }) => text === box.value);
   }
   element('more').hidden = state.pets <= pets;
 }
@@ -199,12 +158,14 @@ function showPets(list: readonly Pet[]): void {
 }
 
 async function refresh(): Promise<void> {
+  // What was asked before or during a click may be older than it, and would turn its switch back.
+  const begunBefore = underWay === 0 ? begun : undefined;
   const [state, stock, requests] = await Promise.all([
     call('GET', '/state'),
     call('GET', `/pets?limit=${pets}`),
     call('GET', `/requests?after=${newest}`),
   ]);
-  showState(JSON.parse(state) as State);
+  if (begun === begunBefore) showState(JSON.parse(state) as State);
   showPets(JSON.parse(stock.replace(/"petId":(-?[0-9]+)/g, '"petId":"$1"')) as Pet[]);
   addRequests(JSON.parse(requests) as LoggedRequest[]);
 }
@@ -245,8 +206,8 @@ function wire(): void {
     const box = make('input') as HTMLInputElement;
     Object.assign(box, { type: 'checkbox', value: rule });
     box.addEventListener('change', () => {
-      const others = rules.map(({ text }) => text).filter((text) => text !== rule);
-      setRules(box.checked ? [...others, rule] : others);
+      const wanted = box.checked;
+      changeRules((texts) => [...texts.filter((text) => text !== rule), ...(wanted ? [rule] : [])]);
     });
     const label = make('label');
     label.append(box, ` ${says}`);
@@ -255,11 +216,13 @@ function wire(): void {
   element('add-fault').addEventListener('submit', (event) => {
     event.preventDefault();
     const input = element<HTMLInputElement>('rule');
-    const texts = [...rules.map(({ text }) => text), input.value];
-    act(async () => {
-      await call('PUT', '/faults', texts);
-      input.value = '';
-    });
+    const added = input.value;
+    changeRules(
+      (texts) => [...texts, added],
+      () => {
+        input.value = '';
+      },
+    );
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-advance]')) {
     button.addEventListener('click', () => {

@@ -88,6 +88,37 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     expect(await control(served.port, 'GET', '/faults')).toEqual([]);
   });
 
+  it('loses no switch of several thrown at once', async () => {
+    const { page, served } = await show();
+    await page.evaluate('for (const box of document.querySelectorAll("#presets input")) box.click()');
+    await page.locator('#rules li').nth(4).waitFor();
+    expect(await control(served.port, 'GET', '/faults')).toHaveLength(5);
+  });
+
+  it('does not turn a switch back for an answer that was asked for before it', async () => {
+    const { page, served } = await show();
+    const held: (() => void)[] = [];
+    const isHeld = page.waitForRequest('**/__sandbox/state');
+    await page.route('**/__sandbox/state', async (route) => {
+      const response = await route.fetch();
+      await new Promise<void>((resolve) => {
+        held.push(resolve);
+      });
+      await route.fulfill({ response });
+    });
+    await patch(served, 7, 1);
+    await isHeld;
+    const box = page.getByLabel('No rate-limit headers');
+    const isSet = page.waitForResponse((response) => response.request().method() === 'PUT');
+    await box.check();
+    await isSet;
+    const isStale = page.waitForResponse('**/__sandbox/state');
+    held.shift()?.();
+    await isStale;
+    expect(await box.isChecked()).toBe(true);
+    held.shift()?.();
+  });
+
   it('says what is wrong with a rule', async () => {
     const { page } = await show();
     await page.getByLabel('A rule of your own').fill('nonsense');

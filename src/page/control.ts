@@ -1,0 +1,60 @@
+/** What the sandbox tells its page, below /__sandbox. */
+
+export interface Allowance {
+  readonly limit: number;
+  readonly used: number;
+  readonly resetAt: string | null;
+}
+
+export interface Key {
+  readonly key: string;
+  readonly minute: Allowance;
+  readonly day: Allowance;
+  readonly blockedUntil: string | null;
+  readonly bannedUntil: string | null;
+}
+
+export interface Rule {
+  readonly text: string;
+  readonly seen: number;
+  readonly fired: number;
+}
+
+export interface State {
+  readonly baseUrl: string;
+  readonly now: string;
+  readonly skewMs: number;
+  readonly pets: number;
+  readonly keys: readonly Key[];
+  readonly faults: readonly Rule[];
+}
+
+export interface LoggedRequest {
+  readonly id: number;
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly faults?: readonly string[];
+}
+
+export interface Pet {
+  /** Text: a number of JavaScript would not hold it. */
+  readonly petId: string;
+  readonly quantity: number;
+  readonly status: string;
+}
+
+/** @throws {Error} with a sentence for people */
+export async function call(method: string, path: string, body?: unknown): Promise<string> {
+  const response = await fetch(`/__sandbox${path}`, {
+    method,
+    ...(method !== 'GET' && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
+  });
+  const text = await response.text();
+  if (response.ok) return text;
+  throw new Error((JSON.parse(text) as { message: string }).message);
+}
