@@ -145,6 +145,73 @@ export interface Http {
   close(): Promise<void>;
 }
 
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'SOA';
+
+/** One property of a CAA record (RFC 8659, 4.1): `issue`, `issuewild`, `iodef`, … */
+export interface CaaProperty {
+  readonly tag: string;
+  readonly value: string;
+  readonly critical: boolean;
+}
+
+export interface DnsResolver {
+  /**
+   * Their values, names without a final dot (of SOA the primary server); empty where the name has none of that type.
+   * @throws {NetworkFailure} also where there is no such name: `ENOTFOUND`
+   */
+  records(type: DnsType, name: string): Promise<readonly string[]>;
+  /** @throws {NetworkFailure} */
+  authorities(name: string): Promise<readonly CaaProperty[]>;
+}
+
+/** Where a connection goes, and whom it asks for there. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+  /** The name, or address, that the certificate must be for. */
+  readonly name: string;
+}
+
+export interface Encrypted {
+  readonly protocol: string;
+  /** Why the certificate cannot be trusted: a code of OpenSSL or Node; undefined where it can. */
+  readonly problem?: string;
+  /** Common names, from the certificate itself to the root, as far as they were sent or are known. */
+  readonly chain: readonly string[];
+  /** The names that it is for, as the certificate has them: `DNS:a.example, IP Address:192.0.2.7`. */
+  readonly names: string;
+  /** Epoch ms. */
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+/** A look at the network itself, for `doctor`. Nothing is tried again. */
+export interface Network {
+  /** What the environment puts between this machine and the URL. */
+  proxyFor(url: URL): URL | 'none' | 'no URL';
+  /** As this machine resolves names, its hosts file included. @throws {NetworkFailure} */
+  lookup(host: string): Promise<readonly string[]>;
+  /** Of the system, or the server at `host[:port]`. */
+  resolver(server?: string): DnsResolver;
+  /** Connects over TCP, and hangs up. @throws {NetworkFailure} */
+  connect(peer: Peer): Promise<void>;
+  /** Connects over TLS, trusting nobody too much, and hangs up. @throws {NetworkFailure} */
+  handshake(peer: Peer): Promise<Encrypted>;
+  /** What GET / is answered with over TLS, without a key. @throws {NetworkFailure} */
+  ask(peer: Peer): Promise<{ readonly status: number; readonly location?: string }>;
+}
+
+/** A name that cannot be resolved, a peer that cannot be reached. */
+export class NetworkFailure extends Error {
+  override name = 'NetworkFailure';
+  /** `ECONNREFUSED`, `ETIMEDOUT`, and what node:dns and node:tls have. */
+  readonly code: string;
+  constructor(code: string, cause?: unknown) {
+    super(code, { cause });
+    this.code = code;
+  }
+}
+
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
@@ -235,6 +302,8 @@ export interface Context {
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
   openHttp(options?: { direct?: boolean }): Promise<Http>;
+  /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the first signal. */
+  openNetwork(options: { readonly timeoutMs: number }): Promise<Network>;
   /** $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends. @throws {Failure} `editor` */
   openEditor(path: string): Promise<void>;
   /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */

@@ -87,6 +87,8 @@ export interface Facts {
   'path-not-found': { path: string; said: ServiceSaid };
   /** Ids of the checks that failed. */
   'checks-failed': { failed: readonly string[]; of: number };
+  /** Ids of what doctor found wrong. */
+  unwell: { failed: readonly string[]; of: number };
   /** `wait`: it did not come to that in time. */
   'waited-in-vain': { petId: bigint; ms: number; found: string };
   /** The service stored something else than it was asked to. */

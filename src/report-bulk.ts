@@ -6,6 +6,7 @@ import { clockTime, duration } from './view/progress.ts';
 type BulkKind = Extract<
   Kind,
   | 'checks-failed'
+  | 'unwell'
   | 'editor'
   | 'call-unknown'
   | 'path-not-found'
@@ -33,6 +34,11 @@ export const BULK_WORDS = {
     exit: 13,
     sentence: `${failed.length} of ${count(of, 'check')} failed: ${failed.join(', ')}.`,
     hint: 'Tell the owners of the service; petstore smoke --list shows what each check rests on.',
+  }),
+  unwell: ({ failed, of }) => ({
+    exit: 13,
+    sentence: `${failed.length} of ${count(of, 'check')} failed: ${failed.join(', ')}.`,
+    hint: 'Each says what mends it, above; start with the first.',
   }),
   'waited-in-vain': ({ petId, ms, found }) => ({
     exit: 13,

@@ -1,11 +1,11 @@
 /** What the README says can be done is done, to the letter. */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from './support/binary.ts';
 import { createHome, type Home } from './support/home.ts';
+import { freePort } from './support/free-port.ts';
 
 const README = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
 
@@ -23,14 +23,6 @@ function pathIn(home: Home): string {
   writeFileSync(file, `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`);
   chmodSync(file, 0o755);
   return `${home.path}:${process.env.PATH ?? ''}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 it('curl alone walks through every status of the service', async () => {

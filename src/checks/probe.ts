@@ -3,6 +3,7 @@ import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { exchange } from '../client/exchange.ts';
 import type { Call, Service } from '../client/service.ts';
 import { HttpFailure, type HttpFailureFacts } from '../context.ts';
+import { parseHttpDate } from '../limits/http-date.ts';
 import type { Evidence } from './check.ts';
 
 export interface Answer {
@@ -66,4 +67,10 @@ function read(text: string): { json: JsonValue } | { problem: string } {
     if (error instanceof JsonError) return { problem: error.message };
     throw error;
   }
+}
+
+/** The service's clock, epoch ms; undefined where it does not tell. */
+export function dateOf({ headers, receivedAt }: Pick<Answer, 'headers' | 'receivedAt'>): number | undefined {
+  const text = headers.get('date')?.[0];
+  return text === undefined ? undefined : parseHttpDate(text, receivedAt);
 }

@@ -2,9 +2,8 @@
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
 import type { Service } from '../client/service.ts';
-import { parseHttpDate } from '../limits/http-date.ts';
 import { type CheckFacts, type Checked, type Evidence, fail, type Finding, PASS, skip } from './check.ts';
-import { type Answer, probe, type Unreachable } from './probe.ts';
+import { type Answer, dateOf, probe, type Unreachable } from './probe.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './writes.ts';
 
 export interface SmokeOptions {
@@ -197,11 +196,6 @@ function checkReset(answer: Answer): Finding {
   const ahead = reset - Math.floor(serverNow(answer) / 1_000);
   if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
   return fail(`${reset} is ${Math.abs(ahead)} s ${ahead < 0 ? 'past' : 'ahead'} by the service's own clock`);
-}
-
-function dateOf({ headers, receivedAt }: Answer): number | undefined {
-  const text = headers.get('date')?.[0];
-  return text === undefined ? undefined : parseHttpDate(text, receivedAt);
 }
 
 function serverNow(answer: Answer): number {

@@ -2,6 +2,7 @@
 import type { AnyCommand } from '../command.ts';
 import { api } from './api.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
+import { doctor } from './doctor.ts';
 import { help } from './help.ts';
 import { inventoryAdjust } from './inventory-adjust.ts';
 import { inventoryCount } from './inventory-count.ts';
@@ -17,7 +18,6 @@ import { sandboxKeys, sandboxReset, sandboxSeed, sandboxStatus } from './sandbox
 import { sandboxServe } from './sandbox-serve.ts';
 import { smoke } from './smoke.ts';
 import { status } from './status.ts';
-
 import { wait } from './wait.ts';
 
 export const COMMANDS: readonly AnyCommand[] = [
@@ -32,6 +32,7 @@ export const COMMANDS: readonly AnyCommand[] = [
   limits,
   smoke,
   wait,
+  doctor,
   api,
   login,
   logout,

@@ -30,11 +30,14 @@ interface Owner {
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
 export async function openLedger(context: CommandContext, owner: Owner, isLocal: boolean): Promise<OpenLedger> {
-  const address = context.env.PETSTORE_LEDGER ?? '';
-  return address === '' || isLocal ? openOwn(context, owner) : openShared(context, owner, redisUrl(address));
+  const address = sharedLedger(context);
+  return address === undefined || isLocal ? openOwn(context, owner) : openShared(context, owner, address);
 }
 
-function redisUrl(address: string): string {
+/** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
+export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
+  const address = env.PETSTORE_LEDGER ?? '';
+  if (address === '') return undefined;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url !== undefined && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return address;
   throw new Failure('invalid-value', {

@@ -12,6 +12,7 @@ import { nodeInput, nodeOutput } from './streams.ts';
 const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 export function nodeContext(): Context {
+  const signal = firstSignal();
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
@@ -40,11 +41,15 @@ export function nodeContext(): Context {
         return bootId();
       },
     },
-    signal: firstSignal(),
+    signal,
     uncaught: uncaughtError(),
     async openHttp(options) {
       const { openHttp } = await import('./http.ts');
       return openHttp(process.env, options);
+    },
+    async openNetwork(options) {
+      const { openNetwork } = await import('./network.ts');
+      return openNetwork(process.env, { ...options, signal });
     },
     async openEditor(path) {
       const { openEditor } = await import('./editor.ts');

@@ -1,5 +1,6 @@
 /** What undici, node:net, node:tls and node:zlib throw -> the Http port's failures. */
 import { HttpFailure, type HttpFailurePhase } from '../context.ts';
+import { portOf } from './proxies.ts';
 
 /** Codes that can only come from a connection that was never made: no byte of the request was sent. */
 const UNSENT: Readonly<Record<string, HttpFailurePhase>> = {
@@ -78,8 +79,4 @@ function failedAtProxy(error: SystemError, { proxy, target }: Exchange): boolean
 function peerOf(phase: HttpFailurePhase, error: SystemError, { proxy, target }: Exchange): string {
   if (phase === 'proxy' && proxy !== undefined) return `${proxy.hostname}:${portOf(proxy)}`;
   return phase === 'dns' ? (error.hostname ?? target.replace(/:\d+$/, '')) : target;
-}
-
-export function portOf(url: URL): string {
-  return url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
 }

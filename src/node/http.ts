@@ -10,9 +10,8 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import buildConnector from 'undici/lib/core/connect.js';
 import request from 'undici/lib/api/api-request.js';
 import { type Http, HttpFailure, type HttpReply, type HttpRequest } from '../context.ts';
-import { type Exchange, portOf, toHttpFailure } from './http-failure.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { type Exchange, toHttpFailure } from './http-failure.ts';
+import { type Environment, portOf, type Proxies, proxiesOf, proxyFor, proxyUrl } from './proxies.ts';
 
 export function openHttp(env: Environment, options: { direct?: boolean } = {}): Http {
   const dispatchers = new Map<string, Promise<Dispatcher>>();
@@ -77,35 +76,6 @@ function directPool(url: URL, timeoutMs: number, whileConnecting: WeakSet<object
       });
     },
   });
-}
-
-interface Proxies {
-  readonly https?: string;
-  readonly http?: string;
-  readonly none?: string;
-}
-
-/** Lower case wins, as in curl; an empty value is unset. */
-function proxiesOf(env: Environment): Proxies {
-  const read = (...names: string[]): string | undefined => {
-    const value = names.map((name) => env[name]).find((each) => each !== undefined && each !== '');
-    return value === undefined || value.includes('://') ? value : `http://${value}`;
-  };
-  const http = read('http_proxy', 'HTTP_PROXY');
-  return {
-    https: read('https_proxy', 'HTTPS_PROXY') ?? http,
-    http,
-    none: env.no_proxy ?? env.NO_PROXY ?? '',
-  };
-}
-
-/** The proxy that the scheme has; NO_PROXY is undici's to judge. */
-function proxyFor(url: URL, proxies: Proxies): string | undefined {
-  return url.protocol === 'https:' ? proxies.https : proxies.http;
-}
-
-function proxyUrl(text: string | undefined): URL | undefined {
-  return text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
 }
 
 async function proxyAgent(proxies: Proxies, timeoutMs: number): Promise<Dispatcher> {

@@ -3,13 +3,13 @@
  * the OpenAPI document that the sandbox serves. Its packages are installed by `npm run conformance:install`.
  */
 import { existsSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { ask, control, JSON_TYPE, type PlainRequest, serveSandbox } from '../support/served.ts';
+import { freePort } from '../support/free-port.ts';
 
 const TOOLS = fileURLToPath(new URL('./node_modules/.bin/', import.meta.url));
 const installed = existsSync(join(TOOLS, 'prism'));
@@ -28,14 +28,6 @@ async function documentFor(port: number, home: Home): Promise<string> {
   const file = join(home.path, 'openapi.json');
   writeFileSync(file, JSON.stringify({ ...document, paths, servers: [{ url: `http://127.0.0.1:${port}` }] }));
   return file;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function proxied(args: readonly string[] = []) {

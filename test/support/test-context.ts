@@ -8,6 +8,7 @@ import {
   type Http,
   type HttpRequest,
   type Machine,
+  type Network,
   RedisFailure,
   type SignalName,
 } from '../../src/context.ts';
@@ -46,6 +47,8 @@ export interface TestContextOptions {
   /** To the questions, in order. One too few or too many fails the test. */
   readonly answers?: readonly Answer[];
   readonly machine?: Partial<Machine>;
+  /** For looks at names and certificates. */
+  readonly network?: Network;
   /** What the editor does to the file. */
   readonly editor?: (path: string) => void;
   /** Answers in place of the network. */
@@ -102,6 +105,10 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       const real = await clock.during(() => realHttp(env, how));
       return noting(sent, holdExchanges(clock, real));
     },
+    openNetwork: () =>
+      options.network === undefined
+        ? Promise.reject(new Error('no network was scripted'))
+        : Promise.resolve(options.network),
     openEditor: (path) => {
       options.editor?.(path);
       return Promise.resolve();

@@ -37,12 +37,28 @@ interface Signer {
   readonly key: KeyObject;
 }
 
-let made: Identities | undefined;
+interface Issue {
+  readonly names: readonly string[];
+  readonly days?: number;
+  readonly selfSigned?: boolean;
+}
+
+interface Made extends Identities {
+  issue(wanted: Issue): Identity;
+}
+
+let made: Made | undefined;
 
 /** Made once per test file. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;
+}
+
+/** One more, for these host names, by the same authority unless it signs itself. */
+export function issueIdentity(wanted: Issue): Identity {
+  made ??= makeIdentities();
+  return made.issue(wanted);
 }
 
 /** The authority's certificate as a file, for NODE_EXTRA_CA_CERTS. */
@@ -56,7 +72,7 @@ export function caFile(): string {
   return path;
 }
 
-function makeIdentities(): Identities {
+function makeIdentities(): Made {
   const day = 86_400_000;
   const now = Date.now();
   const here: Names = { dns: ['localhost'], ip: [[127, 0, 0, 1]] };
@@ -73,13 +89,15 @@ function makeIdentities(): Identities {
     ca: certificate({
       ...authority,
       signer: authority,
-      validity: [now - 10 * day, now + 10 * day],
+      validity: [now - 10 * day, now + 100 * day],
       extensions: [extension('551d13', sequence(boolean(true)), true)], // basicConstraints: a CA
     }),
     good: make('good', here, 10, authority),
     expired: make('expired', here, -1, authority),
     selfSigned: make('self-signed', here, 10),
     wrongHost: make('wrong host', { dns: ['pets.example'], ip: [] }, 10, authority),
+    issue: ({ names, days = 60, selfSigned = false }) =>
+      make(names[0] ?? 'nobody', { dns: names, ip: [] }, days, selfSigned ? undefined : authority),
   };
 }
 
@@ -108,7 +126,7 @@ function certificate({ name, key, signer, validity, extensions }: Contents): str
   );
   const signature = der(0x03, Buffer.from([0]), sign('sha256', toBeSigned, signer.key));
   const base64 = sequence(toBeSigned, ecdsaWithSha256, signature).toString('base64');
-  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 
 const subjectPublicKeyInfo = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' });

@@ -1,0 +1,177 @@
+/** The Network port over node:dns, node:net, node:tls and node:https. */
+import { lookup, Resolver } from 'node:dns/promises';
+import { request } from 'node:https';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import { type Environment, isExempt, proxiesOf, proxyFor, proxyUrl } from './proxies.ts';
+import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../context.ts';
+
+interface Limits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
+/** c-ares asks each server so often, waiting twice as long the second time. */
+const DNS_TRIES = 2;
+
+export function openNetwork(env: Environment, limits: Limits): Network {
+  const proxies = proxiesOf(env);
+  return {
+    proxyFor: (url) => {
+      const text = proxyFor(url, proxies);
+      if (text === undefined || isExempt(url, proxies)) return 'none';
+      return proxyUrl(text) ?? 'no URL';
+    },
+    lookup: async (host) => {
+      const found = await inTime(limits, lookup(host, { all: true }));
+      return found.map(({ address }) => address);
+    },
+    resolver: (server) => resolver(limits, server),
+    connect: async (peer) => {
+      await opened(limits, connectTcp({ host: peer.address, port: peer.port }), 'connect', () => undefined);
+    },
+    handshake: (peer) =>
+      // Whether it can be trusted is what is asked: an untrusted one must be looked at too.
+      opened(limits, connectTls({ ...tlsTo(peer), rejectUnauthorized: false }), 'secureConnect', describe),
+    ask: (peer) => ask(limits, peer),
+  };
+}
+
+function resolver(limits: Limits, server: string | undefined): ReturnType<Network['resolver']> {
+  const dns = new Resolver({ timeout: Math.min(limits.timeoutMs, 5_000), tries: DNS_TRIES });
+  if (server !== undefined) dns.setServers([server]);
+  limits.signal.addEventListener(
+    'abort',
+    () => {
+      dns.cancel();
+    },
+    { once: true },
+  );
+  const ask = async <T>(question: Promise<T[]>): Promise<T[]> => {
+    try {
+      return await inTime(limits, question);
+    } catch (error) {
+      // The name is there, and has no such record; c-ares finds an alias in its place a bad response, for SOA.
+      if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
+      throw error;
+    }
+  };
+  const questions: Readonly<Record<DnsType, (name: string) => Promise<string[]>>> = {
+    A: (name) => dns.resolve4(name),
+    AAAA: (name) => dns.resolve6(name),
+    CNAME: (name) => dns.resolveCname(name),
+    SOA: async (name) => [(await dns.resolveSoa(name)).nsname],
+  };
+  return {
+    records: (type, name) => ask(questions[type](name)),
+    authorities: async (name) => {
+      const found = await ask(dns.resolveCaa(name));
+      return found.flatMap(({ critical, ...properties }) =>
+        Object.entries(properties)
+          .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[0] !== 'type')
+          .map(([tag, value]) => ({ tag, value, critical: critical !== 0 })),
+      );
+    },
+  };
+}
+
+async function inTime<T>({ timeoutMs, signal }: Limits, work: Promise<T>): Promise<T> {
+  // It may fail after nobody waits for it any more.
+  work.catch(() => undefined);
+  let stop: (reason: unknown) => void = () => undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = reject;
+  });
+  const timer = setTimeout(() => {
+    stop(new NetworkFailure('ETIMEDOUT'));
+  }, timeoutMs);
+  const onAbort = (): void => {
+    stop(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work, stopped]);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toFailure(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function toFailure(error: unknown): NetworkFailure {
+  if (error instanceof NetworkFailure) return error;
+  const { code, errors } = error as { code?: string; errors?: { code?: string }[] };
+  return new NetworkFailure(code ?? errors?.[0]?.code ?? 'UNKNOWN', error);
+}
+
+/** Waits for the socket's event, looks at it, and hangs up in any case. */
+async function opened<S extends Socket, T>(
+  limits: Limits,
+  socket: S,
+  event: string,
+  look: (socket: S) => T,
+): Promise<T> {
+  const ready = new Promise<T>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once('close', () => {
+      reject(new NetworkFailure('ECONNRESET'));
+    });
+    socket.once(event, () => {
+      resolve(look(socket));
+    });
+  });
+  try {
+    return await inTime(limits, ready);
+  } finally {
+    // What it says from here on is of no interest; an error without a listener would end the program.
+    socket.on('error', () => undefined).destroy();
+  }
+}
+
+function tlsTo({ address, port, name }: Peer): ConnectionOptions {
+  // An address is no server name (RFC 6066, 3): the certificate is compared with `host` then.
+  return isIP(name) === 0 ? { host: address, port, servername: name } : { host: name, port };
+}
+
+function describe(socket: TLSSocket): Encrypted {
+  const certificate = socket.getPeerCertificate(true);
+  // The types have an Error here; it is the code.
+  return {
+    protocol: socket.getProtocol() ?? 'unknown',
+    ...(!socket.authorized && { problem: String(socket.authorizationError) }),
+    chain: chainOf(certificate),
+    names: certificate.subjectaltname ?? '',
+    validFrom: Date.parse(certificate.valid_from),
+    validTo: Date.parse(certificate.valid_to),
+  };
+}
+
+/** A root is its own issuer; some chains end before one. Any part may be missing, whatever the types say. */
+function chainOf(certificate: DetailedPeerCertificate): string[] {
+  const names: string[] = [];
+  const seen = new Set<unknown>();
+  let next: Partial<DetailedPeerCertificate> | undefined = certificate;
+  while (next?.fingerprint256 !== undefined && !seen.has(next.fingerprint256)) {
+    seen.add(next.fingerprint256);
+    const { CN, O }: { readonly CN?: string | string[]; readonly O?: string | string[] } = next.subject ?? {};
+    names.push([CN ?? O ?? 'unnamed'].flat().join(', '));
+    next = next.issuerCertificate;
+  }
+  return names;
+}
+
+function ask(limits: Limits, peer: Peer): Promise<{ status: number; location?: string }> {
+  const sent = request({ ...tlsTo(peer), path: '/', headers: { Host: peer.name, Connection: 'close' }, agent: false });
+  const answered = new Promise<{ status: number; location?: string }>((resolve, reject) => {
+    sent.once('error', reject).once('response', ({ statusCode = 0, headers }) => {
+      resolve({ status: statusCode, ...(headers.location !== undefined && { location: headers.location }) });
+    });
+  });
+  sent.end();
+  return inTime(limits, answered).finally(() => {
+    sent.on('error', () => undefined).destroy();
+  });
+}

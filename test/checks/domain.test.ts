@@ -1,0 +1,261 @@
+/** `doctor --domain` against a real DNS server and real TLS servers, through the binary. */
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Finished, runPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { hasNamed, type NamedServer, startNamed } from '../support/dns.ts';
+import { caFile, type Identity, issueIdentity } from '../support/tls.ts';
+
+const TARGET = 'stores.platform.test';
+const ALIAS = `shop CNAME ${TARGET}.`;
+const CA = 'letsencrypt.org';
+
+const ZONES = {
+  // What the registry of the top-level domain would say of names that nobody has.
+  test: [],
+  'platform.test': ['stores A 127.0.0.1', 'old A 127.0.0.1'],
+  'pets.test': [
+    ALIAS,
+    'elsewhere CNAME old.platform.test.',
+    'taken A 192.0.2.7',
+    'taken6 AAAA 2001:db8::7',
+    'mail TXT "no address"',
+    `www CNAME ${TARGET}.`,
+  ],
+  'strict.test': [ALIAS, '@ CAA 0 issue "digicert.com"', '@ CAA 0 iodef "mailto:ca@strict.test"'],
+  'kind.test': [ALIAS, `@ CAA 0 issue "${CA}; validationmethods=dns-01"`, '@ CAA 0 issue "digicert.com"'],
+  'sealed.test': [ALIAS, '@ CAA 0 issue ";"'],
+  'wild.test': [ALIAS, '@ CAA 0 issuewild "digicert.com"'],
+  'near.test': [ALIAS, `@ CAA 0 issue "${CA}"`, 'taken A 192.0.2.7', 'sub CAA 0 issue "digicert.com"'],
+  'apex.test': ['@ A 127.0.0.1'],
+  'other-apex.test': ['@ A 192.0.2.7'],
+  'empty-apex.test': ['@ TXT "nothing yet"'],
+  'broken.test': undefined,
+};
+
+interface Found {
+  readonly check: string;
+  readonly health: string;
+  readonly says: string;
+  readonly fix: string | null;
+}
+
+describe.skipIf(!hasNamed)('doctor --domain', () => {
+  let named: NamedServer;
+  beforeAll(async () => {
+    named = await startNamed(ZONES);
+  });
+  afterAll(() => named.close());
+
+  async function serve(identity: Identity, answer: { status: number; location?: string } = { status: 200 }) {
+    const server = createServer(identity, (_request, response) => {
+      response.writeHead(answer.status, answer.location === undefined ? {} : { location: answer.location }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onCleanup(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const run = (domain: string, args: readonly string[]): Promise<Finished> =>
+    runPetstore(['doctor', '--domain', domain, '--target', TARGET, '--dns-server', named.address, ...args], {
+      env: { NODE_EXTRA_CA_CERTS: caFile() },
+    });
+
+  /** What is wrong, by check; and all that is said. */
+  async function examine(domain: string, args: readonly string[] = []) {
+    const { code, stdout } = await run(domain, ['--json', ...args]);
+    const found = JSON.parse(stdout) as Found[];
+    const sick = found.filter(({ health }) => health === 'fail' || health === 'warn');
+    return { code, found, sick: sick.map(({ check, health }) => `${check}: ${health}`), first: sick[0] };
+  }
+
+  it('finds nothing wrong with a domain that works', async () => {
+    const connect = await serve(issueIdentity({ names: ['shop.pets.test'] }));
+    const { code, stdout } = await run('shop.pets.test', ['--connect', connect, '--ca', CA]);
+    expect(stdout.split('\n')).toEqual([
+      'note  before       Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.',
+      'ok    zone         pets.test holds it.',
+      'note  plan         The record to create in pets.test: CNAME, name shop, value stores.platform.test, TTL 3600.',
+      'ok    record       shop.pets.test is an alias of stores.platform.test.',
+      'ok    caa          No CAA record: any authority may issue.',
+      expect.stringMatching(
+        /^ok {4}certificate {2}TLSv1\.3; the certificate of shop\.pets\.test is trusted \(shop\.pets\.test < Test authority\) for \d+ days more\.$/,
+      ),
+      '4 ok, 0 warnings, 0 failed',
+      '',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [
+      'new.pets.test',
+      'new.pets.test has no record.',
+      /CNAME, name new, value stores\.platform\.test, TTL 3600.*48 hours/,
+    ],
+    ['mail.pets.test', 'mail.pets.test has no record.', /CNAME, name mail/],
+    [
+      'elsewhere.pets.test',
+      'elsewhere.pets.test is an alias of old.platform.test, not of',
+      /^Change its value to stores/,
+    ],
+    [
+      'taken.pets.test',
+      'A conflicting A record of taken.pets.test (192.0.2.7) blocks the CNAME.',
+      /^Delete it\. Create/,
+    ],
+    ['taken6.pets.test', 'A conflicting AAAA record of taken6.pets.test (2001:db8::7) blocks', /^Delete it\. Create/],
+    ['empty-apex.test', 'empty-apex.test has no record.', /ALIAS or ANAME, name @, .*an apex cannot have a CNAME/],
+    ['other-apex.test', 'A conflicting A record of other-apex.test (192.0.2.7) is not of', /^Delete it\. .*ALIAS/],
+  ])('%s: %s', async (domain, says, fix) => {
+    const { code, sick, first, found } = await examine(domain);
+    expect({ code, sick, says: first?.says, fix: first?.fix }).toEqual({
+      code: 13,
+      sick: ['record: fail'],
+      says: expect.stringContaining(says) as string,
+      fix: expect.stringMatching(fix) as string,
+    });
+    expect(found.find(({ check }) => check === 'certificate')).toMatchObject({ health: 'skip' });
+  });
+
+  it('knows an ALIAS of an apex by its addresses', async () => {
+    const connect = await serve(issueIdentity({ names: ['apex.test'] }));
+    expect(await examine('apex.test', ['--connect', connect])).toMatchObject({ code: 0, sick: [] });
+  });
+
+  it('says when the target itself is wrong', async () => {
+    const { first } = await examine('shop.pets.test', ['--target', 'gone.platform.test']);
+    expect(first).toMatchObject({ check: 'record', says: 'The target gone.platform.test has no address.' });
+  });
+
+  it.each([
+    [
+      'shop.strict.test',
+      [`--ca=${CA}`],
+      'caa: fail',
+      /allow only digicert\.com to issue, so letsencrypt\.org may not\./,
+    ],
+    ['shop.strict.test', [], 'caa: warn', /allow only digicert\.com to issue\./],
+    ['shop.sealed.test', [`--ca=${CA}`], 'caa: fail', /allow no authority at all to issue, so/],
+    ['shop.sealed.test', [], 'caa: fail', /allow no authority at all to issue\./],
+    ['shop.kind.test', [`--ca=${CA}`], undefined, undefined],
+    ['shop.wild.test', [`--ca=${CA}`], undefined, undefined],
+    ['shop.near.test', [`--ca=${CA}`], undefined, undefined],
+  ])('CAA of %s with %j: %s', async (domain, args, sick, says) => {
+    const connect = await serve(issueIdentity({ names: [domain] }));
+    const found = await examine(domain, [...args, '--connect', connect]);
+    expect(found.sick).toEqual(sick === undefined ? [] : [sick]);
+    if (says !== undefined) expect(found.first?.says).toMatch(says);
+  });
+
+  it.each([
+    [
+      'expired',
+      () => issueIdentity({ names: ['shop.pets.test'], days: -1 }),
+      /expired on \d{4}-\d\d-\d\d/,
+      /^It was not renewed/,
+    ],
+    [
+      'self-signed',
+      () => issueIdentity({ names: ['shop.pets.test'], selfSigned: true }),
+      /signed by itself/,
+      /2 minutes/,
+    ],
+    [
+      'of the platform alone',
+      () => issueIdentity({ names: [TARGET] }),
+      /not for shop\.pets\.test, but for DNS:stores/,
+      /30 minutes/,
+    ],
+  ])('a certificate that is %s', async (_what, identity, says, fix) => {
+    const { code, sick, first } = await examine('shop.pets.test', ['--connect', await serve(identity())]);
+    expect({ code, sick }).toEqual({ code: 13, sick: ['certificate: fail'] });
+    expect(first?.says).toMatch(says);
+    expect(first?.fix).toMatch(fix);
+    expect(first?.fix).toMatch(/2 minutes.*30 minutes.*click Re-verify/);
+  });
+
+  it('warns of one that ends soon', async () => {
+    const connect = await serve(issueIdentity({ names: ['shop.pets.test'], days: 5 }));
+    expect(await examine('shop.pets.test', ['--connect', connect])).toMatchObject({
+      code: 0,
+      sick: ['certificate: warn'],
+    });
+  });
+
+  it('no certificate yet: says how long to wait; with CAA in the way, that this is why', async () => {
+    const nobody = '127.0.0.1:1';
+    const free = await examine('shop.pets.test', ['--connect', nobody]);
+    expect(free.first).toMatchObject({
+      says: 'There is no certificate for shop.pets.test yet: no TLS there (ECONNREFUSED).',
+      fix: expect.stringContaining('usually there within 2 minutes') as string,
+    });
+    const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);
+    expect(blocked.sick).toEqual(['caa: fail', 'certificate: fail']);
+    expect(blocked.found.at(-1)?.fix).toBe(
+      'No authority may issue it now: mend the CAA records first, then click Re-verify.',
+    );
+  });
+
+  it.each([
+    ['nobody.test', 'zone', 'No zone of DNS holds nobody.test.', /registered/],
+    ['shop.broken.test', 'dns', 'does not answer for shop.broken.test (ESERVFAIL).', /DNSSEC/],
+    ['shop.pets.example', 'dns', 'does not answer for shop.pets.example (EREFUSED).', /--dns-server/],
+  ])('%s: %s', async (domain, check, says, fix) => {
+    const { code, first, sick } = await examine(domain);
+    expect({ code, sick, says: first?.says, fix: first?.fix }).toEqual({
+      code: 13,
+      sick: [`${check}: fail`],
+      says: expect.stringContaining(says) as string,
+      fix: expect.stringMatching(fix) as string,
+    });
+  });
+
+  describe('a redirect entry', () => {
+    const entry = ['--redirect', 'from=www.pets.test,to=shop.pets.test,status=301'];
+    const both = { names: ['shop.pets.test', 'www.pets.test'] };
+
+    it.each([
+      ['as it should be', { status: 301, location: 'https://shop.pets.test/' }, undefined],
+      [
+        'with another status',
+        { status: 302, location: 'https://shop.pets.test/' },
+        'www.pets.test answers with 302, not 301.',
+      ],
+      [
+        'to elsewhere',
+        { status: 301, location: 'https://evil.test/' },
+        'www.pets.test redirects to https://evil.test/, not to shop.pets.test.',
+      ],
+      ['to nowhere', { status: 301 }, 'www.pets.test redirects to nowhere, not to shop.pets.test.'],
+      ['to itself', { status: 301, location: '/shop' }, 'www.pets.test redirects to /shop, not to shop.pets.test.'],
+      ['that is none', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
+    ])('%s', async (_what, answer, says) => {
+      const connect = await serve(issueIdentity(both), answer);
+      const { first } = await examine('shop.pets.test', ['--connect', connect, ...entry]);
+      expect(first?.says).toBe(says);
+      if (says !== undefined) expect(first?.fix).toContain('from www.pets.test, to shop.pets.test, status 301');
+    });
+
+    it('whose domain does not arrive', async () => {
+      const connect = await serve(issueIdentity(both));
+      const { sick, first } = await examine('shop.pets.test', [
+        ...['--connect', connect],
+        ...['--redirect', 'from=nowhere.pets.test,to=shop.pets.test,status=301'],
+      ]);
+      expect({ sick, says: first?.says }).toEqual({
+        sick: ['redirect: fail'],
+        says: 'nowhere.pets.test has no record.',
+      });
+    });
+  });
+
+  it('sends nothing to the service, and needs no key', async () => {
+    const { stderr } = await run('shop.pets.test', ['--connect', '127.0.0.1:1', '--verbose']);
+    expect(stderr).not.toMatch(/GET|key/);
+  });
+});
