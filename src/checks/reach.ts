@@ -195,7 +195,11 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
           'What answers is not the service: it sent no list.',
           'Check the base URL, and for a login page of the network.',
         );
-      } else yield ok('service', `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`);
+      } else
+        yield ok(
+          'service',
+          `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`,
+        );
       yield* lookAtHeaders(answer);
     } finally {
       await close();
