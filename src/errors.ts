@@ -85,6 +85,8 @@ export interface Facts {
   'call-unknown': { method: string; path: string; environment: string; because: Failure };
   /** 404 on a raw call. */
   'path-not-found': { path: string; said: ServiceSaid };
+  /** The checks need more requests than are left of the allowance. `resetAt`: epoch ms. */
+  'allowance-short': { need: number; left: number; limit: number; resetAt: number; begun: boolean };
   /** Ids of the checks that failed. */
   'checks-failed': { failed: readonly string[]; of: number };
   /** Ids of what doctor found wrong. */

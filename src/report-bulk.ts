@@ -5,6 +5,7 @@ import { clockTime, duration } from './view/progress.ts';
 
 type BulkKind = Extract<
   Kind,
+  | 'allowance-short'
   | 'checks-failed'
   | 'unwell'
   | 'editor'
@@ -29,6 +30,15 @@ export const BULK_WORDS = {
     exit: 5,
     sentence: `There is no ${path} (404${said(they)}).`,
     hint: 'Check the path; petstore status shows the base URL that it is below.',
+  }),
+  'allowance-short': ({ need, left, limit, resetAt, begun }, now) => ({
+    exit: 6,
+    sentence:
+      `The checks need ${need} requests, and ${left} of ${limit} are left of the key's allowance until ` +
+      `${clockTime(resetAt, now)}; nothing${begun ? ' more' : ''} was sent.`,
+    hint: need > limit ? 'Run fewer checks: --only or --skip.' : 'Run the command again then, or fewer checks: --only.',
+    retryable: need <= limit,
+    ...(need <= limit && { retryAt: resetAt }),
   }),
   'checks-failed': ({ failed, of }) => ({
     exit: 13,

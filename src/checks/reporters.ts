@@ -43,6 +43,7 @@ function text({ checks }: Suite): string {
   return [...lines, `${passed} passed, ${failed} failed, ${skipped} skipped`, ''].join('\n');
 }
 
+/** As Ant's JUnit task writes it: what Jenkins, GitLab and the others read. */
 function junit({ name, startedAt, checks }: Suite): string {
   const { failed, skipped } = tally(checks);
   const seconds = (ms: number): string => (ms / 1_000).toFixed(3);
@@ -60,8 +61,11 @@ function junit({ name, startedAt, checks }: Suite): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',
-    `  <testsuite name="${xml(name)}" tests="${checks.length}" failures="${failed}" errors="0" skipped="${skipped}" time="${total}" timestamp="${stamp}" hostname="localhost">`,
+    `  <testsuite name="${xml(name)}" package="petstore" id="0" tests="${checks.length}" failures="${failed}" errors="0" skipped="${skipped}" time="${total}" timestamp="${stamp}" hostname="localhost">`,
+    '    <properties/>',
     ...cases,
+    '    <system-out/>',
+    '    <system-err/>',
     '  </testsuite>',
     '</testsuites>',
     '',
@@ -91,10 +95,18 @@ function tap({ checks }: Suite): string {
     if (verdict === 'skip') return [`${point} # SKIP ${escaped(problem)}`];
     if (verdict === 'pass') return [point];
     const facts = { message: problem, severity: 'fail', clause, request: evidence?.request ?? '' };
-    const yaml = Object.entries(facts).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`);
-    return [point, '  ---', ...yaml, '  ...'];
+    const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${yaml(value)}`);
+    return [point, '  ---', ...diagnosis, '  ...'];
   });
   return ['TAP version 14', `1..${checks.length}`, ...lines, ''].join('\n');
+}
+
+/** A double-quoted scalar (YAML 1.2, 7.3.1): JSON's, and no character that a reader may take for the end of a line. */
+function yaml(value: string): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function escaped(value: string): string {

@@ -24,12 +24,14 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { clock, notices } = context;
   const startedAt = clock.now();
-  const { doors, environment, close } = await openDoors(context);
+  const { doors, environment, close } = await openDoors(context, requestsFor(options));
   try {
     const count = requestsFor(options);
     const writes =
       options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
-    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}.`);
+    const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
+    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}${more}.`);
+    await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
     const checks: Checked[] = [];
     for await (const checked of runSmoke(doors, options)) checks.push(checked);
@@ -60,12 +62,15 @@ function checkIds(ids: readonly string[]): void {
 /** Sessions with the service: with the key (one of them deaf to signals), without one, with a wrong one. */
 async function openDoors(
   context: CommandContext,
+  need: number,
 ): Promise<{ doors: Doors; environment: string; close(): Promise<void> }> {
   const keyed = await connect(context);
   const { baseUrl } = keyed.service;
   const sessions: Session[] = [keyed];
   const deaf = { ...context, signal: new AbortController().signal };
+  const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
   const others = [
+    [spending, keyed.service.apiKey],
     [deaf, keyed.service.apiKey],
     [context, ''],
     [context, WRONG_KEY],
@@ -82,13 +87,32 @@ async function openDoors(
     );
   }
   context.notices.watchLimits(() => keyed.service.gate.limits);
-  const [wrong, keyless, restorer] = sessions as [Session, Session, Session, Session];
+  const [wrong, keyless, restorer, spender] = sessions as [Session, Session, Session, Session, Session];
   return {
-    doors: { keyed: keyed.service, keyless: keyless.service, wrong: wrong.service, restorer: restorer.service },
+    doors: {
+      keyed: keyed.service,
+      keyless: keyless.service,
+      wrong: wrong.service,
+      restorer: restorer.service,
+      spender: spender.service,
+      afford: allowing(keyed, need),
+    },
     environment: keyed.environment,
     async close() {
       for (const session of sessions) await session.close();
     },
+  };
+}
+
+/** Beforehand, by what the ledger knows, and again once the first answer has told: rather nothing than half of it. */
+function allowing(keyed: Session, need: number): Doors['afford'] {
+  let sent = 0;
+  return async () => {
+    const known = await keyed.allowance();
+    if (known !== undefined && known.left < need - sent) {
+      throw new Failure('allowance-short', { ...known, need: need - sent, begun: sent > 0 });
+    }
+    sent = 1;
   };
 }
 

@@ -1,20 +1,19 @@
-/** The contract of the service, as checks: what it shows of itself to whoever only reads. */
-import { type JsonValue, stringifyJson } from '../api/json.ts';
-import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
+/** The contract of the service, as checks: those that read, those that write, those that spend. */
 import type { Service } from '../client/service.ts';
 import { type CheckFacts, type Checked, type Evidence, fail, type Finding, PASS, skip } from './check.ts';
-import { type Answer, dateOf, probe, type Unreachable } from './probe.ts';
+import { type Answer, probe, type Unreachable } from './probe.ts';
+import { PROVOKED_CHECKS, runProvoked } from './provoke.ts';
+import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './reads.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './writes.ts';
 
-export interface SmokeOptions {
-  /** In ms; absent: not checked. */
-  readonly maxLatencyMs?: number;
-  readonly maxSkewMs: number;
+export interface SmokeOptions extends Bounds {
   /** Ids to run; absent: all. */
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
   /** The pet that may be written to, and is put back. */
   readonly write?: bigint;
+  /** Spend the allowance, and one request more. */
+  readonly provoke: boolean;
 }
 
 /** The same service with its key, without any, and with one that is none. */
@@ -24,21 +23,10 @@ export interface Doors {
   readonly wrong: Service;
   /** With the key, and deaf to signals. */
   readonly restorer: Service;
-}
-
-interface Seen {
-  readonly list: Answer;
-  readonly keyless: Answer;
-  readonly wrong: Answer;
-  readonly unknown: Answer;
-}
-
-type Question = keyof Seen;
-
-interface SmokeCheck extends CheckFacts {
-  /** What it looks at: asked for only if some check wants it. */
-  readonly asks: Question;
-  check(answer: Answer, options: SmokeOptions): Finding;
+  /** With the key, and one request more than the allowance has. */
+  readonly spender: Service;
+  /** Called once the list has been asked for. @throws {Failure} `allowance-short` */
+  afford(): Promise<void>;
 }
 
 const CALLS: Readonly<Record<Question, { readonly door: 'keyed' | 'keyless' | 'wrong'; readonly path: string }>> = {
@@ -48,173 +36,6 @@ const CALLS: Readonly<Record<Question, { readonly door: 'keyed' | 'keyless' | 'w
   unknown: { door: 'keyed', path: '/petstore-smoke-no-such-path' },
 };
 
-/** Only where the list itself is there can anything be said of it. */
-const ofList = (check: SmokeCheck['check']): SmokeCheck['check'] => {
-  return (answer, options) => (answer.status === 200 ? check(answer, options) : skip('there is no list'));
-};
-
-const ofRefusal = (check: (body: JsonValue, answer: Answer) => Finding): SmokeCheck['check'] => {
-  return (answer) => {
-    if (answer.status < 400) return skip('it was not refused');
-    return answer.json === undefined
-      ? fail(`the body is no JSON: ${answer.problem ?? ''}`)
-      : check(answer.json, answer);
-  };
-};
-
-const isError = ofRefusal((body) => {
-  const fields = body instanceof Map ? Object.fromEntries(body) : {};
-  const result = ErrorSchema.safeParse(fields);
-  if (result.success) return PASS;
-  return fail(`the body is no Error: ${String(result.error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
-});
-
-const repeatsStatus = ofRefusal((body, { status }) => {
-  const told = body instanceof Map ? body.get('status') : undefined;
-  if (typeof told !== 'number') return skip('the body has no status');
-  return told === status ? PASS : fail(`the status is ${status}, but Error.status says ${told}`);
-});
-
-const hasStatus = (status: number): SmokeCheck['check'] => {
-  return (answer) => (answer.status === status ? PASS : fail(`the status is ${answer.status}, not ${status}`));
-};
-
-const SMOKE: readonly SmokeCheck[] = [
-  { id: 'list-status', title: 'the list is answered with 200', clause: '4.1', asks: 'list', check: checkList },
-  { id: 'list-type', title: 'the list is application/json', clause: '4.1', asks: 'list', check: ofList(checkType) },
-  { id: 'list-rows', title: 'every row is an InventoryItem', clause: '2, 4.1', asks: 'list', check: ofList(checkRows) },
-  { id: 'list-ids', title: 'no pet is listed twice', clause: '4.1', asks: 'list', check: ofList(checkIds) },
-  {
-    id: 'limit-headers',
-    title: 'the three rate-limit headers are there',
-    clause: '8, rule 1',
-    asks: 'list',
-    check: checkHeaders,
-  },
-  {
-    id: 'limit-values',
-    title: 'limit and remaining make sense together',
-    clause: '8, rule 1',
-    asks: 'list',
-    check: checkValues,
-  },
-  {
-    id: 'limit-reset',
-    title: 'the reset is a Unix timestamp ahead',
-    clause: '8, rule 2',
-    asks: 'list',
-    check: checkReset,
-  },
-  { id: 'clock', title: "the service's clock is right", clause: '8, rule 2', asks: 'list', check: checkClock },
-  { id: 'latency', title: 'the list comes in time', clause: 'none: --max-latency', asks: 'list', check: checkLatency },
-  { id: 'keyless-status', title: 'without a key: 401', clause: '5', asks: 'keyless', check: hasStatus(401) },
-  { id: 'keyless-body', title: 'without a key: an Error body', clause: '5, 7', asks: 'keyless', check: isError },
-  {
-    id: 'keyless-repeat',
-    title: 'without a key: Error.status is the status',
-    clause: '7, rule 1',
-    asks: 'keyless',
-    check: repeatsStatus,
-  },
-  { id: 'wrong-status', title: 'with a wrong key: 401', clause: '5', asks: 'wrong', check: hasStatus(401) },
-  { id: 'wrong-body', title: 'with a wrong key: an Error body', clause: '5, 7', asks: 'wrong', check: isError },
-  {
-    id: 'wrong-repeat',
-    title: 'with a wrong key: Error.status is the status',
-    clause: '7, rule 1',
-    asks: 'wrong',
-    check: repeatsStatus,
-  },
-  { id: 'unknown-status', title: 'a path that is none: 404', clause: '4, 7', asks: 'unknown', check: hasStatus(404) },
-];
-
-function checkList({ status, headers }: Answer): Finding {
-  if (status === 200) return PASS;
-  const to = headers.get('location')?.[0];
-  return fail(`the status is ${status}, not 200${to === undefined ? '' : `; it redirects to ${to}`}`);
-}
-
-function checkType({ headers }: Answer): Finding {
-  const type = headers.get('content-type')?.join(', ');
-  if (type === undefined) return fail('there is no Content-Type');
-  return /^application\/json\s*(;|$)/i.test(type) ? PASS : fail(`the content type is ${type}`);
-}
-
-function checkRows({ json, problem }: Answer): Finding {
-  if (json === undefined) return fail(`the body is no JSON: ${problem ?? ''}`);
-  if (!Array.isArray(json)) return fail('the body is no array');
-  for (const [i, row] of json.entries()) {
-    const fields = row instanceof Map ? Object.fromEntries(row) : {};
-    const result = InventoryItemSchema.safeParse(fields);
-    if (result.success) continue;
-    const field = String(result.error.issues[0]?.path[0] ?? 'petId');
-    const value = row instanceof Map ? row.get(field) : undefined;
-    return fail(`row ${i + 1}: ${field} is ${value === undefined ? 'missing' : stringifyJson(value).slice(0, 60)}`);
-  }
-  return PASS;
-}
-
-function checkIds({ json }: Answer): Finding {
-  if (!Array.isArray(json)) return skip('there are no rows');
-  const seen = new Set<string>();
-  for (const row of json) {
-    const id = row instanceof Map ? row.get('petId') : undefined;
-    if (typeof id !== 'number' && typeof id !== 'bigint') continue;
-    if (seen.has(id.toString())) return fail(`pet ${id} is listed twice`);
-    seen.add(id.toString());
-  }
-  return PASS;
-}
-
-const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
-
-function numberIn({ headers }: Answer, name: string): number | undefined {
-  const values = headers.get(name.toLowerCase());
-  const [value] = values ?? [];
-  return values?.length === 1 && value !== undefined && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
-}
-
-function checkHeaders({ headers }: Answer): Finding {
-  const missing = LIMITS.filter((name) => !headers.has(name.toLowerCase()));
-  return missing.length === 0 ? PASS : fail(`missing: ${missing.join(', ')}`);
-}
-
-function checkValues(answer: Answer): Finding {
-  if (LIMITS.slice(0, 2).some((name) => !answer.headers.has(name.toLowerCase()))) return skip('they are not all there');
-  const [limit, remaining] = LIMITS.map((name) => numberIn(answer, name));
-  if (limit === undefined || remaining === undefined) return fail('they are no whole numbers, once each');
-  return remaining <= limit ? PASS : fail(`${remaining} are said to be left of ${limit}`);
-}
-
-/** A quota over more than a month is none we know of. */
-const LONGEST_S = 32 * 86_400;
-
-function checkReset(answer: Answer): Finding {
-  if (!answer.headers.has('x-ratelimit-reset')) return skip('there is none');
-  const reset = numberIn(answer, 'X-RateLimit-Reset');
-  if (reset === undefined) return fail('it is no whole number of seconds');
-  const ahead = reset - Math.floor(serverNow(answer) / 1_000);
-  if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
-  return fail(`${reset} is ${Math.abs(ahead)} s ${ahead < 0 ? 'past' : 'ahead'} by the service's own clock`);
-}
-
-function serverNow(answer: Answer): number {
-  return dateOf(answer) ?? answer.receivedAt;
-}
-
-function checkClock(answer: Answer, { maxSkewMs }: SmokeOptions): Finding {
-  const date = dateOf(answer);
-  if (date === undefined) return fail('there is no Date header that can be read');
-  const skew = Math.round((date - answer.receivedAt) / 1_000);
-  if (Math.abs(skew) * 1_000 <= maxSkewMs) return PASS;
-  return fail(`it is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} this machine's`);
-}
-
-function checkLatency({ ms }: Answer, { maxLatencyMs }: SmokeOptions): Finding {
-  if (maxLatencyMs === undefined) return skip('no --max-latency was given');
-  return ms <= maxLatencyMs ? PASS : fail(`it took ${Math.round(ms)} ms, longer than ${maxLatencyMs} ms`);
-}
-
 const REACHABLE: CheckFacts = { id: 'reachable', title: 'the service answers', clause: '1' };
 const TLS: CheckFacts = {
   id: 'tls',
@@ -222,17 +43,17 @@ const TLS: CheckFacts = {
   clause: '1',
 };
 
-export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...SMOKE, ...WRITE_CHECKS];
+export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
 function chosen({ only, skip: left }: SmokeOptions): (facts: CheckFacts) => boolean {
   return ({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true;
 }
 
-/** The requests that the chosen checks need. */
+/** The requests that the chosen checks need, but for those that provoke a 429. */
 export function requestsFor(options: SmokeOptions): number {
   const isChosen = chosen(options);
   // The list is always asked for: it tells whether there is anything to check.
-  const reads = new Set<Question>(['list', ...SMOKE.filter(isChosen).map(({ asks }) => asks)]).size;
+  const reads = new Set<Question>(['list', ...READ_CHECKS.filter(isChosen).flatMap(({ asks }) => asks)]).size;
   return reads + (options.write === undefined ? 0 : writeRequests(isChosen));
 }
 
@@ -247,6 +68,7 @@ export async function* runSmoke(doors: Doors, options: SmokeOptions): AsyncGener
     return known;
   };
   const first = await ask('list');
+  await doors.afford();
   const done = (facts: CheckFacts, finding: Finding, from: { evidence: Evidence; ms?: number }): Checked => ({
     id: facts.id,
     title: facts.title,
@@ -255,14 +77,39 @@ export async function* runSmoke(doors: Doors, options: SmokeOptions): AsyncGener
     ms: from.ms ?? 0,
     ...finding,
   });
+  /** The first answer that fails, or else passes, or else the first. */
+  const verdictOf = async (check: ReadCheck): Promise<Checked> => {
+    const found: Checked[] = [];
+    for (const question of check.asks) {
+      const answer = await ask(question);
+      const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
+      found.push(done(check, finding, answer));
+    }
+    const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
+    return of('fail') ?? of('pass') ?? found[0]!;
+  };
   if (isChosen(REACHABLE)) yield done(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield done(TLS, encrypted(first, doors.keyed.baseUrl), first);
-  for (const check of SMOKE.filter(isChosen)) {
-    const answer = 'unreachable' in first ? first : await ask(check.asks);
-    const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
-    yield done(check, finding, answer);
+  const portal = portalOf(first);
+  for (const check of READ_CHECKS.filter(isChosen)) {
+    if ('unreachable' in first) yield done(check, skip('the service did not answer'), first);
+    else if (portal !== undefined && portal !== check.id) yield done(check, skip('it is not the service'), first);
+    else yield await verdictOf(check);
   }
+  if (portal !== undefined || 'unreachable' in first) return;
   if (options.write !== undefined) yield* runWrites(doors, options.write, first, isChosen);
+  if (options.provoke) yield* runProvoked(doors.spender, isChosen);
+}
+
+/**
+ * Somebody else answers for the service: what they say says nothing of its contract. The one check that tells.
+ * A login page of a network comes with a 200, or after a redirect.
+ */
+function portalOf(list: Answer | Unreachable): string | undefined {
+  if ('unreachable' in list) return undefined;
+  if (list.status >= 300 && list.status < 400) return 'list-status';
+  const isPage = /^text\/html/i.test(list.headers.get('content-type')?.[0] ?? '');
+  return list.status === 200 && isPage && list.json === undefined ? 'list-type' : undefined;
 }
 
 function reachable(first: Answer | Unreachable): Finding {

@@ -60,24 +60,67 @@ export async function* runWrites(
     const answer = await set(keyed, present);
     yield done(SAME, isEntry(answer, petId, present), answer);
   }
-  if (isChosen(SET) || isChosen(RESTORE)) {
-    let changed: Answer | Unreachable | undefined;
-    try {
-      changed = await set(keyed, present + 1n);
-    } finally {
-      // Also when it is not known whether the change took effect.
-      const back = await set(restorer, present);
-      if (changed !== undefined && isChosen(SET)) yield done(SET, isEntry(changed, petId, present + 1n), changed);
+  const pet = new Touched(restorer, petId, present);
+  try {
+    if (isChosen(SET) || isChosen(RESTORE)) {
+      const changed = await pet.touch(() => set(keyed, present + 1n));
+      const back = await pet.restore();
+      if (isChosen(SET)) yield done(SET, isEntry(changed, petId, present + 1n), changed);
       if (isChosen(RESTORE)) yield done(RESTORE, isEntry(back, petId, present), back);
     }
-  }
-  for (const facts of BAD.filter(isChosen)) {
-    const answer = await probe(keyed, { method: 'PATCH', path, body: facts.body });
-    yield done(facts, isRefused(answer, 400), answer);
+    for (const facts of BAD.filter(isChosen)) {
+      const answer = await pet.touch(() => probe(keyed, { method: 'PATCH', path, body: facts.body }));
+      yield done(facts, isRefused(answer, 400), answer);
+    }
+  } finally {
+    await pet.restoreIfTouched();
   }
   if (isChosen(UNKNOWN)) {
     const answer = await probe(keyed, { method: 'PATCH', path: `/inventory/${freeId(list)}`, body: '{"quantity":1}' });
     yield done(UNKNOWN, isRefused(answer, 404), answer);
+  }
+}
+
+/** A pet that may hold something else than it should until it has been put back. */
+class Touched {
+  #isTouched = false;
+  readonly #restorer: Service;
+  readonly #petId: bigint;
+  readonly #present: bigint;
+
+  constructor(restorer: Service, petId: bigint, present: bigint) {
+    this.#restorer = restorer;
+    this.#petId = petId;
+    this.#present = present;
+  }
+
+  /** A request that may change it; only a refusal tells that it did not. */
+  async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
+    this.#isTouched = true;
+    const answer = await send();
+    if ('status' in answer && answer.status >= 400 && answer.status < 500) this.#isTouched = false;
+    return answer;
+  }
+
+  async restore(): Promise<Answer | Unreachable> {
+    const path = `/inventory/${this.#petId}`;
+    const answer = await probe(this.#restorer, { method: 'PATCH', path, body: `{"quantity":${this.#present}}` });
+    this.#isTouched = !('status' in answer && answer.status === 200);
+    return answer;
+  }
+
+  async restoreIfTouched(): Promise<void> {
+    try {
+      if (this.#isTouched) await this.restore();
+    } finally {
+      if (this.#isTouched) {
+        const { watch, environment } = this.#restorer;
+        watch.warning(
+          `Pet ${this.#petId} could not be put back to ${this.#present} in ${environment}; ` +
+            `look, then: petstore --env ${environment} inventory set ${this.#petId} ${this.#present}`,
+        );
+      }
+    }
   }
 }
 

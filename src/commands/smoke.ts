@@ -22,6 +22,7 @@ interface SmokeInput {
   readonly waitReady?: number;
   readonly write?: boolean;
   readonly pet?: bigint;
+  readonly provoke429?: boolean;
 }
 
 export const smoke: CommandSpec<SmokeInput> = {
@@ -29,8 +30,9 @@ export const smoke: CommandSpec<SmokeInput> = {
   summary: 'Check that the service answers and keeps its contract, for CI',
   description:
     'Asks for the list with the key, without one and with a wrong one, and for a path that is none; nothing is ' +
-    'written. With --write one pet is set, put back (also after Ctrl-C), and sent what must be refused. Each check names the clause of the specification that it rests on. A failed check exits 13, anything ' +
-    'else as every command does.',
+    'written. With --write one pet is set, put back (also after Ctrl-C), and sent what must be refused. How many ' +
+    'requests that takes is said first; where fewer are left, nothing is sent, exit 6. Each check names the clause ' +
+    'of the specification that it rests on. A failed check exits 13, anything else as every command does.',
   examples: [
     { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
     { says: 'The update too', command: 'petstore --env staging smoke --write --pet 7' },
@@ -52,6 +54,10 @@ export const smoke: CommandSpec<SmokeInput> = {
     { flags: '--skip <ids>', description: 'all but these checks', parse: listOf(String) },
     { flags: '--write', description: 'check the update too, with --pet' },
     { flags: '--pet <id>', description: 'the pet to set and to put back', parse: petIdValue('--pet') },
+    {
+      flags: '--provoke-429',
+      description: 'at the end spend the allowance and one request more; staging and sandbox only',
+    },
     { flags: '--list', description: 'show the checks, and run none' },
     {
       flags: '--max-latency <duration>',
@@ -79,11 +85,13 @@ export const smoke: CommandSpec<SmokeInput> = {
     const { smoke: run } = await import('../checks/run.ts');
     const { only, skip, maxLatency, waitReady } = input;
     const pet = await writablePet(input, context);
+    await allowProvoking(input, context);
     const isJson = ['json', 'ndjson'].includes(context.globals.output);
     return run(context, {
       format: input.format ?? (isJson ? 'json' : 'text'),
       out: input.out ?? [],
       maxSkewMs: input.maxSkew,
+      provoke: input.provoke429 === true,
       ...(pet !== undefined && { write: pet }),
       ...(only !== undefined && { only }),
       ...(skip !== undefined && { skip }),
@@ -102,6 +110,17 @@ async function writablePet({ write, pet }: SmokeInput, context: CommandContext):
   const settled = settle(context.globals, context.env, await readConfigFile(context));
   allowWrite(context, settled, `smoke --write --pet ${pet}`);
   return pet;
+}
+
+/** @throws {Failure} `usage` */
+async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
+  if (provoke429 !== true) return;
+  const settled = settle(context.globals, context.env, await readConfigFile(context));
+  if (settled.environment.value !== 'production') return;
+  throw new Failure('usage', {
+    problem: '--provoke-429 is not for production: the key would be blocked for everybody who uses it.',
+    hint: 'Say --env staging or --env sandbox.',
+  });
 }
 
 const BY_ENDING: Readonly<Record<string, Format>> = {

@@ -11,11 +11,20 @@ import { sandboxFile } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 import { requireBaseUrl, requireKey, settle, sourceName } from './resolve.ts';
 
+export interface Allowance {
+  readonly limit: number;
+  readonly left: number;
+  /** Epoch ms. */
+  readonly resetAt: number;
+}
+
 export interface Session {
   readonly environment: EnvironmentName;
   readonly service: Service;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
+  /** What is known to be left of the key's window, but for what is in flight and reserved; undefined: nothing is. */
+  allowance(): Promise<Allowance | undefined>;
   close(): Promise<void>;
 }
 
@@ -124,6 +133,13 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
     environment: target.environment,
     service,
     isAlone: () => opened.probes === 0,
+    async allowance() {
+      const { window, inFlight } = await opened.ledger.view();
+      const ahead = (window?.resetAt ?? 0) - clock.monotonic();
+      if (window === undefined || ahead <= 0) return undefined;
+      const left = Math.max(0, window.remaining - inFlight.length - globals.reserve);
+      return { limit: window.limit, left, resetAt: clock.now() + ahead };
+    },
     async close() {
       cancel();
       await http.close();

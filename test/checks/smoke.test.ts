@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
-import { createHome } from '../support/home.ts';
-import { control, serveSandbox } from '../support/served.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { control, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpRequest } from '../../src/context.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
+import { scriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+import { caFile, tlsIdentities } from '../support/tls.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -82,7 +84,7 @@ const refused =
 it('a service that keeps its contract passes, with four requests', async () => {
   const { context, run } = against();
   const { code, stdout, stderr } = await run();
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 17, failed: 0, skipped: 1 }]);
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
   expect(stderr).toBe('Smoke test of staging: 4 requests, none of them a write.\n');
   expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
     ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
@@ -93,6 +95,7 @@ it('a service that keeps its contract passes, with four requests', async () => {
 });
 
 const NO_JSON = { body: 'no' };
+const PAGE = { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html>' };
 const HTML = { headers: { 'content-type': 'text/html' }, body: '<html>' };
 
 describe('each fault fails exactly its check', () => {
@@ -105,6 +108,14 @@ describe('each fault fails exactly its check', () => {
           ? { ...reply, status: 301, headers: { ...reply.headers, location: 'http://elsewhere.example/' } }
           : reply,
       ['list-status'],
+    ],
+    ['every answer redirects', (reply) => ({ ...reply, status: 302, body: '' }), ['list-status']],
+    ['every answer is a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), ['list-type']],
+    ['the list is a page', list(PAGE), ['list-type']],
+    [
+      'every Error.status is another',
+      (reply) => ({ ...reply, body: String(reply.body).replace(/"status":\d+/, '"status":500') }),
+      ['error-status'],
     ],
     ['the list is said to be a text', header('content-type', 'text/plain'), ['list-type']],
     ['the list has no content type', header('content-type', undefined), ['list-type']],
@@ -130,15 +141,15 @@ describe('each fault fails exactly its check', () => {
     ['fault 36: the Date cannot be read', header('date', 'yesterday'), ['clock']],
     ['no key is needed', refused({ status: 200, body: '[]' }, true), ['keyless-status']],
     ['without a key it is a 403', refused(refusal(403, 'x'), true), ['keyless-status']],
-    ['fault 25: the refusal is a page', refused(HTML, true), ['keyless-body', 'keyless-repeat']],
+    ['fault 25: the refusal is a page', refused(HTML, true), ['error-body']],
     [
       'fault 24: Error.status is another',
       refused({ body: '{"code":"x","message":"y","status":403}' }, true),
-      ['keyless-repeat'],
+      ['error-status'],
     ],
-    ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['keyless-body']],
+    ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['error-body']],
     ['any key will do', refused({ status: 200, body: '[]' }, false), ['wrong-status']],
-    ['the refusal of a wrong key is no JSON', refused(NO_JSON, false), ['wrong-body', 'wrong-repeat']],
+    ['the refusal of a wrong key is no JSON', refused(NO_JSON, false), ['error-body']],
     [
       'every path is the list',
       (reply, kind) => (kind === 'unknown' ? { ...reply, status: 200, body: '[]' } : reply),
@@ -159,12 +170,146 @@ describe('each fault fails exactly its check', () => {
   });
 });
 
+it('fault 26: what is deprecated is warned of, once, and fails nothing', async () => {
+  const { run } = against(
+    (reply) => ({
+      ...reply,
+      headers: {
+        ...(reply.headers as Record<string, string>),
+        deprecation: '@1735689600',
+        sunset: 'Fri, 01 Jan 2027 00:00:00 GMT',
+      },
+    }),
+    ['--only', 'list-status,list-rows'],
+  );
+  const { code, stderr } = await run();
+  expect([code, stderr.match(/^warning: .*$/gm)]).toEqual([
+    0,
+    ['warning: The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2027-01-01.'],
+  ]);
+});
+
+describe('on a real server', () => {
+  const bad = { ...refusal(401, 'unauthorized'), headers: { 'content-type': 'application/json' } };
+  const script = [
+    { status: 200, body: JSON.stringify(ROWS), headers: { 'content-type': 'application/json' } },
+    bad,
+    bad,
+    { ...refusal(404, 'not_found'), headers: { 'content-type': 'application/json' } },
+  ];
+  const run = async (server: ScriptedServer) => {
+    const env = {
+      PETSTORE_ENV: 'staging',
+      PETSTORE_BASE_URL: server.baseUrl.replace('127.0.0.1', 'localhost'),
+      PETSTORE_API_KEY: STAGING_KEY,
+      NODE_EXTRA_CA_CERTS: caFile(),
+    };
+    const { code, stdout } = await runPetstore(['smoke', '--json'], { env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    return [code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)];
+  };
+
+  it('with a certificate that can be trusted: passes', async () => {
+    expect(await run(await scriptedServer(script, { tls: tlsIdentities().good }))).toEqual([0, []]);
+  });
+
+  it.each([
+    ['expired', () => tlsIdentities().expired],
+    ['self-signed', () => tlsIdentities().selfSigned],
+    ['of another name', () => tlsIdentities().wrongHost],
+  ])('with a certificate that is %s: the check "tls" fails, and nothing is sent', async (_what, identity) => {
+    const server = await scriptedServer([], { tls: identity() });
+    expect(await run(server)).toEqual([13, ['tls']]);
+    expect(server.log()).toEqual([]);
+  });
+});
+
+describe('the budget', () => {
+  it('refuses once the first answer has told that too little is left', async () => {
+    const { context, run } = against(header('x-ratelimit-remaining', '2'));
+    expect(await run()).toEqual({
+      code: 6,
+      stdout: '',
+      stderr:
+        'Smoke test of staging: 4 requests, none of them a write.\n' +
+        "error: The checks need 3 requests, and 2 of 60 are left of the key's allowance until 14:04:21; nothing more was sent.\n" +
+        'hint: Run the command again then, or fewer checks: --only.\n',
+    });
+    expect(context.sent).toHaveLength(1);
+    const again = await run();
+    expect([again.code, context.sent.length]).toEqual([6, 1]);
+    expect(again.stderr).toContain('The checks need 4 requests, and 2 of 60 are left');
+    expect(again.stderr).toContain('; nothing was sent.');
+  });
+
+  it('leaves the reserve to others', async () => {
+    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7']);
+    expect([(await run()).code, context.sent.length]).toEqual([6, 1]);
+  });
+
+  it('says when there are never enough', async () => {
+    const few: Spoil = (reply) => ({
+      ...reply,
+      headers: { ...(reply.headers as Record<string, string>), 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' },
+    });
+    const { context, run } = against(few);
+    await run();
+    const { code, stderr } = await runIn(context, '--json', 'smoke');
+    const { error } = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '') as {
+      error: { hint: string; retryable: boolean };
+    };
+    expect([code, error.hint, error.retryable]).toEqual([6, 'Run fewer checks: --only or --skip.', false]);
+  });
+});
+
+describe('--provoke-429', () => {
+  const served = (args: readonly string[]) => serveSandbox(['--per-minute', '20', ...args]);
+  const run = async ({ baseUrl }: Served, home: Home) => {
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const { code, stdout, stderr } = await runPetstore(['smoke', '--provoke-429', '--json'], { home, env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    return { code, failed, stderr, again: () => runPetstore(['--no-wait', 'inventory', 'list'], { home, env }) };
+  };
+  const statuses = async ({ port }: Served) =>
+    ((await control(port, 'GET', '/requests')) as { status: number; key: string | null }[]).map(({ status }) => status);
+
+  it('one request beyond the allowance, and the block is kept afterwards', async () => {
+    const sandbox = await served([]);
+    const { code, failed, again, stderr } = await run(sandbox, createHome());
+    expect([code, failed]).toEqual([0, []]);
+    expect(stderr).toContain('then as many as the allowance has and one more, to provoke a 429.');
+    const before = await statuses(sandbox);
+    expect(before.filter((status) => status === 429)).toHaveLength(1);
+    expect(before.filter((status) => status === 200)).toHaveLength(19);
+    expect((await again()).code).toBe(6);
+    expect(await statuses(sandbox)).toEqual(before);
+  });
+
+  it.each([
+    ['no 429, but a 503', 'status=503,nth=21', ['limit-429']],
+    ['a 429 that does not say when to come back', 'no-header=retry-after', ['limit-retry']],
+  ])('%s', async (_what, fault, ids) => {
+    const sandbox = await served(['--fault', fault]);
+    const { code, failed } = await run(sandbox, createHome());
+    expect([code, failed]).toEqual([13, ids]);
+    expect((await statuses(sandbox)).length).toBeLessThan(30);
+  });
+
+  it('is not for production', async () => {
+    const context = createTestContext({ env: { ...STAGING_ENV, PETSTORE_ENV: 'production' } });
+    const { code, stderr } = await runIn(context, 'smoke', '--provoke-429');
+    expect([code, context.sent]).toEqual([2, []]);
+    expect(stderr).toContain('--provoke-429 is not for production');
+  });
+});
+
 describe('--write', () => {
   it('on the sandbox: all pass, and the pet is as it was', { timeout: 60_000 }, async () => {
     const home = createHome();
     const options = { home };
     const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
-    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 24 }]);
+    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 22 }]);
     expect(smoke.stderr).toContain('12 requests, pet 7 is changed, and put back.');
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
     expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
@@ -184,6 +329,35 @@ describe('--write', () => {
     expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([13, ids]);
     const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
     expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available' }]);
+  });
+
+  it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
+    let stock = 12;
+    const taken: Spoil = (reply, _kind, { method, body, url }) => {
+      if (method !== 'PATCH') return reply;
+      if (!url.pathname.endsWith('/7')) return { ...refusal(404, 'x'), headers: reply.headers ?? {} };
+      const quantity = /"quantity":\s*"?(\d+)/.exec(body ?? '')?.[1];
+      if (quantity === undefined) return { ...refusal(400, 'x'), headers: reply.headers ?? {} };
+      stock = Number(quantity);
+      return { ...reply, status: 200, body: `{"petId":7,"quantity":${stock},"status":"available"}` };
+    };
+    expect(await failing(taken, ['--write', '--pet', '7'])).toEqual([13, ['write-text', 'write-fraction']]);
+    expect(stock).toBe(12);
+  });
+
+  it('a pet that cannot be put back is named, with the command that does', async () => {
+    const stuck: Spoil = (reply, _kind, { method, body }) =>
+      method !== 'PATCH'
+        ? reply
+        : body === '{"quantity":12}'
+          ? { ...reply, status: 500, body: '' }
+          : { ...reply, status: 200 };
+    const { context } = against(stuck);
+    const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
+    expect(code).toBe(13);
+    expect(stderr).toContain(
+      'warning: Pet 7 could not be put back to 12 in staging; look, then: petstore --env staging inventory set 7 12\n',
+    );
   });
 
   it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
