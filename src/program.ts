@@ -201,6 +201,7 @@ function globalsOf(program: Command): Globals {
     ...values,
     output: json === true ? 'json' : values.output,
     maxWait: wait ? values.maxWait : 0,
+    saidTimeout: program.getOptionValueSource('timeout') === 'cli',
   };
 }
 

@@ -160,8 +160,10 @@ export function verdictOn(failure: Failure): Verdict {
     const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
     return { state, goesOn: 'never' };
   }
-  if (failure.is('pet-not-found') || failure.is('rejected')) return { state: 'failed', goesOn: 'always' };
-  if (failure.is('outcome-unknown') || failure.is('stored-differently')) {
+  if (failure.is('pet-not-found') || failure.is('path-not-found') || failure.is('rejected')) {
+    return { state: 'failed', goesOn: 'always' };
+  }
+  if (failure.is('outcome-unknown') || failure.is('call-unknown') || failure.is('stored-differently')) {
     return { state: 'unknown', goesOn: 'unless-often' };
   }
   if (failure.is('network')) {
@@ -175,7 +177,7 @@ export function verdictOn(failure: Failure): Verdict {
 }
 
 export function reasonOf(failure: Failure): string {
-  if (failure.is('pet-not-found')) return NO_SUCH_PET;
+  if (failure.is('pet-not-found') || failure.is('path-not-found')) return NO_SUCH_PET;
   if (failure.is('rejected')) {
     const { message } = failure.facts.said;
     return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;

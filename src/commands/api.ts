@@ -1,6 +1,9 @@
-import { type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
+import { JsonError, type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
+import { parseInt64, parseInteger } from '../api/values.ts';
+import type { RawAnswer } from '../client/raw.ts';
+import type { Call } from '../client/service.ts';
 import { type CommandSpec, repeated } from '../command.ts';
-import { connect } from '../config/connect.ts';
+import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { settle } from '../config/resolve.ts';
@@ -57,7 +60,8 @@ export const api: CommandSpec<ApiInput> = {
     const session = await connect(context);
     try {
       const path = pathBelow(session.service.baseUrl, input.path);
-      const answer = await callRaw(session.service, { method, path, ...(body !== undefined && { body }) });
+      const call = { method, path, ...(body !== undefined && { body }) };
+      const answer = await remembered(context, session, call, () => callRaw(session.service, call));
       return {
         view: 'raw',
         head: input.include === true ? headOf(answer) : '',
@@ -69,6 +73,44 @@ export const api: CommandSpec<ApiInput> = {
     }
   },
 };
+
+/** An update of one pet belongs in the history, whichever command sends it. */
+async function remembered(
+  context: CommandContext,
+  session: Session,
+  call: Call,
+  send: () => Promise<RawAnswer>,
+): Promise<RawAnswer> {
+  const change = updateIn(call);
+  if (change === undefined) return send();
+  const { recorded } = await import('../bulk/recorded.ts');
+  let answer: RawAnswer | undefined;
+  try {
+    return await recorded(context, session, { command: 'api', ...change }, async () => {
+      answer = await send();
+      if (answer.failure !== undefined) throw answer.failure;
+      return answer;
+    });
+  } catch (error) {
+    // A failure with an answer is the caller's to show.
+    if (answer !== undefined) return answer;
+    throw error;
+  }
+}
+
+function updateIn({ method, path, body }: Call): { petId: bigint; after: bigint } | undefined {
+  const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(path)?.[1] ?? '');
+  if (method !== 'PATCH' || petId === undefined || body === undefined) return undefined;
+  try {
+    const value = parseJson(body);
+    const quantity = value instanceof Map ? value.get('quantity') : undefined;
+    const after = quantity === undefined ? undefined : parseInteger(stringifyJson(quantity));
+    return after === undefined ? undefined : { petId, after };
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
 
 function methodValue(text: string): string {
   const method = METHODS.find((each) => each === text.toUpperCase());

@@ -4,16 +4,18 @@ import { type CommandSpec, durationValue, integerValue, petIdValue, wordValue } 
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-export interface WaitInput {
+interface WaitInput {
   readonly pet?: bigint;
   readonly quantity?: bigint;
   readonly min?: bigint;
   readonly max?: bigint;
   readonly status?: string;
   /** In ms. */
-  readonly for: number;
+  readonly for?: number;
   readonly interval: number;
 }
+
+const DEFAULT_MS = 300_000;
 
 export const wait: CommandSpec<WaitInput> = {
   path: 'wait',
@@ -33,9 +35,7 @@ export const wait: CommandSpec<WaitInput> = {
     { flags: '--status <status>', description: PET_STATUSES.join(', '), parse: wordValue('--status', PET_STATUSES) },
     {
       flags: '--for <duration>',
-      description: 'how long at most',
-      default: 300_000,
-      shownDefault: '5m',
+      description: 'how long at most (default: --timeout where it is given, else 5m)',
       parse: durationValue('--for', 0),
     },
     {
@@ -53,7 +53,8 @@ export const wait: CommandSpec<WaitInput> = {
       throw new Failure('usage', { problem: 'Say what to wait for: --quantity, --min, --max or --status.' });
     }
     const { waitFor } = await import('../bulk/watch.ts');
-    const found = await waitFor(context, { ...input, pet });
+    const { saidTimeout, timeout } = context.globals;
+    const found = await waitFor(context, { ...input, pet, for: input.for ?? (saidTimeout ? timeout : DEFAULT_MS) });
     return {
       view: 'record',
       text: `Pet ${found.petId}: ${found.quantity} (${found.status}).`,

@@ -18,6 +18,8 @@ export interface Globals {
   readonly insecureHttp: boolean;
   /** In ms. */
   readonly timeout: number;
+  /** Whether the call says it: to `wait` it is the whole wait then. */
+  readonly saidTimeout: boolean;
   /** In ms. */
   readonly maxWait: number;
   /** Requests of the allowance to leave for others. */

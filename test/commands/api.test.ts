@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runIn, STAGING_ENV, STAGING_KEY, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
-import { createTestContext } from '../support/test-context.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
 const API = ['api'];
@@ -142,6 +142,37 @@ describe('api', () => {
   });
 });
 
+describe('an update through api', () => {
+  const outcomes = async (context: TestContext) => {
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    return (JSON.parse(stdout) as { command: string; petId: number; after: number; outcome: string }[]).map(
+      ({ command, petId, after, outcome }) => [command, petId, after, outcome],
+    );
+  };
+
+  it.each([
+    ['applied', json(item(7, 12)), 'applied', 0],
+    ['refused', error(400, 'no'), 'failed', 10],
+    ['for no pet', error(404, 'no'), 'failed', 5],
+    ['of unknown fate', error(500, 'no'), 'unknown', 9],
+  ] as const)('%s: is in the history', async (_what, reply, state, exit) => {
+    const context = withReplies([reply]);
+    const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');
+    expect([code, await outcomes(context)]).toEqual([exit, [['api', 7, 12, state]]]);
+  });
+
+  it.each([
+    ['POST', '/inventory/7', 'quantity=12'],
+    ['PATCH', '/inventory', 'quantity=12'],
+    ['PATCH', '/inventory/7', 'quantity=1.5'],
+    ['PATCH', '/inventory/7', 'name=x'],
+  ])('%s %s -f %s is none', async (method, path, field) => {
+    const context = withReplies([json(item(7, 12))]);
+    await runIn(context, ...API, method, path, '-f', field);
+    expect(await outcomes(context)).toEqual([]);
+  });
+});
+
 describe('wait', () => {
   it('looks until it holds', async () => {
     const replies = [json([item(7, 1)]), json([item(7, 1), item(8, 12)]), json([item(7, 12)])];
@@ -160,6 +191,12 @@ describe('wait', () => {
       13,
       expect.stringContaining('Pet 7 did not come to that within 12 s: it has a quantity of 1 and is available.'),
     ]);
+  });
+
+  it('--timeout is the whole wait too, where --for is not said', async () => {
+    const context = withReplies(Array.from({ length: 4 }, () => json([item(7, 1)])));
+    const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--timeout', '12s');
+    expect([code, stderr]).toEqual([13, expect.stringContaining('within 12 s')]);
   });
 
   it.each([[['--quantity', '1']], [['--pet', '7']]])('%j says too little: 2', async (args) => {

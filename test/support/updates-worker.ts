@@ -22,6 +22,7 @@ const context: CommandContext = {
     showLimits: false,
     insecureHttp: false,
     timeout: 30_000,
+    saidTimeout: false,
     maxWait: 75_000,
     reserve: 0,
     maxBody: 1 << 20,
