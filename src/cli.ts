@@ -44,6 +44,8 @@ async function runCommand(
   try {
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
+      // What was said comes before the data, and a live line is gone: both may go to one terminal.
+      await notices.flush();
       const screen = { width: context.stdout.columns, isTTY: context.stdout.isTTY, style: stdoutStyle };
       const count = await print(render(view, { format: globals.output, ...screen }), context.stdout);
       if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;

@@ -4,10 +4,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import xterm from '@xterm/headless';
 import { expect, it } from 'vitest';
 import { createHome } from './support/home.ts';
 import { startPty } from './support/pty.ts';
+import { screenOf } from './support/screen.ts';
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url));
 const [BEGIN, END] = ['<!-- screens: begin -->', '<!-- screens: end -->'];
@@ -43,13 +43,7 @@ async function shown({ command, typed = [] }: Scene, home: ReturnType<typeof cre
   }
   const { code } = await pty.exited;
   expect(code).toBe(0);
-  const terminal = new xterm.Terminal({ cols: 80, rows: 40, scrollback: 200, allowProposedApi: true });
-  await new Promise<void>((resolve) => {
-    terminal.write(pty.output, resolve);
-  });
-  const { active } = terminal.buffer;
-  const lines = Array.from({ length: active.length }, (_, i) => active.getLine(i)?.translateToString(true) ?? '');
-  return lines.join('\n').trimEnd().split('\n');
+  return screenOf(pty.output, { cols: 80, rows: 40 });
 }
 
 /** Times are the machine's, not the program's. */

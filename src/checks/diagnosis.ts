@@ -37,7 +37,8 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
   const failure = sick.length > 0 ? new Failure('unwell', { failed: sick, of: judged }) : undefined;
   if (output === 'table') {
-    return { view: 'record', text: asText(found), json: null, fields: [], ...(failure && { failure }) };
+    const margin = marginOf(found);
+    return { view: 'record', text: asText(found, margin), margin, json: null, fields: [], ...(failure && { failure }) };
   }
   const cells = ({ id, health, says, fix = '' }: Diagnosis): Record<(typeof FIELDS)[number], string> => ({
     check: id,
@@ -63,20 +64,25 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
 }
 
 const WORDS: Readonly<Record<Health, string>> = {
-  ok: 'ok  ',
+  ok: 'ok',
   note: 'note',
   skip: 'skip',
   warn: 'WARN',
   fail: 'FAIL',
 };
 
-function asText(found: readonly Diagnosis[]): string {
-  const width = Math.max(0, ...found.map(({ id }) => id.length));
-  const margin = ' '.repeat(width + 8);
-  const indented = (text: string): string => text.replaceAll('\n', `\n${margin}`);
+const MARK = 6;
+
+/** Where what is said begins. */
+function marginOf(found: readonly Diagnosis[]): number {
+  return MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
+}
+
+function asText(found: readonly Diagnosis[], margin: number): string {
+  const rest = ' '.repeat(margin);
   const lines = found.flatMap(({ id, health, says, fix }) => [
-    `${WORDS[health]}  ${id.padEnd(width)}  ${indented(says)}`,
-    ...(fix === undefined ? [] : [`${margin}Fix: ${indented(fix)}`]),
+    `${WORDS[health].padEnd(MARK)}${id.padEnd(margin - MARK)}${says.replaceAll('\n', `\n${rest}`)}`,
+    ...(fix === undefined ? [] : [`${rest}Fix: ${fix.replaceAll('\n', `\n${rest}`)}`]),
   ]);
   const count = (health: Health): number => found.filter((each) => each.health === health).length;
   const warnings = count('warn');

@@ -2,6 +2,8 @@
 import { stringifyJson } from '../api/json.ts';
 import { csvCell, renderCsv, renderJson, renderNdjson } from './formats.ts';
 import { visibleLines } from './sanitise.ts';
+import { prepareWidths } from './width.ts';
+import { wrapLine } from './wrap.ts';
 import type { Screen } from './table.ts';
 import type { Format, RecordView, StreamView, View } from './view.ts';
 
@@ -23,10 +25,10 @@ export async function* render(view: View, options: Screen & { format: Format }):
     case 'stream':
       return yield* renderStream(view, options);
     case 'record':
-      yield await renderRecord(view, options.format);
+      yield await renderRecord(view, options);
       return 1;
     case 'serving':
-      yield await renderRecord(view.record, options.format);
+      yield await renderRecord(view.record, options);
       await view.ended();
       return 1;
     case 'raw': {
@@ -60,8 +62,15 @@ async function* renderStream(
   return count;
 }
 
-async function renderRecord(view: RecordView, format: Format): Promise<string> {
-  if (format === 'table') return `${visibleLines(view.text)}\n`;
+async function renderRecord(view: RecordView, { format, width, isTTY }: Screen & { format: Format }): Promise<string> {
+  if (format === 'table') {
+    const text = visibleLines(view.text);
+    const { margin } = view;
+    if (margin === undefined || !isTTY || width === undefined) return `${text}\n`;
+    const lines = text.split('\n');
+    await prepareWidths(lines);
+    return `${lines.map((line) => wrapLine(line, width, margin)).join('\n')}\n`;
+  }
   if (format !== 'csv') return `${stringifyJson(view.json)}\n`;
   const { stringify } = await import('csv-stringify/sync');
   return stringify([view.fields.map(({ name }) => name), view.fields.map(({ value }) => csvCell(value))]);

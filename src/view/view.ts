@@ -35,6 +35,8 @@ export interface RecordView {
   readonly view: 'record';
   /** The table format's text: whole lines, without a final newline. Not yet sanitised. */
   readonly text: string;
+  /** Where the sentences begin in the text's lines: on a terminal they are broken there, between words. */
+  readonly margin?: number;
   readonly json: JsonValue;
   /** What went wrong all the same: reported once the record is printed. */
   readonly failure?: Failure;

@@ -5,6 +5,8 @@ import { type Encrypted, type Network, NetworkFailure } from '../../src/context.
 import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import { startPty } from '../support/pty.ts';
+import { screenOf } from '../support/screen.ts';
 import { startProxy } from '../support/proxy.ts';
 import type { PlainReply } from '../support/replies.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
@@ -413,6 +415,22 @@ describe('doctor against real servers', () => {
     const gone = await run(`redis://127.0.0.1:${await freePort()}/0`);
     expect(read(gone.stdout).sick).toEqual(['shared-ledger: fail']);
   });
+});
+
+describe('doctor at a terminal', () => {
+  it.each([40, 80, 200])(
+    'of %i columns: nothing is left of the progress, and no sentence is broken in a word',
+    async (cols) => {
+      const home = createHome();
+      const pty = startPty(['--env', 'staging', 'doctor', '--offline'], { cols, rows: 60, home });
+      expect((await pty.exited).code).toBe(13);
+      const lines = await screenOf(pty.output, { cols, rows: 60 });
+      expect(lines[0]).toMatch(/^ok {4}version {6}petstore/);
+      expect(lines.join('\n')).not.toContain('Looked at');
+      const words = lines.join(' ').split(/\s+/).join(' ');
+      expect(words).toContain('There is no API key for staging. Fix: Log in with: petstore login');
+    },
+  );
 });
 
 describe('doctor, its options', () => {
