@@ -5,26 +5,39 @@ import { parseDuration } from './duration.ts';
 import { Failure } from './errors.ts';
 import type { View } from './view/view.ts';
 
+/** Reads one value. What it knows of the values that there are serves completion. */
+export interface Parser<T = unknown> {
+  /** `before`: what earlier uses of the option gave. @throws {Failure} `invalid-value` */
+  (text: string, before?: unknown): T;
+  /** All values that there are. */
+  readonly words?: readonly string[];
+  /** Ids that this machine has seen may be proposed. */
+  readonly isPet?: true;
+}
+
 export interface ArgumentSpec {
   /** `petId`, `[topic...]` without the brackets; becomes the key in the command's input. */
   readonly name: string;
   readonly description: string;
   readonly optional?: boolean;
   readonly variadic?: boolean;
-  /** @throws {Failure} `invalid-value` */
-  readonly parse?: (text: string) => unknown;
+  readonly parse?: Parser;
+  /** All values that there are, where the parser does not know them. */
+  readonly words?: readonly string[];
 }
 
 export interface OptionSpec {
   /** As commander writes them: `--min <quantity>`. */
   readonly flags: string;
   readonly description: string;
-  readonly choices?: readonly string[];
+  /** The heading in the help; `Options` where there is none. */
+  readonly purpose?: string;
   readonly default?: unknown;
   /** How the default reads in the help. */
   readonly shownDefault?: string;
-  /** `before`: what earlier uses of the option gave. @throws {Failure} `invalid-value` */
-  readonly parse?: (text: string, before: unknown) => unknown;
+  readonly parse?: Parser;
+  /** All values that there are, where only what the command loads knows them. */
+  readonly words?: () => Promise<readonly string[]>;
   readonly conflicts?: readonly string[];
 }
 
@@ -41,6 +54,10 @@ export interface CommandSpec<Input> {
   readonly examples: readonly Example[];
   readonly arguments?: readonly ArgumentSpec[];
   readonly options?: readonly OptionSpec[];
+  /** The service itself calls the operation experimental. */
+  readonly experimental?: true;
+  /** Topics of `petstore help` that tell more. */
+  readonly more?: readonly string[];
   /** Arguments and options by name -> a view. @throws {Failure} */
   run(input: Input, context: CommandContext): Promise<View>;
 }
@@ -50,8 +67,8 @@ export interface CommandSpec<Input> {
 export type AnyCommand = CommandSpec<any>;
 
 /** `--pet 7`: a canonical decimal int64, as a bigint. */
-export function petIdValue(name: string): (text: string) => bigint {
-  return (text) => {
+export function petIdValue(name: string): Parser<bigint> {
+  const parse = (text: string): bigint => {
     const value = parseInt64(text);
     if (value !== undefined) return value;
     throw new Failure('invalid-value', {
@@ -60,6 +77,7 @@ export function petIdValue(name: string): (text: string) => bigint {
       expected: "a pet's id: a decimal int64 without sign, spaces or leading zeros",
     });
   };
+  return Object.assign(parse, { isPet: true } as const);
 }
 
 /** A canonical decimal integer of either sign, as a bigint. */
@@ -76,17 +94,26 @@ export function integerValue(name: string): (text: string) => bigint {
 }
 
 /** Values of an option that may be given several times, or with commas. */
-export function listOf<T>(parse: (text: string) => T): (text: string, before: unknown) => T[] {
-  return (text, before) => [...((before as T[] | undefined) ?? []), ...text.split(',').map(parse)];
+export function listOf<T>(parse: Parser<T>): Parser<T[]> {
+  const all = (text: string, before?: unknown): T[] => [
+    ...((before as T[] | undefined) ?? []),
+    ...text.split(',').map((each) => parse(each)),
+  ];
+  return Object.assign(all, known(parse));
+}
+
+function known({ words, isPet }: Parser): Pick<Parser, 'words' | 'isPet'> {
+  return { ...(words !== undefined && { words }), ...(isPet && { isPet }) };
 }
 
 /** One of a few words. */
-export function wordValue<T extends string>(name: string, words: readonly T[]): (text: string) => T {
-  return (text) => {
+export function wordValue<T extends string>(name: string, words: readonly T[]): Parser<T> {
+  const parse = (text: string): T => {
     const found = words.find((word) => word === text);
     if (found !== undefined) return found;
     throw new Failure('invalid-value', { name, value: text, expected: `one of ${words.join(', ')}` });
   };
+  return Object.assign(parse, { words });
 }
 
 /** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> ms. */
@@ -109,8 +136,9 @@ export function countValue(name: string, least = 0, most = 1_000_000): (text: st
 }
 
 /** Values of an option that may be repeated, commas and all. */
-export function repeated<T>(parse: (text: string) => T): (text: string, before: unknown) => T[] {
-  return (text, before) => [...((before as T[] | undefined) ?? []), parse(text)];
+export function repeated<T>(parse: Parser<T>): Parser<T[]> {
+  const all = (text: string, before?: unknown): T[] => [...((before as T[] | undefined) ?? []), parse(text)];
+  return Object.assign(all, known(parse));
 }
 
 const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
@@ -136,11 +164,22 @@ export function sizeValue(name: string): (text: string) => number {
 /** Which pets a command is about: the filters of api/select.ts, the same wherever they are taken. */
 export const FILTER_OPTIONS: readonly OptionSpec[] = [
   {
+    purpose: 'Filters',
     flags: '--status <status...>',
     description: `only pets of this status: ${PET_STATUSES.join(', ')}`,
     parse: listOf(wordValue('--status', PET_STATUSES)),
   },
-  { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
-  { flags: '--min <quantity>', description: 'only a quantity of at least this', parse: integerValue('--min') },
-  { flags: '--max <quantity>', description: 'only a quantity of at most this', parse: integerValue('--max') },
+  { purpose: 'Filters', flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
+  {
+    purpose: 'Filters',
+    flags: '--min <quantity>',
+    description: 'only a quantity of at least this',
+    parse: integerValue('--min'),
+  },
+  {
+    purpose: 'Filters',
+    flags: '--max <quantity>',
+    description: 'only a quantity of at most this',
+    parse: integerValue('--max'),
+  },
 ];

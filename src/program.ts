@@ -1,78 +1,20 @@
 /** The commander tree, made from the command specs; and argv read with it. */
 import { Command, CommanderError, Option } from 'commander';
-import { type AnyCommand, countValue, durationValue, type OptionSpec, sizeValue, wordValue } from './command.ts';
-import { COMMANDS, GROUPS } from './commands/index.ts';
+import type { AnyCommand, OptionSpec } from './command.ts';
+import { COMMANDS } from './commands/index.ts';
+import { GLOBAL_OPTIONS } from './global-options.ts';
+import { helpText } from './help/render.ts';
+import tree from './help/tree.json' with { type: 'json' };
+import { pathsOf, type Tree } from './help/tree.ts';
+import { helpWanted } from './help/wanted.ts';
 import type { Globals } from './config/globals.ts';
-import { ENVIRONMENTS } from './config/environments.ts';
-import { FORMATS } from './view/view.ts';
 import { usageFailure } from './usage.ts';
 import { VERSION } from './version.ts';
 
-const GLOBAL_OPTIONS: readonly OptionSpec[] = [
-  {
-    flags: '-e, --env <name>',
-    description: `environment: ${ENVIRONMENTS.join(', ')}`,
-    parse: wordValue('--env', ENVIRONMENTS),
-  },
-  { flags: '--base-url <url>', description: 'address of the service, ending in /v1' },
-  {
-    flags: '-o, --output <format>',
-    description: FORMATS.join(', '),
-    default: 'table',
-    parse: wordValue('--output', FORMATS),
-  },
-  { flags: '--json', description: 'short for --output json', conflicts: ['output'] },
-  {
-    flags: '--color <when>',
-    description: 'auto, always, never',
-    default: 'auto',
-    parse: wordValue('--color', ['auto', 'always', 'never']),
-  },
-  { flags: '--no-input', description: 'never ask; fail instead' },
-  { flags: '-y, --yes', description: 'say yes to every question' },
-  { flags: '-q, --quiet', description: 'no notes, no rate limits: data, warnings and errors only' },
-  { flags: '-v, --verbose', description: 'one line on stderr for each request' },
-  { flags: '--debug', description: 'as --verbose, and what went wrong inside' },
-  { flags: '--show-limits', description: 'print the rate limit also where stderr is no terminal' },
-  {
-    flags: '--timeout <duration>',
-    description: 'longest time one attempt waits for the service',
-    default: 60_000,
-    shownDefault: '60s',
-    parse: durationValue('--timeout', 1),
-  },
-  {
-    flags: '--max-wait <duration>',
-    description: 'longest wait for a rate limit or a retry; beyond it, exit 6',
-    default: 75_000,
-    shownDefault: '75s',
-    parse: durationValue('--max-wait', 0),
-  },
-  { flags: '--no-wait', description: 'short for --max-wait 0', conflicts: ['maxWait'] },
-  {
-    flags: '--reserve <requests>',
-    description: "requests of the key's allowance to leave for others",
-    parse: countValue('--reserve'),
-  },
-  {
-    flags: '--deadline <duration>',
-    description: 'longest time for the whole command (default: none)',
-    parse: durationValue('--deadline', 1),
-  },
-  {
-    flags: '--max-body <size>',
-    description: 'largest response accepted, decoded',
-    default: 256 * 2 ** 20,
-    shownDefault: '256MiB',
-    parse: sizeValue('--max-body'),
-  },
-  {
-    flags: '--insecure-http',
-    description: 'allow http beyond this machine; the key is readable on the way',
-  },
-];
+/** JSON has no literal types. */
+const TREE = tree as Tree;
 
-/** What the flags above are when nobody gives them. */
+/** What the flags are when nobody gives them. */
 const OFF = {
   reserve: 0,
   yes: false,
@@ -89,14 +31,13 @@ export type Invocation =
 
 /** @throws {Failure} `usage`, `invalid-value` */
 export function parseArguments(argv: readonly string[], width: number): Invocation {
+  const wanted = helpWanted(TREE, argv);
+  if (wanted !== undefined) return { does: 'print', text: helpText(TREE, wanted, width) };
   let invocation: Invocation | undefined;
   let printed = '';
   const program = buildProgram(
-    {
-      width,
-      print: (text) => {
-        printed += text;
-      },
+    (text) => {
+      printed += text;
     },
     (run) => (invocation = run),
   );
@@ -104,51 +45,38 @@ export function parseArguments(argv: readonly string[], width: number): Invocati
     program.parse(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (isHelp(error)) return { does: 'print', text: printed };
+    if (error.code === 'commander.version') return { does: 'print', text: printed };
     throw usageFailure(error, argv);
   }
-  if (invocation === undefined) return { does: 'print', text: program.helpInformation() };
-  return helpOf(invocation, program) ?? invocation;
+  if (invocation === undefined) throw new Error('commander ran no command, and threw nothing');
+  return helpOf(invocation, width) ?? invocation;
 }
 
-function buildProgram(
-  screen: { width: number; print: (text: string) => void },
-  onRun: (run: Invocation) => void,
-): Command {
-  const program = new Command('petstore')
-    .description('Inventory of a pet store: exact ids, safe writes, and a key that cannot get itself banned.')
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpCommand(false);
-  configure(program, screen);
+function buildProgram(print: (text: string) => void, onRun: (run: Invocation) => void): Command {
+  const program = new Command('petstore').version(VERSION, '-V, --version').helpCommand(false);
+  configure(program, print);
   for (const spec of GLOBAL_OPTIONS) program.addOption(option(spec));
   const groups = new Map<string, Command>();
   for (const spec of COMMANDS) {
     const [name, group] = spec.path.split(' ').reverse() as [string, string | undefined];
-    const parent = group === undefined ? program : (groups.get(group) ?? addGroup(program, group, screen));
+    const parent = group === undefined ? program : (groups.get(group) ?? addGroup(program, group, print));
     if (group !== undefined) groups.set(group, parent);
-    parent.addCommand(buildCommand(name, spec, program, screen, onRun));
+    parent.addCommand(buildCommand(name, spec, program, print, onRun));
   }
-  program.addHelpText('after', '\nTry it without an account: petstore --env sandbox inventory list\n');
   return program;
 }
 
-function configure(command: Command, screen: { width: number; print: (text: string) => void }): Command {
+/** Help is ours (help/); commander reads the line, and tells what is wrong with it. */
+function configure(command: Command, print: (text: string) => void): Command {
   return command
-    .helpOption('-h, --help', 'show help')
+    .helpOption(false)
     .exitOverride()
-    .configureOutput({
-      writeOut: screen.print,
-      // Help that commander thinks an error is help all the same; errors themselves are reported by us.
-      writeErr: screen.print,
-      outputError: () => undefined,
-      getOutHelpWidth: () => screen.width,
-      getErrHelpWidth: () => screen.width,
-    })
+    .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined })
     .showSuggestionAfterError();
 }
 
-function addGroup(program: Command, name: string, screen: Parameters<typeof configure>[1]): Command {
-  const group = configure(new Command(name).description(GROUPS[name] ?? '').helpCommand(false), screen);
+function addGroup(program: Command, name: string, print: (text: string) => void): Command {
+  const group = configure(new Command(name).helpCommand(false), print);
   program.addCommand(group);
   return group;
 }
@@ -157,21 +85,16 @@ function buildCommand(
   name: string,
   spec: AnyCommand,
   program: Command,
-  screen: Parameters<typeof configure>[1],
+  print: (text: string) => void,
   onRun: (run: Invocation) => void,
 ): Command {
-  const command = configure(new Command(name), screen)
-    .summary(spec.summary)
-    .description([spec.summary + '.', spec.description].filter(Boolean).join('\n\n'))
-    .configureHelp({ showGlobalOptions: true });
+  const command = configure(new Command(name), print);
   const specified = spec.arguments ?? [];
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;
     command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);
   }
   for (const each of spec.options ?? []) command.addOption(option(each));
-  const examples = spec.examples.map(({ says, command: line }) => `  # ${says}\n  $ ${line}`).join('\n');
-  command.addHelpText('after', `\nExamples:\n${examples}\n`);
   return command.action(() => {
     const values = specified.map((each, i) => {
       const value: unknown = command.processedArgs[i];
@@ -205,19 +128,10 @@ function globalsOf(program: Command): Globals {
   };
 }
 
-function isHelp(error: CommanderError): boolean {
-  return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code);
-}
-
-/** `petstore help inventory set` is `petstore inventory set --help`. */
-function helpOf(invocation: Invocation, program: Command): Invocation | undefined {
+/** `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is that of all. */
+function helpOf(invocation: Invocation, width: number): Invocation | undefined {
   if (invocation.does !== 'run' || invocation.command.path !== 'help') return undefined;
   const { topic } = invocation.input as { topic: readonly string[] };
-  let command: Command | undefined = program;
-  for (const word of topic) command = command?.commands.find((each) => each.name() === word);
-  if (command === undefined) return undefined;
-  let text = '';
-  command.configureOutput({ writeOut: (more) => (text += more) });
-  command.outputHelp();
-  return { does: 'print', text };
+  const path = topic.join(' ');
+  return pathsOf(TREE).includes(path) ? { does: 'print', text: helpText(TREE, path, width) } : undefined;
 }

@@ -37,7 +37,7 @@ export const api: CommandSpec<ApiInput> = {
     { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
   ],
   arguments: [
-    { name: 'method', description: METHODS.join(', '), parse: methodValue },
+    { name: 'method', description: METHODS.join(', '), parse: methodValue, words: METHODS },
     { name: 'path', description: 'below the base URL; or a whole URL of the same service' },
   ],
   options: [
@@ -49,6 +49,7 @@ export const api: CommandSpec<ApiInput> = {
     { flags: '--input <file>', description: 'the body; - for stdin', conflicts: ['field'] },
     { flags: '-i, --include', description: 'print status and headers before the body' },
   ],
+  more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RawView> {
     const { method } = input;
     const { callRaw, isWrite } = await import('../client/raw.ts');

@@ -8,6 +8,7 @@ const SETTING = {
   name: 'setting',
   description: SETTINGS.map(({ key }) => key).join(', '),
   parse: settingNamed,
+  words: SETTINGS.map(({ key }) => key),
 };
 
 interface SettingInput {
@@ -18,6 +19,7 @@ export const configList: CommandSpec<object> = {
   path: 'config list',
   summary: 'Show every setting in the config file',
   examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
+  more: ['environments'],
   async run(_input, context) {
     const { config } = await readReadable(context);
     const rows = SETTINGS.map((setting) => ({ key: setting.key, value: setting.get(config) }));
@@ -44,6 +46,7 @@ export const configGet: CommandSpec<SettingInput> = {
   summary: 'Show one setting',
   examples: [{ says: 'The environment used when none is said', command: 'petstore config get environment' }],
   arguments: [SETTING],
+  more: ['environments'],
   async run({ setting }, context) {
     const { config, path } = await readReadable(context);
     const value = setting.get(config);
@@ -57,6 +60,7 @@ export const configSet: CommandSpec<SettingInput & { readonly value: string }> =
   summary: 'Change one setting',
   examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
   arguments: [SETTING, { name: 'value', description: 'the new value' }],
+  more: ['environments'],
   async run({ setting, value }, context) {
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
@@ -69,6 +73,7 @@ export const configUnset: CommandSpec<SettingInput> = {
   summary: 'Remove one setting',
   examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
   arguments: [SETTING],
+  more: ['environments'],
   async run({ setting }, context) {
     const { path } = await changeConfig(context, (before) => setting.unset(before));
     return record(setting, undefined, `${setting.key} is removed (${path}).`);
@@ -79,6 +84,7 @@ export const configPathCommand: CommandSpec<object> = {
   path: 'config path',
   summary: 'Show where the config file is',
   examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
+  more: ['environments'],
   run(_input, context) {
     const path = configPath(context);
     const view: RecordView = {

@@ -31,33 +31,44 @@ export const doctor: CommandSpec<DoctorInput> = {
   ],
   options: [
     { flags: '--offline', description: 'look at this machine alone', conflicts: ['domain'] },
-    { flags: '--domain <host>', description: 'look at this custom domain', parse: hostValue('--domain') },
     {
+      purpose: 'A custom domain',
+      flags: '--domain <host>',
+      description: 'look at this custom domain',
+      parse: hostValue('--domain'),
+    },
+    {
+      purpose: 'A custom domain',
       flags: '--target <host>',
       description: 'what the platform says the domain must point to',
       parse: hostValue('--target'),
     },
     {
+      purpose: 'A custom domain',
       flags: '--ca <name>',
       description: "the platform's authority, as CAA records name it: letsencrypt.org",
       parse: hostValue('--ca'),
     },
     {
+      purpose: 'A custom domain',
       flags: '--redirect <entry>',
       description: 'an entry to check as well: from=HOST,to=HOST,status=301; may be repeated',
       parse: repeated(redirectValue),
     },
     {
+      purpose: 'A custom domain',
       flags: '--dns-server <address>',
       description: "the server to ask, ADDRESS[:PORT]; the zone's own knows of a change first",
       parse: dnsServerValue,
     },
     {
+      purpose: 'A custom domain',
       flags: '--connect <host:port>',
       description: "where to look at the certificate, in place of the domain's own address",
       parse: connectValue,
     },
   ],
+  more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { diagnosisView } = await import('../checks/diagnosis.ts');
     const found: Diagnosis[] = [];

@@ -1,22 +1,38 @@
 import type { CommandSpec } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { Failure } from '../errors.ts';
+import { topicText } from '../help/render.ts';
+import { type Topic, TOPICS } from '../help/topics.ts';
 import type { RowsView } from '../view/view.ts';
 
-/** `petstore help COMMAND` is answered where the commands are known (cli.ts); here are the topics. */
+const NAMES = Object.keys(TOPICS) as Topic[];
+
+/** `petstore help COMMAND` is answered where the commands are known (program.ts); here are the topics. */
 export const help: CommandSpec<{ readonly topic: readonly string[] }> = {
   path: 'help',
-  summary: 'Show help on a command, or on a topic: exit-codes',
+  summary: 'Show help on a command or a topic',
   examples: [
     { says: 'What each exit code means', command: 'petstore help exit-codes' },
     { says: 'The options of a command', command: 'petstore help inventory set' },
   ],
-  arguments: [{ name: 'topic', description: 'exit-codes, or a command', optional: true, variadic: true }],
-  run({ topic }) {
-    if (topic.join(' ') === 'exit-codes') return Promise.resolve(exitCodes());
+  arguments: [
+    {
+      name: 'topic',
+      description: `a command, or one of ${NAMES.join(', ')}`,
+      optional: true,
+      variadic: true,
+      words: NAMES,
+    },
+  ],
+  run({ topic }, { stdout }) {
+    const name = NAMES.find((each) => each === topic.join(' '));
+    if (name === 'exit-codes') return Promise.resolve(exitCodes());
+    if (name !== undefined) {
+      return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
+    }
     throw new Failure('usage', {
       problem: `There is no command or topic ${JSON.stringify(topic.join(' '))}.`,
-      hint: 'Topics: exit-codes. Commands: petstore --help',
+      hint: `Topics: ${NAMES.join(', ')}. Commands: petstore --help`,
     });
   },
 };

@@ -20,35 +20,38 @@ import { smoke } from './smoke.ts';
 import { status } from './status.ts';
 import { wait } from './wait.ts';
 
-export const COMMANDS: readonly AnyCommand[] = [
-  inventoryList,
-  inventorySet,
-  inventoryAdjust,
-  inventoryImport,
-  inventoryCount,
-  inventoryEdit,
-  inventoryHistory,
-  inventoryUndo,
-  limits,
-  smoke,
-  wait,
-  doctor,
-  api,
-  login,
-  logout,
-  status,
-  configList,
-  configGet,
-  configSet,
-  configUnset,
-  configPathCommand,
-  sandboxServe,
-  sandboxStatus,
-  sandboxKeys,
-  sandboxSeed,
-  sandboxReset,
-  help,
+interface Section {
+  readonly title: string;
+  readonly commands: readonly AnyCommand[];
+}
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: 'Stock',
+    commands: [
+      inventoryList,
+      inventorySet,
+      inventoryAdjust,
+      inventoryImport,
+      inventoryCount,
+      inventoryEdit,
+      inventoryHistory,
+      inventoryUndo,
+    ],
+  },
+  { title: 'Limits, checks, raw calls', commands: [limits, smoke, wait, doctor, api] },
+  {
+    title: 'Key and settings',
+    commands: [login, logout, status, configList, configGet, configSet, configUnset, configPathCommand],
+  },
+  {
+    title: 'Sandbox',
+    commands: [sandboxServe, sandboxStatus, sandboxKeys, sandboxSeed, sandboxReset],
+  },
+  { title: 'Help', commands: [help] },
 ];
+
+export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);
 
 /** The groups that hold them. */
 export const GROUPS: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ interface AdjustInput {
 
 export const inventoryAdjust: CommandSpec<AdjustInput> = {
   path: 'inventory adjust',
-  summary: 'Add to the stock of one pet, or take away from it (experimental in the service)',
+  summary: 'Add to the stock of one pet, or take away from it',
   description:
     'Reads the present quantity, adds, writes, and shows old and new. Commands on this machine that adjust the same ' +
     'pet take turns. The service can only set a quantity: what somebody on another machine changes between the read ' +
@@ -41,6 +41,8 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
     },
     { flags: '--allow-negative', description: 'allow a result below zero' },
   ],
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const settled = settle(context.globals, context.env, await readConfigFile(context));
     allowWrite(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);

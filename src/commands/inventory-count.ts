@@ -9,7 +9,7 @@ interface CountInput {
 
 export const inventoryCount: CommandSpec<CountInput> = {
   path: 'inventory count',
-  summary: 'Take stock with a barcode scanner: scan, see the differences, set them (experimental in the service)',
+  summary: 'Take stock with a barcode scanner: scan, see the differences, set them',
   description:
     'Reads one scan a line: an id, or an id and a quantity. Each is echoed with the count so far and kept on the disk ' +
     'at once; an id that the service does not know rings the bell and is not counted. "-" takes the last scan back, ' +
@@ -30,6 +30,8 @@ export const inventoryCount: CommandSpec<CountInput> = {
       parse: integerValue('--resume'),
     },
   ],
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { count } = await import('../bulk/count.ts');
     return count(context, input);

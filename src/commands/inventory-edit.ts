@@ -4,7 +4,7 @@ import type { RecordView } from '../view/view.ts';
 
 export const inventoryEdit: CommandSpec<Filter> = {
   path: 'inventory edit',
-  summary: 'Change stock in your editor (experimental in the service)',
+  summary: 'Change stock in your editor',
   description:
     'Opens the stock, or what the filters leave of it, as CSV in $VISUAL or $EDITOR. What you change there is shown, ' +
     'and set if you agree. A pet that somebody else has changed meanwhile is a conflict, and is left alone.',
@@ -13,6 +13,8 @@ export const inventoryEdit: CommandSpec<Filter> = {
     { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
   ],
   options: FILTER_OPTIONS,
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { edit } = await import('../bulk/edit.ts');
     return edit(context, input);

@@ -29,6 +29,7 @@ export const inventoryHistory: CommandSpec<HistoryInput> = {
     { flags: '--limit <count>', description: 'how many', default: 50, parse: countValue('--limit', 1) },
     { flags: '--journal <file>', description: 'of a journal elsewhere' },
   ],
+  more: ['output', 'exit-codes'],
   async run({ pet, import: run, limit, journal: path }, context) {
     const { withJournal } = await import('../bulk/journals.ts');
     const { env } = context.globals;
@@ -130,6 +131,8 @@ export const inventoryUndo: CommandSpec<UndoInput> = {
     },
     { flags: '--wait', description: 'wait for the allowance for as long as it takes' },
   ],
+  experimental: true,
+  more: ['output', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { undo } = await import('../bulk/undo.ts');
     return undo(context, input);

@@ -19,7 +19,7 @@ export interface ImportInput {
 
 export const inventoryImport: CommandSpec<ImportInput> = {
   path: 'inventory import',
-  summary: 'Set the stock of many pets from a file (experimental in the service)',
+  summary: 'Set the stock of many pets from a file',
   description:
     'Reads CSV (petId, quantity and, as a guard, current; any order, any delimiter) or JSON (an array, or one object ' +
     'a line). All rows are checked, then compared with the present stock: only what differs is sent, within the ' +
@@ -33,20 +33,40 @@ export const inventoryImport: CommandSpec<ImportInput> = {
   ],
   arguments: [{ name: 'file', description: 'CSV or JSON; - for stdin', optional: true }],
   options: [
-    { flags: '--dry-run', description: 'show what would change and send nothing' },
-    { flags: '--exit-code', description: 'with --dry-run: exit 13 if anything would change' },
-    { flags: '--wait', description: 'wait for the allowance for as long as it takes, --max-wait or not' },
-    { flags: '--allow-negative', description: 'allow quantities below zero' },
-    { flags: '--events', description: 'print one JSON object for each row as it is done, and one at the end' },
-    { flags: '--journal <file>', description: 'keep the journal there in place of the state folder' },
+    { purpose: 'Before', flags: '--dry-run', description: 'show what would change and send nothing' },
+    { purpose: 'Before', flags: '--exit-code', description: 'with --dry-run: exit 13 if anything would change' },
     {
+      purpose: 'While it runs',
+      flags: '--wait',
+      description: 'wait for the allowance for as long as it takes, --max-wait or not',
+    },
+    { purpose: 'Before', flags: '--allow-negative', description: 'allow quantities below zero' },
+    {
+      purpose: 'While it runs',
+      flags: '--events',
+      description: 'print one JSON object for each row as it is done, and one at the end',
+    },
+    {
+      purpose: 'While it runs',
+      flags: '--journal <file>',
+      description: 'keep the journal there in place of the state folder',
+    },
+    {
+      purpose: 'After a stop',
       flags: '--resume [run]',
       description: 'go on with a run that was stopped; the newest, unless its number is given',
       parse: integerValue('--resume'),
       conflicts: ['dryRun', 'status'],
     },
-    { flags: '--status', description: 'list the runs that were stopped', conflicts: ['dryRun', 'events'] },
+    {
+      purpose: 'After a stop',
+      flags: '--status',
+      description: 'list the runs that were stopped',
+      conflicts: ['dryRun', 'events'],
+    },
   ],
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
     const bulk = await import('../bulk/import.ts');
     if (input.status === true) return unfinished(await bulk.unfinishedRuns(context, input.journal), context);

@@ -35,26 +35,35 @@ export const inventoryList: CommandSpec<ListInput> = {
   options: [
     ...FILTER_OPTIONS,
     {
+      purpose: 'Rows and columns',
       flags: '--sort <field>',
       description: `sort by ${ITEM_FIELDS.join(', ')} (default: the service's order)`,
       parse: wordValue('--sort', ITEM_FIELDS),
     },
-    { flags: '--desc', description: 'with --sort: the largest first' },
+    { purpose: 'Rows and columns', flags: '--desc', description: 'with --sort: the largest first' },
     {
+      purpose: 'Rows and columns',
       flags: '--columns <fields>',
       description: 'which fields to show, in this order, e.g. petId,quantity',
       parse: listOf(columnName),
     },
-    { flags: '--no-header', description: 'leave out the header line (table, csv)' },
+    { purpose: 'Rows and columns', flags: '--no-header', description: 'leave out the header line (table, csv)' },
     {
+      purpose: 'Watching',
       flags: '--watch [interval]',
       description: 'go on looking, and print what changes (default: every 10s, less often if the allowance is short)',
       parse: durationValue('--watch', 1_000),
       conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'],
     },
-    { flags: '--fail-if-any', description: 'exit 13 if any pet is listed', conflicts: ['failIfNone'] },
-    { flags: '--fail-if-none', description: 'exit 13 if no pet is listed' },
+    {
+      purpose: 'Watching',
+      flags: '--fail-if-any',
+      description: 'exit 13 if any pet is listed',
+      conflicts: ['failIfNone'],
+    },
+    { purpose: 'Watching', flags: '--fail-if-none', description: 'exit 13 if no pet is listed' },
   ],
+  more: ['output', 'scripting', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.watch !== undefined) {
       const { watchView } = await import('../bulk/watch.ts');

@@ -19,7 +19,7 @@ interface SetInput {
 
 export const inventorySet: CommandSpec<SetInput> = {
   path: 'inventory set',
-  summary: 'Set the stock of one pet (experimental in the service)',
+  summary: 'Set the stock of one pet',
   description:
     "Sets one pet's quantity and shows the entry as the service stored it. " +
     'The service calls this operation experimental: its request may still change. ' +
@@ -43,6 +43,8 @@ export const inventorySet: CommandSpec<SetInput> = {
     },
     { flags: '--allow-negative', description: 'allow a quantity below zero' },
   ],
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     allowQuantity(input.quantity, { petId: input.petId, allowNegative: input.allowNegative === true });
     const settled = settle(context.globals, context.env, await readConfigFile(context));

@@ -33,6 +33,7 @@ export const limits: CommandSpec<LimitsInput> = {
     { flags: '--refresh', description: 'ask the service first, with one request', conflicts: ['clearBlock'] },
     { flags: '--clear-block', description: 'forget a block; asks for the word, or --yes' },
   ],
+  more: ['rate-limits'],
   async run(input, context) {
     const owner = await findLedgerOwner(context);
     if (input.refresh === true) await askService(context);

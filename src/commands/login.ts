@@ -39,6 +39,7 @@ export const login: CommandSpec<LoginInput> = {
     { flags: '--key-stdin', description: 'read the key from stdin, one line' },
     { flags: '--no-verify', description: 'keep the key without trying it' },
   ],
+  more: ['environments'],
   async run(input, context) {
     const file = await readConfigFile(context);
     const environment = await askEnvironment(context, file);

@@ -13,6 +13,7 @@ export const logout: CommandSpec<{ readonly all?: boolean }> = {
     { says: 'Every key', command: 'petstore logout --all' },
   ],
   options: [{ flags: '--all', description: 'the keys of all environments' }],
+  more: ['environments'],
   async run({ all }, context) {
     const file = await readConfigFile(context);
     const { value } = settle(context.globals, context.env, file).environment;

@@ -23,44 +23,71 @@ interface ServeInput extends RuleInput {
 const GRACE_MS = 10_000;
 
 const OPTIONS: readonly OptionSpec[] = [
-  { flags: '--port <port>', description: '0 takes a free one', default: 4010, parse: countValue('--port', 0, 65_535) },
   {
+    purpose: 'Where',
+    flags: '--port <port>',
+    description: '0 takes a free one',
+    default: 4010,
+    parse: countValue('--port', 0, 65_535),
+  },
+  {
+    purpose: 'Where',
     flags: '--host <address>',
     description: 'address to listen on; beyond this machine only with --key',
     default: '127.0.0.1',
   },
-  { flags: '--allow-host <name...>', description: 'further names that clients use for it', parse: repeated(String) },
   {
+    purpose: 'Where',
+    flags: '--allow-host <name...>',
+    description: 'further names that clients use for it',
+    parse: repeated(String),
+  },
+  {
+    purpose: 'Keys and limits',
     flags: '--plan <plan>',
     description: `limits: ${PLAN_NAMES.join(', ')}`,
     default: 'free',
     parse: wordValue('--plan', PLAN_NAMES),
   },
   {
+    purpose: 'Keys and limits',
     flags: '--per-minute <requests>',
     description: 'limit of a minute, for any plan',
     parse: countValue('--per-minute'),
   },
-  { flags: '--per-day <requests>', description: 'limit of a day, for any plan', parse: countValue('--per-day') },
   {
+    purpose: 'Keys and limits',
+    flags: '--per-day <requests>',
+    description: 'limit of a day, for any plan',
+    parse: countValue('--per-day'),
+  },
+  {
+    purpose: 'Keys and limits',
     flags: '--minute <duration>',
     description: 'a shorter minute, for those who cannot wait (default: 60s)',
     parse: durationValue('--minute', 1),
   },
-  { flags: '--data <file>', description: 'where the stock is kept (default: that of --env sandbox)' },
-  { flags: '--seed <file|pets>', description: 'begin with the pets of a file, or with so many made-up ones' },
+  { purpose: 'Stock', flags: '--data <file>', description: 'where the stock is kept (default: that of --env sandbox)' },
   {
+    purpose: 'Stock',
+    flags: '--seed <file|pets>',
+    description: 'begin with the pets of a file, or with so many made-up ones',
+  },
+  {
+    purpose: 'Keys and limits',
     flags: '--key <key...>',
     description: 'valid keys in place of the usual one; made up, never a real one',
     parse: repeated(keyValue),
   },
   {
+    purpose: 'Keys and limits',
     flags: '--ban-after <requests>',
     description: 'early requests after a 429 that get a key banned; 0: never',
     default: DEFAULT_RULES.banAfter,
     parse: countValue('--ban-after'),
   },
   {
+    purpose: 'Keys and limits',
     flags: '--ban-for <duration>',
     description: 'how long a ban lasts',
     default: DEFAULT_RULES.banForMs,
@@ -68,12 +95,14 @@ const OPTIONS: readonly OptionSpec[] = [
     parse: durationValue('--ban-for', 1),
   },
   {
+    purpose: 'Keys and limits',
     flags: '--ban-status <status>',
     description: 'what a banned key is answered',
     default: DEFAULT_RULES.banStatus,
     parse: countValue('--ban-status', 400, 499),
   },
   {
+    purpose: 'Stock',
     flags: '--quantity <least..most>',
     description: 'quantities that are accepted',
     default: DEFAULT_RULES.quantity,
@@ -81,6 +110,7 @@ const OPTIONS: readonly OptionSpec[] = [
     parse: rangeValue,
   },
   {
+    purpose: 'What goes wrong',
     flags: '--clock-skew <duration>',
     description: "how far the sandbox's clock is off, for instance -1h",
     default: 0,
@@ -88,27 +118,35 @@ const OPTIONS: readonly OptionSpec[] = [
     parse: skewValue,
   },
   {
+    purpose: 'What goes wrong',
     flags: '--retry-after-format <form>',
     description: 'seconds, date',
     default: 'seconds',
     parse: wordValue('--retry-after-format', ['seconds', 'date']),
   },
   {
+    purpose: 'What goes wrong',
     flags: '--with-undocumented',
     description: '501 for what the specification only names: /pets/{petId}, /store/orders',
   },
   {
+    purpose: 'What goes wrong',
     flags: '--fault <rule>',
     description: 'something that goes wrong, as below; may be repeated',
     parse: repeated(String),
   },
   {
+    purpose: 'What goes wrong',
     flags: '--fault-seed <number>',
     description: 'the same seed, the same faults',
     default: 1,
     parse: countValue('--fault-seed'),
   },
-  { flags: '--log <file>', description: 'add one JSON object for each request to a file, in place of lines on stderr' },
+  {
+    purpose: 'Where',
+    flags: '--log <file>',
+    description: 'add one JSON object for each request to a file, in place of lines on stderr',
+  },
 ];
 
 export const sandboxServe: CommandSpec<ServeInput> = {
@@ -133,6 +171,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
     },
   ],
   options: OPTIONS,
+  more: ['environments', 'rate-limits'],
   async run(input, context) {
     const serving = await import('../config/serving.ts');
     const apiKeys = serving.usableKeys(input.host, input.key);

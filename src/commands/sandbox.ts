@@ -18,6 +18,7 @@ export const sandboxReset: CommandSpec<DataInput> = {
   summary: 'Make the sandbox as new: its 25 pets, no limits used, no bans, no keys of your own',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
   options: [DATA],
+  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
     const { seedItems } = await import('../sandbox/seed.ts');
@@ -50,6 +51,7 @@ export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; read
     { flags: '--file <file>', description: 'those of a file' },
     DATA,
   ],
+  more: ['environments', 'rate-limits'],
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
       throw new Failure('usage', { problem: 'Say which pets: --pets COUNT or --file FILE.' });
@@ -86,6 +88,7 @@ export const sandboxStatus: CommandSpec<DataInput> = {
   summary: 'Show what the sandbox holds, without a request',
   examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
   options: [DATA],
+  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
     const facts = await context.files.facts(file);
@@ -137,6 +140,7 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
     { flags: '--unban <key>', description: 'forget what a key has used, and its ban', parse: keyValue },
     DATA,
   ],
+  more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
     const { SANDBOX_KEY } = await import('../sandbox/key.ts');
     const { NEW, windowsOf } = await import('../sandbox/limiter.ts');

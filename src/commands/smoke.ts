@@ -25,6 +25,8 @@ interface SmokeInput {
   readonly provoke429?: boolean;
 }
 
+const checkNames = async (): Promise<readonly string[]> => (await import('../checks/smoke.ts')).ALL.map(({ id }) => id);
+
 export const smoke: CommandSpec<SmokeInput> = {
   path: 'smoke',
   summary: 'Check that the service answers and keeps its contract, for CI',
@@ -41,30 +43,52 @@ export const smoke: CommandSpec<SmokeInput> = {
   ],
   options: [
     {
+      purpose: 'Reports',
       flags: '--format <format>',
       description: `${FORMATS.join(', ')} (default: text; json with --json)`,
       parse: wordValue('--format', FORMATS),
     },
     {
+      purpose: 'Reports',
       flags: '--out <file>',
       description: 'a report as well: JUnit for .xml, TAP for .tap, JSON for .json; or format=file; may be repeated',
       parse: repeated(outValue),
     },
-    { flags: '--only <ids>', description: 'only these checks', parse: listOf(String) },
-    { flags: '--skip <ids>', description: 'all but these checks', parse: listOf(String) },
-    { flags: '--write', description: 'check the update too, with --pet' },
-    { flags: '--pet <id>', description: 'the pet to set and to put back', parse: petIdValue('--pet') },
     {
+      purpose: 'Which checks',
+      flags: '--only <ids>',
+      description: 'only these checks',
+      parse: listOf(String),
+      words: checkNames,
+    },
+    {
+      purpose: 'Which checks',
+      flags: '--skip <ids>',
+      description: 'all but these checks',
+      parse: listOf(String),
+      words: checkNames,
+    },
+    { purpose: 'Which checks', flags: '--write', description: 'check the update too, with --pet' },
+    {
+      purpose: 'Which checks',
+      flags: '--pet <id>',
+      description: 'the pet to set and to put back',
+      parse: petIdValue('--pet'),
+    },
+    {
+      purpose: 'Which checks',
       flags: '--provoke-429',
       description: 'at the end spend the allowance and one request more; staging and sandbox only',
     },
-    { flags: '--list', description: 'show the checks, and run none' },
+    { purpose: 'Which checks', flags: '--list', description: 'show the checks, and run none' },
     {
+      purpose: 'Bounds',
       flags: '--max-latency <duration>',
       description: 'longest time for the list',
       parse: durationValue('--max-latency', 1),
     },
     {
+      purpose: 'Bounds',
       flags: '--max-skew <duration>',
       description: "how far the service's clock may be off",
       default: 60_000,
@@ -72,11 +96,13 @@ export const smoke: CommandSpec<SmokeInput> = {
       parse: durationValue('--max-skew', 1),
     },
     {
+      purpose: 'Bounds',
       flags: '--wait-ready <duration>',
       description: 'wait until the service answers at all',
       parse: durationValue('--wait-ready', 1),
     },
   ],
+  more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.list === true) {
       const { ALL } = await import('../checks/smoke.ts');

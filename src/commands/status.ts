@@ -15,6 +15,7 @@ export const status: CommandSpec<object> = {
     { says: 'What is in force, and why', command: 'petstore status' },
     { says: 'For a program', command: 'petstore status --json' },
   ],
+  more: ['environments'],
   async run(_input, context) {
     const file = await readConfigFile(context);
     const settled = settle(context.globals, context.env, file);

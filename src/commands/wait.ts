@@ -28,17 +28,39 @@ export const wait: CommandSpec<WaitInput> = {
     { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
   ],
   options: [
-    { flags: '--pet <id>', description: 'the pet', parse: petIdValue('--pet') },
-    { flags: '--quantity <quantity>', description: 'exactly this quantity', parse: integerValue('--quantity') },
-    { flags: '--min <quantity>', description: 'at least this quantity', parse: integerValue('--min') },
-    { flags: '--max <quantity>', description: 'at most this quantity', parse: integerValue('--max') },
-    { flags: '--status <status>', description: PET_STATUSES.join(', '), parse: wordValue('--status', PET_STATUSES) },
+    { purpose: 'What to wait for', flags: '--pet <id>', description: 'the pet', parse: petIdValue('--pet') },
     {
+      purpose: 'What to wait for',
+      flags: '--quantity <quantity>',
+      description: 'exactly this quantity',
+      parse: integerValue('--quantity'),
+    },
+    {
+      purpose: 'What to wait for',
+      flags: '--min <quantity>',
+      description: 'at least this quantity',
+      parse: integerValue('--min'),
+    },
+    {
+      purpose: 'What to wait for',
+      flags: '--max <quantity>',
+      description: 'at most this quantity',
+      parse: integerValue('--max'),
+    },
+    {
+      purpose: 'What to wait for',
+      flags: '--status <status>',
+      description: PET_STATUSES.join(', '),
+      parse: wordValue('--status', PET_STATUSES),
+    },
+    {
+      purpose: 'How long',
       flags: '--for <duration>',
       description: 'how long at most (default: --timeout where it is given, else 5m)',
       parse: durationValue('--for', 0),
     },
     {
+      purpose: 'How long',
       flags: '--interval <duration>',
       description: 'at least so long between two looks',
       default: 5_000,
@@ -46,6 +68,7 @@ export const wait: CommandSpec<WaitInput> = {
       parse: durationValue('--interval', 100),
     },
   ],
+  more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { pet, quantity, min, max, status } = input;
     if (pet === undefined) throw new Failure('usage', { problem: 'Say which pet: --pet ID.' });

@@ -6,11 +6,13 @@ import { format, resolveConfig } from 'prettier';
 import { generateOpenapi } from './openapi.ts';
 import { generatePage } from './page.ts';
 import { generateReadme } from './readme.ts';
+import { generateTree } from './tree.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
+  'src/help/tree.json': generateTree,
   'src/api/openapi.json': generateOpenapi,
   'src/sandbox/page.json': generatePage,
   'README.md': async (path) => format(await generateReadme(path), { ...(await resolveConfig(path)), filepath: path }),

@@ -1,0 +1,79 @@
+/**
+ * The commands as plain data: what help, reference, completion and man page are made from. `tree.json` is made
+ * from the command specs by `npm run generate`, so that whoever only asks for help loads no command.
+ */
+
+export interface ValueSpec {
+  /** `status...`, as it stands in the flags; `petId` of an argument. */
+  readonly name: string;
+  readonly optional: boolean;
+  /** May be followed by more of its kind. */
+  readonly variadic: boolean;
+  /** All values that there are. */
+  readonly words?: readonly string[];
+  /** Proposed from what this machine has: ids of pets, names of files. */
+  readonly from?: 'pets' | 'files';
+}
+
+export interface TreeOption {
+  readonly flags: string;
+  /** `-e`, `--env`. */
+  readonly names: readonly string[];
+  readonly description: string;
+  readonly purpose: string;
+  readonly value?: ValueSpec;
+}
+
+export interface TreeArgument extends ValueSpec {
+  readonly description: string;
+}
+
+export interface TreeCommand {
+  /** `inventory list`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly examples: readonly { readonly says: string; readonly command: string }[];
+  readonly arguments: readonly TreeArgument[];
+  readonly options: readonly TreeOption[];
+  readonly experimental: boolean;
+  readonly more: readonly string[];
+}
+
+export interface Tree {
+  readonly name: string;
+  readonly summary: string;
+  readonly examples: TreeCommand['examples'];
+  /** In the order of the help. */
+  readonly sections: readonly { readonly title: string; readonly commands: readonly TreeCommand[] }[];
+  /** `inventory` -> what its commands are about. */
+  readonly groups: Readonly<Record<string, string>>;
+  readonly globals: readonly TreeOption[];
+}
+
+export function commandsOf({ sections }: Tree): readonly TreeCommand[] {
+  return sections.flatMap(({ commands }) => commands);
+}
+
+/** What may stand after the words of a path: names of commands and groups, with what they do. */
+export function childrenOf(tree: Tree, path: string): readonly { readonly name: string; readonly summary: string }[] {
+  const start = path === '' ? '' : `${path} `;
+  const found = new Map<string, string>();
+  for (const { path: each, summary } of commandsOf(tree)) {
+    if (!each.startsWith(start)) continue;
+    const [name = '', ...rest] = each.slice(start.length).split(' ');
+    if (!found.has(name)) found.set(name, rest.length === 0 ? summary : (tree.groups[name] ?? ''));
+  }
+  return [...found].map(([name, summary]) => ({ name, summary }));
+}
+
+/** Every path that there is: the root `''`, groups, commands. */
+export function pathsOf(tree: Tree): readonly string[] {
+  return ['', ...Object.keys(tree.groups), ...commandsOf(tree).map(({ path }) => path)];
+}
+
+/** The options that are understood there, the command's own first. */
+export function optionsAt(tree: Tree, path: string): readonly TreeOption[] {
+  const own = commandsOf(tree).find((command) => command.path === path)?.options ?? [];
+  return [...own, ...tree.globals];
+}
