@@ -1,11 +1,16 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Where CI wants the counts. */
 const report = process.env.VITEST_REPORT;
 
+/** Where the long tests have been run in full elsewhere, these would tell nothing new on another Node. */
+const elsewhere = ['test/conformance/**', 'test/crash/**', 'test/readme.test.ts'];
+const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(isPart ? elsewhere : [])],
     env: { TZ: 'UTC' },
     // Most tests wait for processes, not for a processor.
     maxWorkers: 4,
