@@ -12,6 +12,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(isPart ? elsewhere : [])],
     env: { TZ: 'UTC' },
+    globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.
     maxWorkers: 4,
     testTimeout: 30_000,

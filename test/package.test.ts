@@ -99,13 +99,16 @@ it('on a Node that is too old, says so in a sentence', async () => {
 
 it('keeps compiled code in a folder that is the user’s alone', async () => {
   const home = createHome();
-  await runPetstore(['--version'], { home });
+  await runPetstore(['--version'], { home, env: { XDG_CACHE_HOME: home.cache } });
   expect(statSync(join(home.cache, 'petstore')).mode & 0o777).toBe(0o700);
 });
 
 it('compiles anew each time where NODE_DISABLE_COMPILE_CACHE says so', async () => {
   const home = createHome();
-  const { code } = await runPetstore(['--version'], { home, env: { NODE_DISABLE_COMPILE_CACHE: '1' } });
+  const { code } = await runPetstore(['--version'], {
+    home,
+    env: { XDG_CACHE_HOME: home.cache, NODE_DISABLE_COMPILE_CACHE: '1' },
+  });
   expect({ code, kept: existsSync(join(home.cache, 'petstore')) }).toEqual({ code: 0, kept: false });
 });
 

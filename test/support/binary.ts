@@ -61,7 +61,8 @@ export function petstoreCommand(): readonly [string, ...string[]] {
 
 /** Nothing of the machine's environment but PATH: no key, no proxy, no colour setting. */
 export function cleanEnvironment(home: Home, added: PetstoreOptions['env'] = {}): Record<string, string> {
-  const all = { PATH: process.env.PATH, ...home.env, TZ: 'UTC', LANG: 'C.UTF-8', ...added };
+  const compiled = process.env.PETSTORE_TEST_CACHE ?? home.cache;
+  const all = { PATH: process.env.PATH, ...home.env, XDG_CACHE_HOME: compiled, TZ: 'UTC', LANG: 'C.UTF-8', ...added };
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 

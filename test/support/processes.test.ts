@@ -18,7 +18,13 @@ test('a process sees a clean environment and an empty stdin, and all it says com
   expect({ ...finished, stdout: JSON.parse(finished.stdout) as unknown }).toEqual({
     code: 3,
     signal: null,
-    stdout: { ...home.env, TZ: 'UTC', EXTRA: '1', args: ['a b', '--c'] },
+    stdout: {
+      ...home.env,
+      XDG_CACHE_HOME: process.env.PETSTORE_TEST_CACHE,
+      TZ: 'UTC',
+      EXTRA: '1',
+      args: ['a b', '--c'],
+    },
     stderr: 'to stderr\n',
   });
 });
