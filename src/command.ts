@@ -9,10 +9,12 @@ import type { View } from './view/view.ts';
 export interface Parser<T = unknown> {
   /** `before`: what earlier uses of the option gave. @throws {Failure} `invalid-value` */
   (text: string, before?: unknown): T;
-  /** All values that there are. */
+  /** All values that there are, or those that are usual. */
   readonly words?: readonly string[];
   /** Ids that this machine has seen may be proposed. */
   readonly isPet?: true;
+  /** Several values in one word, with commas. */
+  readonly isList?: true;
 }
 
 export interface ArgumentSpec {
@@ -99,7 +101,7 @@ export function listOf<T>(parse: Parser<T>): Parser<T[]> {
     ...((before as T[] | undefined) ?? []),
     ...text.split(',').map((each) => parse(each)),
   ];
-  return Object.assign(all, known(parse));
+  return Object.assign(all, known(parse), { isList: true } as const);
 }
 
 function known({ words, isPet }: Parser): Pick<Parser, 'words' | 'isPet'> {

@@ -51,6 +51,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['commands/index.ts', 'report-text.ts'],
   ['commands', 'global-options.ts'],
   ['command.ts'],
+  ['completion'],
   ['bulk', 'checks', 'help'],
   ['report.ts'],
   ['report-bulk.ts'],

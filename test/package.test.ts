@@ -48,6 +48,10 @@ it('holds the program, its licences and its papers, and nothing else', () => {
     'bin/package.json',
     'bin/petstore.js',
     'bin/start.js',
+    'completions/_petstore',
+    'completions/petstore.bash',
+    'completions/petstore.fish',
+    'completions/petstore.ps1',
     'dist/THIRD-PARTY-LICENSES.txt',
     'package.json',
   ]);

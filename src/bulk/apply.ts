@@ -192,11 +192,8 @@ async function writeReport(context: CommandContext, run: Run, changes: readonly 
     const folder = `${stateFolder(context)}/reports`;
     const path = `${folder}/${run.kind}-${run.id}.csv`;
     await context.files.makePrivateFolder(folder);
-    await context.files.remove(path);
-    const file = await context.files.append(path, () => undefined);
     const rows = changes.map((change) => REPORT_COLUMNS.map((name) => change[name]?.toString() ?? ''));
-    file.write(stringify([[...REPORT_COLUMNS], ...rows]));
-    await file.close();
+    await context.files.replace(path, stringify([[...REPORT_COLUMNS], ...rows]));
     return path;
   } catch (error) {
     context.notices.debug(`no report: ${String(error)}`);

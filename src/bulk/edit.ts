@@ -27,11 +27,8 @@ export async function edit(context: CommandContext, filter: Filter): Promise<Rec
     const folder = `${stateFolder(context)}/edit`;
     const path = `${folder}/stock-${context.machine.pid}.csv`;
     await files.makePrivateFolder(folder);
-    await files.remove(path);
     const text = tableOf(items.filter(matcher(filter)));
-    const file = await files.append(path, () => undefined);
-    file.write(text);
-    await file.close();
+    await files.replace(path, text);
     await context.openEditor(path);
     const rows = changedRows(await readFile(context, path), text, path);
     if (rows.length === 0) {

@@ -131,10 +131,7 @@ async function waitReady(context: CommandContext, { keyed }: Doors, ms: number):
 
 async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
   try {
-    await files.remove(path);
-    const file = await files.append(path, () => undefined);
-    file.write(text);
-    await file.close();
+    await files.replace(path, text);
   } catch (cause) {
     throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
   }

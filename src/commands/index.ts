@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. */
 import type { AnyCommand } from '../command.ts';
 import { api } from './api.ts';
+import { completion } from './completion.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
 import { doctor } from './doctor.ts';
 import { help } from './help.ts';
@@ -48,7 +49,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Sandbox',
     commands: [sandboxServe, sandboxStatus, sandboxKeys, sandboxSeed, sandboxReset],
   },
-  { title: 'Help', commands: [help] },
+  { title: 'Help', commands: [completion, help] },
 ];
 
 export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);

@@ -45,7 +45,7 @@ export const inventoryList: CommandSpec<ListInput> = {
       purpose: 'Rows and columns',
       flags: '--columns <fields>',
       description: 'which fields to show, in this order, e.g. petId,quantity',
-      parse: listOf(columnName),
+      parse: listOf(Object.assign(columnName, { words: ITEM_FIELDS })),
     },
     { purpose: 'Rows and columns', flags: '--no-header', description: 'leave out the header line (table, csv)' },
     {

@@ -2,7 +2,7 @@ import { format } from 'prettier';
 import type { AnyCommand, OptionSpec, Parser } from '../command.ts';
 import { GROUPS, SECTIONS } from '../commands/index.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
-import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../help/tree.ts';
+import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../help/tree.ts';
 
 const HELP: readonly OptionSpec[] = [
   { purpose: 'Help', flags: '-h, --help', description: 'show help' },
@@ -11,6 +11,26 @@ const HELP: readonly OptionSpec[] = [
 
 /** The command specs as plain data. */
 export async function buildTree(): Promise<Tree> {
+  const tree = await rawTree();
+  const commands = childrenOf(tree, '').map(({ name }) => name);
+  return {
+    ...tree,
+    sections: tree.sections.map((section) => ({ ...section, commands: section.commands.map(withCommands(commands)) })),
+  };
+}
+
+/** `help` takes a command as well as a topic, and cannot know them itself. */
+function withCommands(names: readonly string[]): (command: TreeCommand) => TreeCommand {
+  return (command) =>
+    command.path !== 'help'
+      ? command
+      : {
+          ...command,
+          arguments: command.arguments.map((each) => ({ ...each, words: [...(each.words ?? []), ...names] })),
+        };
+}
+
+async function rawTree(): Promise<Tree> {
   return {
     name: 'petstore',
     summary:
@@ -46,6 +66,7 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
         description,
         optional,
         variadic,
+        list: parse?.isList === true,
         ...proposals(name, parse, words),
       }),
     ),
@@ -69,6 +90,7 @@ async function treeOption({ flags, description, purpose, parse, words, ...spec }
         name: value[1] ?? '',
         optional: flags.endsWith(']'),
         variadic: value[2] !== undefined,
+        list: parse?.isList === true,
         ...proposals(value[1] ?? '', parse, await words?.()),
       },
     }),

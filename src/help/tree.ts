@@ -9,6 +9,8 @@ export interface ValueSpec {
   readonly optional: boolean;
   /** May be followed by more of its kind. */
   readonly variadic: boolean;
+  /** Several in one word, with commas. */
+  readonly list: boolean;
   /** All values that there are. */
   readonly words?: readonly string[];
   /** Proposed from what this machine has: ids of pets, names of files. */
@@ -49,6 +51,11 @@ export interface Tree {
   /** `inventory` -> what its commands are about. */
   readonly groups: Readonly<Record<string, string>>;
   readonly globals: readonly TreeOption[];
+}
+
+/** JSON has no literal types. */
+export async function loadTree(): Promise<Tree> {
+  return (await import('./tree.json', { with: { type: 'json' } })).default as Tree;
 }
 
 export function commandsOf({ sections }: Tree): readonly TreeCommand[] {

@@ -1,6 +1,6 @@
 /** The Files port over node:fs. */
 import { constants, createWriteStream, mkdirSync, statfsSync } from 'node:fs';
-import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { FileKind, Files } from '../context.ts';
@@ -96,6 +96,24 @@ export const nodeFiles: Files = {
     } catch {
       const parent = dirname(path);
       return parent !== path && nodeFiles.isOnNetwork(parent);
+    }
+  },
+
+  async replace(path, text) {
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && !found.isFile()) {
+      await writeFile(path, text);
+      return;
+    }
+    // A link stays one: what it points to is replaced.
+    const target = found === undefined ? path : await realpath(path);
+    const temporary = `${target}.${process.pid}.tmp`;
+    try {
+      await writeFile(temporary, text, { mode: found?.mode ?? 0o644 });
+      await rename(temporary, target);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
     }
   },
 

@@ -6,9 +6,11 @@
  */
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { median, PETSTORE, readArguments, withService } from './service.ts';
 
 const WARM_UPS = 2;
+const COMPLETIONS = fileURLToPath(new URL('../../completions/petstore.bash', import.meta.url));
 
 interface Contender {
   readonly name: string;
@@ -38,9 +40,18 @@ function listContenders(baseUrl: string): Contender[] {
       name: '`petstore --env sandbox inventory list`',
       command: [node, PETSTORE, '--env', 'sandbox', 'inventory', 'list'],
     },
+    { name: 'TAB for a command (bash)', command: tab('inv'), most: 2.5 },
+    { name: 'TAB for a pet (bash)', command: tab('inventory set '), most: 2.5 },
     { name: '`gh --version`', command: ['gh', '--version'] },
     { name: '`curl … | jq`, the same 20 rows', command: ['sh', '-c', `curl -s ${baseUrl}/inventory | jq -c '.[]'`] },
   ];
+}
+
+/** What bash does when TAB is pressed, in a bash of its own. */
+function tab(line: string): [string, ...string[]] {
+  const script = `source ${COMPLETIONS}; petstore() { ${process.execPath} ${PETSTORE} "$@"; }
+    COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; _petstore; ((\${#COMPREPLY[@]}))`;
+  return ['bash', '--norc', '-c', script, 'bash', ...line.split(' ')];
 }
 
 function isThere(program: string): boolean {

@@ -1,0 +1,104 @@
+import type { CommandSpec } from '../command.ts';
+import type { Shell } from '../completion/scripts.ts';
+import { sandboxFile, stateFolder } from '../config/folders.ts';
+import type { CommandContext } from '../config/globals.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { TextView, View } from '../view/view.ts';
+
+interface CompletionInput {
+  readonly shell: Shell | 'pets';
+  readonly install?: boolean;
+}
+
+const WORDS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
+
+export const completion: CommandSpec<CompletionInput> = {
+  path: 'completion',
+  summary: 'Print the completion script of a shell, or install it',
+  description:
+    'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
+    'machine, never over the network; nothing that was typed is evaluated. "pets" prints the ids that the scripts ' +
+    'propose: those of the history and of the sandbox.',
+  examples: [
+    { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
+    { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
+  ],
+  arguments: [{ name: 'shell', description: WORDS.join(', '), words: WORDS, parse: shellValue }],
+  options: [{ flags: '--install', description: "write it to the user's own folder, and say what is left to do" }],
+  more: ['scripting'],
+  async run({ shell, install }, context): Promise<View> {
+    if (shell === 'pets') return text((await knownPets(context)).join('\n'));
+    const [{ completionScript }, tree] = await Promise.all([
+      import('../completion/scripts.ts'),
+      import('../help/tree.ts').then(({ loadTree }) => loadTree()),
+    ]);
+    const script = completionScript(shell, tree);
+    return install === true ? installed(context, shell, script) : text(script.trimEnd());
+  },
+};
+
+function text(content: string): View {
+  return content === '' ? { view: 'nothing' } : { view: 'text', text: content };
+}
+
+function shellValue(word: string): CompletionInput['shell'] {
+  const found = WORDS.find((each) => each === word);
+  if (found !== undefined) return found;
+  throw new Failure('invalid-value', { name: 'shell', value: word, expected: `one of ${WORDS.join(', ')}` });
+}
+
+async function knownPets(context: CommandContext): Promise<readonly bigint[]> {
+  const { petsIn } = await import('../state/pets.ts');
+  try {
+    const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
+    const seen = await petsIn(context, `${stateFolder(context)}/state.db`, changed);
+    const own = await petsIn(context, sandboxFile(context), 'SELECT petId FROM pet ORDER BY petId');
+    return [...new Set([...seen, ...own])];
+  } catch (error) {
+    // Without a home there is nothing to know.
+    if (isFailure(error) && error.is('no-home')) return [];
+    throw error;
+  }
+}
+
+/** Where each shell looks by itself, or a file that its profile is to name. */
+async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
+  const { path, left } = placeOf(context, shell);
+  try {
+    await context.files.makePrivateFolder(path.replace(/\/[^/]*$/, ''));
+    await context.files.replace(path, script);
+  } catch (cause) {
+    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+  return { view: 'text', text: `Written to ${path}.\n${left}` };
+}
+
+function placeOf({ env, machine }: CommandContext, shell: Shell): { path: string; left: string } {
+  const { home } = machine;
+  if (home === undefined) throw new Failure('no-home', { what: 'completion script', variable: 'HOME' });
+  const folder = (variable: string, below: string): string => {
+    const given = env[variable] ?? '';
+    return given.startsWith('/') ? given : `${home}/${below}`;
+  };
+  const data = folder('XDG_DATA_HOME', '.local/share');
+  const config = folder('XDG_CONFIG_HOME', '.config');
+  switch (shell) {
+    case 'bash':
+      return {
+        path: `${data}/bash-completion/completions/petstore`,
+        left: 'bash-completion finds it there. Without that package, add to ~/.bashrc: source <(petstore completion bash)',
+      };
+    case 'zsh':
+      return {
+        path: `${data}/zsh/site-functions/_petstore`,
+        left: `Add to ~/.zshrc, before compinit: fpath=(${data}/zsh/site-functions $fpath)`,
+      };
+    case 'fish':
+      return { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' };
+    case 'powershell':
+      return {
+        path: `${config}/powershell/petstore.ps1`,
+        left: `Add to the file that $PROFILE names: . '${config}/powershell/petstore.ps1'`,
+      };
+  }
+}

@@ -1,0 +1,67 @@
+/** No PowerShell is to be had everywhere; its grammar (tree-sitter-powershell) says whether the script is one. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { buildTree } from '../../src/generate/tree.ts';
+import { commandsOf } from '../../src/help/tree.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const GRAMMAR = here('./node_modules/tree-sitter-powershell/tree-sitter-powershell.wasm');
+const installed = existsSync(GRAMMAR);
+if (!installed) process.stderr.write('Skipped: the syntax of PowerShell; npm run conformance:install brings it.\n');
+
+const SCRIPT = readFileSync(here('../../completions/petstore.ps1'), 'utf8');
+
+interface Node {
+  readonly hasError: boolean;
+  readonly isError: boolean;
+  readonly isMissing: boolean;
+  readonly startPosition: { readonly row: number };
+  readonly children: readonly Node[];
+}
+interface TreeSitter {
+  Parser: (new () => { setLanguage(language: unknown): void; parse(text: string): { rootNode: Node } }) & {
+    init(): Promise<void>;
+  };
+  Language: { load(path: string): Promise<unknown> };
+}
+
+/** Lines with a mistake. */
+async function mistakes(text: string): Promise<number[]> {
+  const name = 'web-tree-sitter';
+  const { Parser, Language } = (await import(name)) as TreeSitter;
+  await Parser.init();
+  const parser = new Parser();
+  parser.setLanguage(await Language.load(GRAMMAR));
+  const found: number[] = [];
+  const visit = (node: Node): void => {
+    if (node.isError || node.isMissing) found.push(node.startPosition.row + 1);
+    else if (node.hasError) node.children.forEach(visit);
+  };
+  visit(parser.parse(text).rootNode);
+  return found;
+}
+
+describe.skipIf(!installed)('the completion for PowerShell', () => {
+  it('is PowerShell', async () => {
+    expect(await mistakes(SCRIPT)).toEqual([]);
+  });
+
+  it.each([
+    ['a brace too few', SCRIPT.replace(/\}\s*$/, '')],
+    ['a text without its end', SCRIPT.replace("' = ", ' = ')],
+  ])('%s would be noticed', async (_what, text) => {
+    expect((await mistakes(text)).length).toBeGreaterThan(0);
+  });
+});
+
+it('the completion for PowerShell has every command, option and word', async () => {
+  const tree = await buildTree();
+  const options = [...commandsOf(tree).flatMap((command) => command.options), ...tree.globals];
+  const expected = [
+    ...commandsOf(tree).map(({ path }) => `'${path}' = [ordered]`),
+    ...options.flatMap(({ names }) => names.map((name) => `'${name}' = '`)),
+    ...options.flatMap(({ value }) => (value?.words === undefined ? [] : [`Value = '${value.words.join(' ')}'`])),
+  ];
+  expect(expected.filter((each) => !SCRIPT.includes(each))).toEqual([]);
+});
