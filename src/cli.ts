@@ -20,7 +20,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
   };
   let invocation: Invocation;
   try {
-    invocation = parseArguments(argv, helpWidth(context.stdout));
+    invocation = await parseArguments(argv, helpWidth(context.stdout));
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
       return 0;

@@ -1,18 +1,10 @@
 /** The commander tree, made from the command specs; and argv read with it. */
 import { Command, CommanderError, Option } from 'commander';
 import type { AnyCommand, OptionSpec } from './command.ts';
-import { COMMANDS } from './commands/index.ts';
+import { LOADERS } from './commands/load.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
-import { helpText } from './help/render.ts';
-import tree from './help/tree.json' with { type: 'json' };
-import { pathsOf, type Tree } from './help/tree.ts';
-import { helpWanted } from './help/wanted.ts';
 import type { Globals } from './config/globals.ts';
-import { usageFailure } from './usage.ts';
 import { VERSION } from './version.ts';
-
-/** JSON has no literal types. */
-const TREE = tree as Tree;
 
 /** What the flags are when nobody gives them. */
 const OFF = {
@@ -30,12 +22,41 @@ export type Invocation =
   | { readonly does: 'print'; readonly text: string };
 
 /** @throws {Failure} `usage`, `invalid-value` */
-export function parseArguments(argv: readonly string[], width: number): Invocation {
-  const wanted = helpWanted(TREE, argv);
-  if (wanted !== undefined) return { does: 'print', text: helpText(TREE, wanted, width) };
+export async function parseArguments(argv: readonly string[], width: number): Promise<Invocation> {
+  const path = commandIn(argv);
+  if (path === undefined || argv.some((word) => word === '-h' || word === '--help')) {
+    const { helpFor } = await import('./help/answer.ts');
+    const text = await helpFor(argv, width);
+    if (text !== undefined) return { does: 'print', text };
+  }
+  const load = LOADERS[path ?? ''];
+  // A line that names no command is wrong in some way, which is told by a tree that has all of them.
+  const commands = load === undefined ? (await import('./commands/index.ts')).COMMANDS : [await load()];
+  const invocation = await read(argv, commands);
+  return (await helpOf(invocation, width)) ?? invocation;
+}
+
+/** The path of the command that the line names, if it gets so far. */
+function commandIn(argv: readonly string[]): string | undefined {
+  let path = '';
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!;
+    if (word.startsWith('-')) {
+      const known = GLOBAL_OPTIONS.find(({ flags }) => flags.split(/[ ,]+/).includes(word));
+      if (known?.flags.endsWith('>') === true) i++;
+      continue;
+    }
+    path = path === '' ? word : `${path} ${word}`;
+    if (path in LOADERS) return path;
+  }
+  return undefined;
+}
+
+async function read(argv: readonly string[], commands: readonly AnyCommand[]): Promise<Invocation> {
   let invocation: Invocation | undefined;
   let printed = '';
   const program = buildProgram(
+    commands,
     (text) => {
       printed += text;
     },
@@ -46,18 +67,23 @@ export function parseArguments(argv: readonly string[], width: number): Invocati
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.version') return { does: 'print', text: printed };
+    const { usageFailure } = await import('./usage.ts');
     throw usageFailure(error, argv);
   }
   if (invocation === undefined) throw new Error('commander ran no command, and threw nothing');
-  return helpOf(invocation, width) ?? invocation;
+  return invocation;
 }
 
-function buildProgram(print: (text: string) => void, onRun: (run: Invocation) => void): Command {
+function buildProgram(
+  commands: readonly AnyCommand[],
+  print: (text: string) => void,
+  onRun: (run: Invocation) => void,
+): Command {
   const program = new Command('petstore').version(VERSION, '-V, --version').helpCommand(false);
   configure(program, print);
   for (const spec of GLOBAL_OPTIONS) program.addOption(option(spec));
   const groups = new Map<string, Command>();
-  for (const spec of COMMANDS) {
+  for (const spec of commands) {
     const [name, group] = spec.path.split(' ').reverse() as [string, string | undefined];
     const parent = group === undefined ? program : (groups.get(group) ?? addGroup(program, group, print));
     if (group !== undefined) groups.set(group, parent);
@@ -129,9 +155,10 @@ function globalsOf(program: Command): Globals {
 }
 
 /** `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is that of all. */
-function helpOf(invocation: Invocation, width: number): Invocation | undefined {
+async function helpOf(invocation: Invocation, width: number): Promise<Invocation | undefined> {
   if (invocation.does !== 'run' || invocation.command.path !== 'help') return undefined;
   const { topic } = invocation.input as { topic: readonly string[] };
-  const path = topic.join(' ');
-  return pathsOf(TREE).includes(path) ? { does: 'print', text: helpText(TREE, path, width) } : undefined;
+  const { helpOn } = await import('./help/answer.ts');
+  const text = await helpOn(topic.join(' '), width);
+  return text === undefined ? undefined : { does: 'print', text };
 }

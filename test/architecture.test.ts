@@ -48,7 +48,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli.ts'],
   ['program.ts', 'console.ts'],
   ['usage.ts'],
-  ['commands/index.ts', 'report-text.ts'],
+  ['commands/index.ts', 'commands/load.ts', 'report-text.ts'],
   ['commands', 'global-options.ts'],
   ['command.ts'],
   ['completion'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/commands/index.ts';
+import { LOADERS } from '../../src/commands/load.ts';
 import { buildTree } from '../../src/generate/tree.ts';
 import { helpText, topicText } from '../../src/help/render.ts';
 import { type Topic, TOPICS } from '../../src/help/topics.ts';
@@ -98,6 +99,11 @@ describe('who asks for help', () => {
   ])('petstore %s: %s', (line, path) => {
     expect(helpWanted(TREE, line.split(' ').filter(Boolean))).toBe(path);
   });
+});
+
+it('each command is loaded by its own path', async () => {
+  const loaded = await Promise.all(Object.entries(LOADERS).map(async ([path, load]) => [path, await load()] as const));
+  expect(loaded).toEqual(COMMANDS.map((command) => [command.path, command]));
 });
 
 describe('petstore help', () => {

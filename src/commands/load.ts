@@ -1,0 +1,33 @@
+/** Each command by its path, loaded by itself: none waits for the others to be read. */
+import type { AnyCommand } from '../command.ts';
+
+export const LOADERS: Readonly<Record<string, () => Promise<AnyCommand>>> = {
+  'inventory list': async () => (await import('./inventory-list.ts')).inventoryList,
+  'inventory set': async () => (await import('./inventory-set.ts')).inventorySet,
+  'inventory adjust': async () => (await import('./inventory-adjust.ts')).inventoryAdjust,
+  'inventory import': async () => (await import('./inventory-import.ts')).inventoryImport,
+  'inventory count': async () => (await import('./inventory-count.ts')).inventoryCount,
+  'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
+  'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
+  'inventory undo': async () => (await import('./inventory-history.ts')).inventoryUndo,
+  limits: async () => (await import('./limits.ts')).limits,
+  smoke: async () => (await import('./smoke.ts')).smoke,
+  wait: async () => (await import('./wait.ts')).wait,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  api: async () => (await import('./api.ts')).api,
+  login: async () => (await import('./login.ts')).login,
+  logout: async () => (await import('./logout.ts')).logout,
+  status: async () => (await import('./status.ts')).status,
+  'config list': async () => (await import('./config.ts')).configList,
+  'config get': async () => (await import('./config.ts')).configGet,
+  'config set': async () => (await import('./config.ts')).configSet,
+  'config unset': async () => (await import('./config.ts')).configUnset,
+  'config path': async () => (await import('./config.ts')).configPathCommand,
+  'sandbox serve': async () => (await import('./sandbox-serve.ts')).sandboxServe,
+  'sandbox status': async () => (await import('./sandbox.ts')).sandboxStatus,
+  'sandbox keys': async () => (await import('./sandbox.ts')).sandboxKeys,
+  'sandbox seed': async () => (await import('./sandbox.ts')).sandboxSeed,
+  'sandbox reset': async () => (await import('./sandbox.ts')).sandboxReset,
+  completion: async () => (await import('./completion.ts')).completion,
+  help: async () => (await import('./help.ts')).help,
+};
