@@ -53,6 +53,7 @@ it('holds the program, its licences and its papers, and nothing else', () => {
     'completions/petstore.fish',
     'completions/petstore.ps1',
     'dist/THIRD-PARTY-LICENSES.txt',
+    'dist/petstore.1',
     'package.json',
   ]);
   expect(paths).toContain('dist/main.js');

@@ -5,6 +5,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadTree } from '../help/tree.ts';
+import { manPage } from './man.ts';
 import { build, type BuildResult, type Metafile, type Plugin } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -127,7 +129,8 @@ function readPackage(path: string): Package {
   return JSON.parse(readFileSync(path, 'utf8')) as Package;
 }
 
-const { outputFiles, metafile, warnings } = await bundle(readPackage(join(ROOT, 'package.json')).version);
+const { version } = readPackage(join(ROOT, 'package.json'));
+const { outputFiles, metafile, warnings } = await bundle(version);
 if (warnings.length > 0) process.exit(1);
 
 rmSync(DIST, { recursive: true, force: true });
@@ -136,6 +139,7 @@ for (const { path, contents } of outputFiles) {
   writeFileSync(path, contents);
 }
 writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(metafile));
+writeFileSync(join(DIST, 'petstore.1'), manPage(await loadTree(), version));
 
 const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);
 console.log(`${relative(ROOT, DIST)}: ${outputFiles.length} modules, ${kilobytes} kB`);

@@ -32,6 +32,14 @@ function commandsBelow(tree: Tree, path: string): readonly TreeCommand[] {
 }
 
 function details(tree: Tree, command: TreeCommand, width: number): string[] {
+  return [
+    ...itself(tree, command, width),
+    ...sections([...byPurpose(command.options), ...byPurpose(tree.globals)], width),
+    more(command.more, undefined, width),
+  ];
+}
+
+function itself(tree: Tree, command: TreeCommand, width: number): string[] {
   const { path, arguments: args, description = '' } = command;
   const words = args.map(({ name, optional, variadic }) => {
     const text = variadic ? `${name}...` : name;
@@ -43,12 +51,21 @@ function details(tree: Tree, command: TreeCommand, width: number): string[] {
     examples(command.examples, width),
     paragraphs(description, width),
     ...sections([{ title: 'Arguments', items: args.map((each): Term => [each.name, each.description]) }], width),
-    ...sections([...byPurpose(command.options), ...byPurpose(tree.globals)], width),
-    more(command.more, undefined, width),
   ];
 }
 
-function summaryOf({ summary, experimental }: TreeCommand): string {
+/** What is the command's own, for a reference that has the rest elsewhere. */
+export function ownText(tree: Tree, command: TreeCommand, width: number): string {
+  const parts = [...itself(tree, command, width), ...sections(byPurpose(command.options), width)];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** The options that every command takes. */
+export function commonText(tree: Tree, width: number): string {
+  return sections(byPurpose(tree.globals), width).join('\n\n');
+}
+
+export function summaryOf({ summary, experimental }: TreeCommand): string {
   return experimental ? `${summary} (experimental in the service)` : summary;
 }
 

@@ -4,8 +4,7 @@ export const argv: readonly string[] = process.argv.slice(2);
 
 /** Of the terminal that stdout is, in columns; 80 elsewhere. */
 export function width(): number {
-  // Undefined where it is no terminal, whatever the types say.
-  return Math.max(Number(process.stdout.columns || 80), 20);
+  return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
 /** Prints and lets the process end. A reader that is gone is no failure, a full disk is one (exit 3). */
