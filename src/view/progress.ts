@@ -57,12 +57,13 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
 
 export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window' | 'backoff';
 
+/** Short: with all that follows, a line of 80 columns holds it. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
   'rate-limited': 'Rate limited (429)',
-  banned: 'The key may be banned',
-  'window-spent': 'The allowance is spent',
-  'unknown-window': 'The service names no limits, so petstore goes slowly',
-  backoff: 'The service did not answer as it should',
+  banned: 'Perhaps banned',
+  'window-spent': 'Allowance spent',
+  'unknown-window': 'No limits named: slow',
+  backoff: 'The service failed',
 };
 
 /** Why, until when, which attempt, and that stopping is safe. `until` and `now`: epoch ms. */
@@ -74,8 +75,8 @@ export function waitLine(wait: {
   attempts: number;
 }): string {
   const { why, until, now, attempt, attempts } = wait;
-  const when = `going on at ${clockTime(until, now)}, in ${duration(until - now)}`;
-  return `${WHY[why]}: ${when} (attempt ${attempt} of ${attempts}). Ctrl-C stops safely.`;
+  const when = `until ${clockTime(until, now)}, ${duration(until - now)} more`;
+  return `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. Ctrl-C is safe.`;
 }
 
 const ERASE_LINE = '\r\u001b[2K';

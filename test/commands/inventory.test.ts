@@ -157,7 +157,7 @@ describe('a 429', () => {
     const first = await run(patient, 'inventory', 'list', '-o', 'ndjson');
     expect(first).toMatchObject({ code: 0, stdout: '{"petId":7,"quantity":10,"status":"available"}\n' });
     expect(first.stderr).toMatch(
-      /^Rate limited \(429\): going on at 14:03:5\d, in 3\d s \(attempt 2 of 2\)\. Ctrl-C stops safely\.\n$/,
+      /^Rate limited \(429\) until 14:03:5\d, 3\d s more, attempt 2 of 2\. Ctrl-C is safe\.\n$/,
     );
     const waited = patient.clock.now() - START;
     expect(waited).toBeGreaterThanOrEqual(31_000);
@@ -202,7 +202,7 @@ describe('a 429', () => {
     context.interrupt();
     const { code, stderr } = await running;
     expect(code).toBe(130);
-    expect(stderr).toContain('\r\u001b[2KRate limited (429): going on at');
+    expect(stderr).toContain('\r\u001b[2KRate limited (429) until');
     expect(stderr.endsWith('error: Stopped by SIGINT; nothing was in flight.\n')).toBe(true);
     expect(context.sent).toHaveLength(1);
   });

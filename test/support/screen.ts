@@ -1,12 +1,53 @@
 /** What came to a terminal, as the terminal shows it in the end. */
 import xterm from '@xterm/headless';
 
-export async function screenOf(output: string, size: { cols: number; rows: number }): Promise<string[]> {
+export interface Size {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** A stretch of one line that looks the same. */
+export interface Run {
+  readonly text: string;
+  /** One of the terminal's sixteen colours; -1: its own. */
+  readonly colour: number;
+  readonly bold: boolean;
+  readonly dim: boolean;
+}
+
+export async function screenOf(output: string, size: Size): Promise<string[]> {
+  const lines = (await runsOf(output, size)).map((runs) =>
+    runs
+      .map(({ text }) => text)
+      .join('')
+      .trimEnd(),
+  );
+  return lines.join('\n').trimEnd().split('\n');
+}
+
+export async function runsOf(output: string, size: Size): Promise<Run[][]> {
   const terminal = new xterm.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true });
   await new Promise<void>((resolve) => {
     terminal.write(output, resolve);
   });
   const { active } = terminal.buffer;
-  const lines = Array.from({ length: active.length }, (_, i) => active.getLine(i)?.translateToString(true) ?? '');
-  return lines.join('\n').trimEnd().split('\n');
+  const cell = active.getNullCell();
+  return Array.from({ length: active.length }, (_, y) => {
+    const line = active.getLine(y);
+    const runs: Run[] = [];
+    for (let x = 0; x < size.cols; x++) {
+      if (line?.getCell(x, cell) === undefined || cell.getWidth() === 0) continue;
+      const look = {
+        colour: cell.isFgPalette() ? cell.getFgColor() : -1,
+        bold: cell.isBold() !== 0,
+        dim: cell.isDim() !== 0,
+      };
+      const text = cell.getChars() === '' ? ' ' : cell.getChars();
+      const last = runs.at(-1);
+      if (last?.colour === look.colour && last.bold === look.bold && last.dim === look.dim) {
+        runs[runs.length - 1] = { ...last, text: last.text + text };
+      } else runs.push({ text, ...look });
+    }
+    return runs;
+  });
 }

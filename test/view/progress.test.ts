@@ -42,15 +42,23 @@ it('the limit says what is left and until when', () => {
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
   it.each([
     ['rate-limited', 'Rate limited (429)'],
-    ['banned', 'The key may be banned'],
-    ['window-spent', 'The allowance is spent'],
-    ['unknown-window', 'The service names no limits, so petstore goes slowly'],
-    ['backoff', 'The service did not answer as it should'],
+    ['banned', 'Perhaps banned'],
+    ['window-spent', 'Allowance spent'],
+    ['unknown-window', 'No limits named: slow'],
+    ['backoff', 'The service failed'],
   ] as const)('%s', (why, words) => {
     expect(waitLine({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
-      `${words}: going on at 12:00:23, in 23 s (attempt 2 of 3). Ctrl-C stops safely.`,
+      `${words} until 12:00:23, 23 s more, attempt 2 of 3. Ctrl-C is safe.`,
     );
   });
+});
+
+it('a wait of any reason fits a line of 80 columns, so that the end of it can be read', () => {
+  const reasons = ['rate-limited', 'banned', 'window-spent', 'unknown-window', 'backoff'] as const;
+  const longest = reasons.map(
+    (why) => waitLine({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 }).length,
+  );
+  expect(Math.max(...longest)).toBeLessThan(80);
 });
 
 describe('the live line', () => {

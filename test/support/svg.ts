@@ -1,0 +1,73 @@
+/** A terminal's lines as an SVG picture, for light and dark pages. */
+import type { Run } from './screen.ts';
+
+const WIDTH = 8.4;
+const HEIGHT = 18;
+const MARGIN = 16;
+/** Other spaces are drawn as one. */
+const NO_BREAK = '\u00a0';
+
+interface Theme {
+  readonly background: string;
+  readonly border: string;
+  readonly text: string;
+  /** Of the colours that petstore uses: red, green, yellow, cyan, by the terminal's numbers. */
+  readonly colours: Readonly<Record<number, string>>;
+}
+
+/** Each with a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3). */
+export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
+  light: {
+    background: '#ffffff',
+    border: '#d0d7de',
+    text: '#1f2328',
+    colours: { 1: '#b3261e', 2: '#1a6f2f', 3: '#7a5200', 6: '#0b5f79' },
+  },
+  dark: {
+    background: '#0d1117',
+    border: '#30363d',
+    text: '#e6edf3',
+    colours: { 1: '#ff8a80', 2: '#6fdd8b', 3: '#e3b341', 6: '#79d3ec' },
+  },
+};
+
+export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme: Theme, says: string): string {
+  const width = Math.round(columns * WIDTH + 2 * MARGIN);
+  const height = lines.length * HEIGHT + 2 * MARGIN;
+  const rows = lines.map((runs, y) => {
+    let x = MARGIN;
+    const spans = runs.flatMap(({ text, colour, bold, dim }) => {
+      const at = x;
+      x += columnsOf(text) * WIDTH;
+      const shown = text.trimEnd();
+      if (shown === '') return [];
+      const fill = theme.colours[colour % 8];
+      const look = [
+        `x="${at.toFixed(1)}"`,
+        // Whatever font there is, columns stay columns.
+        `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
+        ...(fill === undefined || colour < 0 ? [] : [`fill="${fill}"`]),
+        ...(bold ? ['font-weight="bold"'] : []),
+        ...(dim ? ['opacity="0.75"'] : []),
+      ];
+      return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
+    });
+    return spans.length === 0 ? '' : `<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
+  });
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
+    `font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${theme.text}">\n` +
+    `<title>${escape(says)}</title>\n` +
+    `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${theme.background}" stroke="${theme.border}"/>\n` +
+    `${rows.join('')}</svg>\n`
+  );
+}
+
+/** What petstore itself says is of single columns. */
+function columnsOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[each] ?? each);
+}
