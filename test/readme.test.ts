@@ -49,6 +49,85 @@ it('curl alone walks through every status of the service', async () => {
   );
 });
 
+describe('the tours', () => {
+  it.each(['tour-till', 'tour-cron', 'tour-ci'])('%s: every line does what it says', async (name) => {
+    const home = createHome();
+    const {
+      code: exit,
+      stdout,
+      stderr,
+    } = await runPetstore(['-e', '-c', code(name)], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      killAfterMs: 60_000,
+      env: { PATH: pathIn(home) },
+    });
+    expect([exit, stderr.match(/^error:.*/gm)]).toEqual([0, null]);
+    if (name === 'tour-cron') expect(stdout).toContain('exit 13: something is sold out');
+    expect(stdout).not.toBe('');
+  });
+});
+
+/** Every line of shell in the README that is not run as a whole elsewhere. */
+function lines(): string[] {
+  const rest = README.replace(/<!-- (walk|recipe-\w+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
+  const blocks = [...rest.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
+  return blocks
+    .flatMap((block) => block.split('\n'))
+    .map((line) => line.replace(/\s{2,}#.*$/, '').trim())
+    .filter(Boolean);
+}
+
+describe('each other line of shell', () => {
+  /** What ends only when it is told to, and by what it is seen to work. */
+  const ENDLESS = /sandbox serve|--watch|^petstore wait|inventory count/;
+
+  it.each(lines().map((line) => [line]))('%s', async (line) => {
+    if (/^npm/.test(line)) {
+      const scripts = Object.keys(
+        (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
+      );
+      const named = [...line.matchAll(/npm run ([\w:]+)/g)].map(([, script = '']) => script);
+      expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
+      return;
+    }
+    const home = createHome();
+    const shop = await serveSandbox([], { home });
+    writeFileSync(join(home.path, 'key.txt'), 'sandbox\n');
+    for (const file of ['delivery.csv', 'stock.csv']) writeFileSync(join(home.path, file), 'petId,quantity\n7,12\n');
+    const real = line
+      .replaceAll('https://staging.example.com/v1', shop.baseUrl)
+      .replaceAll('http://127.0.0.1:4010', shop.baseUrl.replace('/v1', ''))
+      .replace(/(sandbox serve)( --port \d+)?/, '$1 --port 0');
+    const running = startPetstore(['-c', real.replace(/^petstore/, 'exec petstore')], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      stdin: null,
+      env: {
+        PATH: pathIn(home),
+        PETSTORE_ENV: 'staging',
+        PETSTORE_BASE_URL: shop.baseUrl,
+        PETSTORE_API_KEY: shop.apiKey,
+      },
+    });
+    if (ENDLESS.test(line)) {
+      await running.waitFor(/\S/).catch(() => undefined);
+      running.kill('SIGINT');
+    }
+    const { code: exit, stderr } = await running.exited;
+    // Nobody is there to be asked, nothing was stopped or done before, and the domain of the example has no such record.
+    const expected = /^petstore login$|inventory edit|clear-block|inventory count|--resume|undo/.test(line)
+      ? [2, 130]
+      : /wait/.test(line)
+        ? [0, 13, 130]
+        : [0, 3, 13, 130];
+    expect([line, exit, stderr]).toEqual([line, expect.toBeOneOf(expected), stderr]);
+    expect(stderr).not.toMatch(/Unknown (option|command)|[Mm]issing|but must be|bug in petstore/);
+  });
+});
+
 interface Job {
   readonly env?: Readonly<Record<string, string>>;
   readonly variables?: Readonly<Record<string, string>>;
