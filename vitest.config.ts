@@ -4,7 +4,9 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const report = process.env.VITEST_REPORT;
 
 /** Where the long tests have been run in full elsewhere, these would tell nothing new on another Node. */
-const elsewhere = ['test/conformance/**', 'test/crash/**', 'test/readme.test.ts'];
+const elsewhere = ['completion/**', 'conformance/**', 'crash/**', 'readme.test.ts', 'release.test.ts'].map(
+  (each) => `test/${each}`,
+);
 const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
 
 export default defineConfig({
