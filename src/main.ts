@@ -11,6 +11,6 @@ const text =
 
 if (text !== undefined) printAndEnd(text);
 else {
-  const [{ nodeContext }, { runCli }] = await Promise.all([import('./node/context.ts'), import('./cli.ts')]);
+  const { nodeContext, runCli } = await import('./whole.ts');
   exit(await runCli(argv, nodeContext()));
 }

@@ -45,6 +45,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['generate/build.ts', 'generate/deb.ts', 'generate/main.ts'],
   ['generate'],
   ['main.ts', 'page'],
+  ['whole.ts'],
   ['cli.ts'],
   ['program.ts', 'console.ts'],
   ['usage.ts'],
@@ -202,7 +203,7 @@ describe('the sources', () => {
     const users = MODULES.filter((module) => !module.path.startsWith('node/'))
       .filter((module) => targetsOf(module).some((target) => target.startsWith('node/')))
       .map(({ path }) => path);
-    expect(users).toEqual(['main.ts']);
+    expect(users).toEqual(['main.ts', 'whole.ts']);
   });
 });
 

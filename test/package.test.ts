@@ -40,7 +40,7 @@ afterAll(() => {
 
 it('holds the program, its licences and its papers, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path);
-  const others = paths.filter((path) => !/^dist\/[\w.-]+\.js$/.test(path));
+  const others = paths.filter((path) => !/^dist\/[\w.-]+\.c?js$/.test(path));
   expect(others.sort()).toEqual([
     'CHANGELOG.md',
     'LICENSE',

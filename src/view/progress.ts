@@ -62,8 +62,8 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Perhaps banned',
   'window-spent': 'Allowance spent',
-  'unknown-window': 'No limits named: slow',
-  backoff: 'The service failed',
+  'unknown-window': 'Limits unknown',
+  backoff: 'Backing off',
 };
 
 /** Why, until when, which attempt, and that stopping is safe. `until` and `now`: epoch ms. */
@@ -75,7 +75,7 @@ export function waitLine(wait: {
   attempts: number;
 }): string {
   const { why, until, now, attempt, attempts } = wait;
-  const when = `until ${clockTime(until, now)}, ${duration(until - now)} more`;
+  const when = `until ${clockTime(until, now)}, ${duration(until - now)}`;
   return `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. Ctrl-C is safe.`;
 }
 

@@ -44,11 +44,11 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     ['rate-limited', 'Rate limited (429)'],
     ['banned', 'Perhaps banned'],
     ['window-spent', 'Allowance spent'],
-    ['unknown-window', 'No limits named: slow'],
-    ['backoff', 'The service failed'],
+    ['unknown-window', 'Limits unknown'],
+    ['backoff', 'Backing off'],
   ] as const)('%s', (why, words) => {
     expect(waitLine({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
-      `${words} until 12:00:23, 23 s more, attempt 2 of 3. Ctrl-C is safe.`,
+      `${words} until 12:00:23, 23 s, attempt 2 of 3. Ctrl-C is safe.`,
     );
   });
 });
