@@ -3,7 +3,7 @@ import type { CommandContext } from '../config/globals.ts';
 import type { DnsResolver, Network, Peer } from '../context.ts';
 import { certificate, type CertificateProblem, describeProblem, problemOf } from './certificate.ts';
 import { bad, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
-import { asNetworkFailure } from './reach.ts';
+import { asNetworkFailure, stepMs } from './reach.ts';
 import { addressesOf, authoritiesOf, findZone, recordsOf, type Zone } from './zone.ts';
 
 export interface Redirect {
@@ -37,7 +37,7 @@ const ISSUE =
   'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
 
 export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
-  const network = await context.openNetwork({ timeoutMs: context.globals.timeout });
+  const network = await context.openNetwork({ timeoutMs: stepMs(context) });
   const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
   yield note('before', 'Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.');
   try {

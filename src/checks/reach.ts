@@ -25,7 +25,7 @@ export async function* lookAtService(context: CommandContext, settled: Settled):
       return;
     }
     yield* lookAtLedger(context);
-    const network = await context.openNetwork({ timeoutMs: context.globals.timeout });
+    const network = await context.openNetwork({ timeoutMs: stepMs(context) });
     const isThere = yield* lookAtWay(context, network, url);
     if (!isThere) {
       yield skipped('service', 'It cannot be reached.');
@@ -137,7 +137,7 @@ async function resolved(network: Network, name: string, addresses: readonly stri
   if (addresses.includes(name)) return `${name} is an address; nothing to resolve.`;
   const dns = network.resolver();
   const ask = (type: 'A' | 'AAAA' | 'CNAME'): Promise<readonly string[]> => dns.records(type, name).catch(() => []);
-  const [a, aaaa, cname] = [await ask('A'), await ask('AAAA'), await ask('CNAME')];
+  const [a, aaaa, cname] = await Promise.all([ask('A'), ask('AAAA'), ask('CNAME')]);
   if (a.length + aaaa.length + cname.length === 0) return `${says}; DNS has no record of it (a hosts file has).`;
   const parts = Object.entries({ CNAME: cname, A: a, AAAA: aaaa }).map(([type, values]) =>
     values.length === 0 ? `no ${type}` : `${type} ${values.join(' ')}`,
@@ -246,6 +246,11 @@ function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
 
 function at(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** A step that takes longer is one that failed, and there are several. */
+export function stepMs({ globals }: CommandContext): number {
+  return Math.min(globals.timeout, 10_000);
 }
 
 export function asNetworkFailure(error: unknown): NetworkFailure {

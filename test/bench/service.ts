@@ -55,7 +55,18 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-export function readArguments(args: readonly string[], usualRuns: number): { runs: number; assert: boolean } {
+interface BenchArguments {
+  readonly runs: number;
+  readonly assert: boolean;
+  /** Write the figures into README.md. */
+  readonly readme: boolean;
+}
+
+export function readArguments(args: readonly string[], usualRuns: number): BenchArguments {
   const at = args.indexOf('--runs');
-  return { runs: at < 0 ? usualRuns : Number(args[at + 1]), assert: args.includes('--assert') };
+  return {
+    runs: at < 0 ? usualRuns : Number(args[at + 1]),
+    assert: args.includes('--assert'),
+    readme: args.includes('--readme'),
+  };
 }
