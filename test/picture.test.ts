@@ -1,6 +1,6 @@
 /**
  * The README's pictures of a terminal, taken from the program itself on a terminal of 80 columns.
- * `npm run screens` takes them anew; here they are held against what the program shows now.
+ * `npm run pictures` takes them anew; here they are held against what the program shows now.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { createHome } from './support/home.ts';
 import { startPty } from './support/pty.ts';
+import { pageHash } from './support/page-hash.ts';
 import { type Run, runsOf } from './support/screen.ts';
 import { control, serveSandbox } from './support/served.ts';
 import { THEMES, toSvg } from './support/svg.ts';
@@ -77,6 +78,12 @@ it('show what the program shows', { timeout: 60_000 }, async () => {
     const file = fileURLToPath(new URL(`../.github/terminal-${name}.svg`, import.meta.url));
     const svg = toSvg(lines, SIZE.cols, THEMES[name], SAYS);
     if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(file, svg);
-    else expect(readFileSync(file, 'utf8'), 'npm run screens takes it anew').toBe(svg);
+    else expect(readFileSync(file, 'utf8'), 'npm run pictures takes it anew').toBe(svg);
   }
+});
+
+it('of the sandbox’s page are of the page as it is', () => {
+  const readme = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
+  const [, shown] = /<!-- sandbox-page: ([0-9a-f]+) -->/.exec(readme) ?? [];
+  expect(shown, 'npm run pictures takes them anew').toBe(pageHash());
 });
