@@ -1,21 +1,10 @@
 /** Completion for bash 3.2 and newer, with or without the bash-completion package. */
 import { ANY, FILES, MADE, type Menu, PETS, type ValueRow } from './menu.ts';
+import { branches, quote } from './posix.ts';
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const names = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join(' ');
 
-/** `*` stands for any command, and must not be quoted. */
-const pattern = (key: string): string =>
-  key.startsWith('*:') ? `*${quote(key.slice(1))}` : key.endsWith(':*') ? `${quote(key.slice(0, -1))}*` : quote(key);
-
-function values(rows: readonly ValueRow[]): string {
-  return rows
-    .map(({ keys, value, list, variadic }) => {
-      const flags = `${list ? ' list=1' : ''}${variadic ? ' variadic=1' : ''}`;
-      return `    ${keys.map(pattern).join(' | ')}) value=${quote(value)}${flags} ;;`;
-    })
-    .join('\n');
-}
+const values = (rows: readonly ValueRow[]): string => branches(rows, (patterns) => `${patterns.join(' | ')})`);
 
 /** How the words before the cursor are read: the same for every tree. */
 const WALK = `# Offers those of the words "$3" that go on with "$2", each after "$1".

@@ -1,21 +1,11 @@
 /** Completion for zsh, autoloaded from fpath or sourced. */
 import { ANY, FILES, MADE, type Menu, type Named, oneLine, PETS, type ValueRow } from './menu.ts';
+import { branches, quote } from './posix.ts';
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const described = (list: readonly Named[]): string =>
   list.map(({ name, summary }) => quote(`${name}:${oneLine(summary)}`)).join(' ');
 
-const pattern = (key: string): string =>
-  key.startsWith('*:') ? `*${quote(key.slice(1))}` : key.endsWith(':*') ? `${quote(key.slice(0, -1))}*` : quote(key);
-
-function values(rows: readonly ValueRow[]): string {
-  return rows
-    .map(({ keys, value, list, variadic }) => {
-      const flags = `${list ? ' list=1' : ''}${variadic ? ' variadic=1' : ''}`;
-      return `    (${keys.map(pattern).join('|')}) value=${quote(value)}${flags} ;;`;
-    })
-    .join('\n');
-}
+const values = (rows: readonly ValueRow[]): string => branches(rows, (patterns) => `(${patterns.join('|')})`);
 
 /** How the words before the cursor are read: the same for every tree. */
 const WALK = `__petstore_offer_value() {
