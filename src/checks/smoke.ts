@@ -1,5 +1,6 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
 import type { Service } from '../client/service.ts';
+import { isLoopback } from '../config/environments.ts';
 import { type CheckFacts, type Checked, type Evidence, fail, type Finding, PASS, skip } from './check.ts';
 import { type Answer, probe, type Unreachable } from './probe.ts';
 import { PROVOKED_CHECKS, runProvoked } from './provoke.ts';
@@ -122,5 +123,5 @@ function encrypted(first: Answer | Unreachable, { hostname, protocol }: URL): Fi
   if ('unreachable' in first && first.unreachable.phase === 'tls')
     return fail(`the certificate: ${first.unreachable.code}`);
   if (protocol === 'https:') return 'unreachable' in first ? skip('the service did not answer') : PASS;
-  return /^(localhost|127\.|\[::1\])/.test(hostname) ? skip('it is on this machine') : fail('the address is http');
+  return isLoopback(hostname) ? skip('it is on this machine') : fail('the address is http');
 }

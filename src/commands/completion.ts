@@ -27,7 +27,13 @@ export const completion: CommandSpec<CompletionInput> = {
   options: [{ flags: '--install', description: "write it to the user's own folder, and say what is left to do" }],
   more: ['scripting'],
   async run({ shell, install }, context): Promise<View> {
-    if (shell === 'pets') return text((await knownPets(context)).join('\n'));
+    if (shell === 'pets') {
+      if (install !== true) return text((await knownPets(context)).join('\n'));
+      throw new Failure('usage', {
+        problem: '--install goes with a shell, and "pets" is none.',
+        hint: 'Install it for one: petstore completion zsh --install',
+      });
+    }
     const [{ completionScript }, tree] = await Promise.all([
       import('../completion/scripts.ts'),
       import('../help/tree.ts').then(({ loadTree }) => loadTree()),

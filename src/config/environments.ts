@@ -49,7 +49,8 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   return url;
 }
 
-function isLoopback(hostname: string): boolean {
+/** A name or address that never leaves this machine. */
+export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

@@ -224,6 +224,17 @@ describe('on a real server', () => {
   });
 });
 
+it.each([
+  ['http://localhost.evil.example/v1', 'fail'],
+  ['http://127.evil.example/v1', 'fail'],
+  ['http://127.0.0.1/v1', 'skip'],
+  ['http://shop.localhost/v1', 'skip'],
+])('%s unencrypted: %s', async (address, verdict) => {
+  const { run } = against(undefined, ['--insecure-http', '--base-url', address, '--only', 'tls']);
+  const { checks } = JSON.parse((await run()).stdout) as { checks: unknown[] };
+  expect(checks).toMatchObject([{ id: 'tls', verdict }]);
+});
+
 describe('the budget', () => {
   it('refuses once the first answer has told that too little is left', async () => {
     const { context, run } = against(header('x-ratelimit-remaining', '2'));

@@ -146,5 +146,11 @@ describe('petstore completion', () => {
       'shell is "tcsh", but must be one of bash, zsh',
     );
     expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
+    const pets = await runPetstore(['completion', 'pets', '--install']);
+    expect([pets.code, pets.stdout, pets.stderr]).toEqual([
+      2,
+      '',
+      expect.stringContaining('--install goes with a shell'),
+    ]);
   });
 });
