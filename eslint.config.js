@@ -44,7 +44,7 @@ export default tseslint.config(
     files: ['bin/*.js'],
     languageOptions: {
       sourceType: 'commonjs',
-      globals: { require: 'readonly', process: 'readonly' },
+      globals: { require: 'readonly', process: 'readonly', Buffer: 'readonly', __dirname: 'readonly' },
     },
     rules: { 'no-var': 'off' },
   },

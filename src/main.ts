@@ -1,16 +1,26 @@
 import { argv, exit, printAndEnd, width } from './node/process.ts';
 import { VERSION } from './version.ts';
 
-// What is asked most needs neither a command line parser nor a context.
-const text =
-  argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')
-    ? `${VERSION}\n`
-    : argv.length === 0 || argv.includes('-h') || argv.includes('--help')
-      ? await (await import('./help/answer.ts')).helpFor(argv, width())
-      : undefined;
+declare const __COMMANDS__: readonly string[];
 
-if (text !== undefined) printAndEnd(text);
-else {
+/** Of all commands, for whoever keeps what each of them has compiled. */
+export const names = __COMMANDS__;
+export const done = start();
+
+/** What is asked most needs neither a command line parser nor a context. */
+async function start(): Promise<void> {
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    printAndEnd(`${VERSION}\n`);
+    return;
+  }
+  if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
+    const { helpFor } = await import('./help/answer.ts');
+    const text = await helpFor(argv, width());
+    if (text !== undefined) {
+      printAndEnd(text);
+      return;
+    }
+  }
   const { nodeContext, runCli } = await import('./whole.ts');
   exit(await runCli(argv, nodeContext()));
 }

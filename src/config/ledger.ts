@@ -2,7 +2,6 @@
  * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
  * With PETSTORE_LEDGER, one on a Redis server that several machines share.
  */
-import { createHmac } from 'node:crypto';
 import { RedisFailure } from '../context.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { withFallback } from '../limits/fallback-ledger.ts';
@@ -66,7 +65,10 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
     onLost();
     return { ...(await openOwn(context, owner)), probes: 0 };
   }
-  const { redisLedger } = await import('../limits/redis-ledger.ts');
+  const [{ redisLedger }, { createHmac }] = await Promise.all([
+    import('../limits/redis-ledger.ts'),
+    import('node:crypto'),
+  ]);
   // The key itself is the salt: whoever shares it finds the same name, and nobody else can tell what it is about.
   const name = createHmac('sha256', owner.apiKey).update(owner.ledgerOrigin).digest('hex');
   const ledger = withFallback({

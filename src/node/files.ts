@@ -1,6 +1,14 @@
 /** The Files port over node:fs. */
-import { constants, createWriteStream, mkdirSync, statfsSync } from 'node:fs';
-import { lstat, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import fs, {
+  closeSync,
+  constants,
+  createWriteStream,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statfsSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { FileKind, Files } from '../context.ts';
@@ -20,36 +28,39 @@ const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x47504653, // GPFS
 ]);
 
+function kindOf(found: fs.Stats): FileKind {
+  if (found.isFile()) return 'file';
+  if (found.isDirectory()) return 'directory';
+  return found.isSymbolicLink() ? 'symlink' : 'other';
+}
+
 export const nodeFiles: Files = {
-  async facts(path) {
-    try {
-      const found = await lstat(path);
-      const kind: FileKind = found.isFile()
-        ? 'file'
-        : found.isDirectory()
-          ? 'directory'
-          : found.isSymbolicLink()
-            ? 'symlink'
-            : 'other';
-      return { kind, mode: found.mode & 0o7777, size: found.size };
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (code === 'ENOENT') return undefined;
-      throw error;
-    }
-  },
+  // At once, as the next two: every command asks them, and the thread pool costs ten times the answer.
+  facts: (path) =>
+    new Promise((resolve) => {
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (found === undefined) resolve(undefined);
+      else resolve({ kind: kindOf(found), mode: found.mode & 0o7777, size: found.size });
+    }),
 
-  async read(path) {
-    // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
-    const file = await open(path, READ_ONLY);
-    try {
-      return await file.readFile('utf8');
-    } finally {
-      await file.close();
-    }
-  },
+  read: (path) =>
+    new Promise((resolve) => {
+      // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
+      const file = openSync(path, READ_ONLY);
+      try {
+        resolve(readFileSync(file, 'utf8'));
+      } finally {
+        closeSync(file);
+      }
+    }),
 
-  stream: async (path) => (await open(path)).createReadStream(),
+  makePrivateFolder: (path) =>
+    new Promise((resolve) => {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      resolve();
+    }),
+
+  stream: async (path) => (await fs.promises.open(path)).createReadStream(),
 
   async append(path, onFailure) {
     const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
@@ -72,16 +83,9 @@ export const nodeFiles: Files = {
     };
   },
 
-  // At once, as below: every command asks both, and the thread pool costs ten times the answer.
-  makePrivateFolder: (path) =>
-    new Promise((resolve) => {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
-      resolve();
-    }),
-
   async list(folder) {
     try {
-      return await readdir(folder);
+      return await fs.promises.readdir(folder);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
@@ -100,28 +104,28 @@ export const nodeFiles: Files = {
   },
 
   async replace(path, text) {
-    const found = await stat(path).catch(() => undefined);
+    const found = await fs.promises.stat(path).catch(() => undefined);
     if (found !== undefined && !found.isFile()) {
-      await writeFile(path, text);
+      await fs.promises.writeFile(path, text);
       return;
     }
     // A link stays one: what it points to is replaced.
-    const target = found === undefined ? path : await realpath(path);
+    const target = found === undefined ? path : await fs.promises.realpath(path);
     const temporary = `${target}.${process.pid}.tmp`;
     try {
-      await writeFile(temporary, text, { mode: found?.mode ?? 0o644 });
-      await rename(temporary, target);
+      await fs.promises.writeFile(temporary, text, { mode: found?.mode ?? 0o644 });
+      await fs.promises.rename(temporary, target);
     } catch (error) {
-      await rm(temporary, { force: true });
+      await fs.promises.rm(temporary, { force: true });
       throw error;
     }
   },
 
-  remove: (path) => rm(path, { force: true }),
+  remove: (path) => fs.promises.rm(path, { force: true }),
 
   async rename(from, to) {
     try {
-      await rename(from, to);
+      await fs.promises.rename(from, to);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }

@@ -36,7 +36,7 @@ function listContenders(baseUrl: string): Contender[] {
     {
       name: '`petstore --env staging inventory list`, 20 rows',
       command: [node, PETSTORE, '--env', 'staging', 'inventory', 'list'],
-      most: 4,
+      most: 3,
     },
     {
       name: '`petstore --env sandbox inventory list`',

@@ -1,0 +1,102 @@
+/** What bin/start.js keeps of the code that V8 has compiled: never in the way, whatever has become of it. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { type Finished, runPetstore } from './support/binary.ts';
+import { createHome, type Home } from './support/home.ts';
+
+const PROGRAM = fileURLToPath(new URL('../bin/petstore.js', import.meta.url));
+const LIST = ['--env', 'sandbox', 'inventory', 'list'];
+
+function run(home: Home, args: readonly string[], env: Record<string, string> = {}): Promise<Finished> {
+  const command = [process.execPath, PROGRAM] as const;
+  return runPetstore(args, { command: [...command], home, env: { XDG_CACHE_HOME: home.cache, ...env } });
+}
+
+/** Of this Node, the only one in a home. */
+function folderIn(home: Home): string {
+  const [folder] = readdirSync(join(home.cache, 'petstore'));
+  return join(home.cache, 'petstore', folder!);
+}
+
+/** The commands that the file holds code for. */
+const keptFor = (file: string): string[] => readFileSync(file, 'latin1').split('\n')[0]!.split(' ').slice(1);
+
+it('is in a folder that is the user’s alone', async () => {
+  const home = createHome();
+  await run(home, ['--version']);
+  expect(statSync(join(home.cache, 'petstore')).mode & 0o777).toBe(0o700);
+  expect(statSync(folderIn(home)).mode & 0o777).toBe(0o700);
+});
+
+it('is not there where NODE_DISABLE_COMPILE_CACHE says so', async () => {
+  const home = createHome();
+  const { code } = await run(home, ['--version'], { NODE_DISABLE_COMPILE_CACHE: '1' });
+  expect({ code, kept: existsSync(join(home.cache, 'petstore')) }).toEqual({ code: 0, kept: false });
+});
+
+it('is not there where others may write', async () => {
+  const home = createHome();
+  const folder = join(home.cache, 'petstore');
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o777);
+  const { code } = await run(home, ['--version']);
+  expect({ code, kept: readdirSync(folder) }).toEqual({ code: 0, kept: [] });
+});
+
+it('is added to once for each command, and is left alone by one that it is for', async () => {
+  const home = createHome();
+  await run(home, LIST);
+  const file = join(folderIn(home), 'petstore.cjs');
+  const first = readFileSync(file);
+  expect(keptFor(file)).toEqual(['sandbox.inventory.list']);
+  await run(home, LIST);
+  expect(readFileSync(file).equals(first)).toBe(true);
+  await run(home, ['--env', 'sandbox', 'limits']);
+  expect(keptFor(file)).toEqual(['sandbox.inventory.list', 'sandbox.limits']);
+  expect(statSync(file).size).toBeGreaterThan(first.length);
+  expect(readdirSync(folderIn(home)).filter((name) => !name.endsWith('.cjs'))).toEqual([]);
+});
+
+it('of another build is not used', async () => {
+  const home = createHome();
+  const { stdout } = await run(home, LIST);
+  const file = join(folderIn(home), 'petstore.cjs');
+  const kept = readFileSync(file);
+  kept.write('/*0123456789abcdef*/');
+  writeFileSync(file, kept);
+  expect(await run(home, LIST)).toMatchObject({ code: 0, stdout, stderr: '' });
+  expect(readFileSync(file).subarray(0, 20).equals(kept.subarray(0, 20))).toBe(false);
+});
+
+// V8 takes what it is given: a process that ran damaged code would crash.
+it('is not used where a single byte of it has changed, or its end is missing', async () => {
+  const home = createHome();
+  const { stdout } = await run(home, LIST);
+  for (const name of readdirSync(folderIn(home))) {
+    const file = join(folderIn(home), name);
+    const kept = readFileSync(file);
+    for (const share of [0, 0.2, 0.6, 0.99]) {
+      const damaged = Buffer.from(kept);
+      damaged[Math.floor(kept.length * share)]! ^= 0x55;
+      writeFileSync(file, damaged);
+      expect(await run(home, LIST), `${name} at ${share}`).toMatchObject({ code: 0, stdout, stderr: '' });
+    }
+    for (const length of [0, 10, Math.floor(kept.length / 2), kept.length - 1]) {
+      writeFileSync(file, kept);
+      truncateSync(file, length);
+      expect(await run(home, LIST), `${name} of ${length} bytes`).toMatchObject({ code: 0, stdout, stderr: '' });
+    }
+    expect(readFileSync(file).length).toBeGreaterThan(kept.length / 2);
+  }
+}, 60_000);
