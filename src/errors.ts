@@ -75,7 +75,7 @@ export interface Facts {
   /** 5xx after the permitted retries. */
   'service-failed': { said: ServiceSaid; attempts: number; retryAt?: number };
   /** The service broke its contract: wrong body, wrong type, wrong status. */
-  contract: { what: string; problem: string };
+  contract: { what: string; problem: string; /** Offset in the body, in UTF-16 units. */ at?: number };
   redirected: { status: number; origin: string | undefined };
   'unexpected-status': { said: ServiceSaid };
 

@@ -21,7 +21,7 @@ export type JsonValue = null | boolean | string | number | bigint | RawNumber | 
 
 const MAX_DEPTH = 128;
 
-/** The text is not JSON. `at` is the offset in the text, in UTF-16 units. */
+/** The text is not JSON. `at` is the offset of the first character that cannot be right, in UTF-16 units. */
 export class JsonError extends Error {
   override name = 'JsonError';
   readonly at: number;
@@ -64,6 +64,8 @@ export function readJsonValue(text: string, start: number): { value: JsonValue; 
 
 const RUN = /[-+.0-9eE]+/y;
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+/** What a number may begin with. */
+const BEGUN_NUMBER = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?/;
 // eslint-disable-next-line no-control-regex -- control characters are what ends a plain run
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const LITERALS: readonly [string, JsonValue][] = [
@@ -178,13 +180,14 @@ class JsonReader {
       const hex = this.text.slice(this.at + 2, this.at + 6);
       if (!/^[0-9a-fA-F]{4}$/.test(hex)) {
         if (/^[0-9a-fA-F]*$/.test(hex) && this.at + 6 > this.text.length) throw new JsonIncomplete(this.text.length);
-        throw new JsonError('a broken \\u escape', this.at);
+        const good = /^[0-9a-fA-F]*/.exec(hex)?.[0] ?? '';
+        throw new JsonError('a broken \\u escape', this.at + 2 + good.length);
       }
       this.at += 6;
       return String.fromCharCode(Number.parseInt(hex, 16));
     }
     const plain = ESCAPES[letter];
-    if (plain === undefined) throw new JsonError('an unknown escape', this.at);
+    if (plain === undefined) throw new JsonError('an unknown escape', this.at + 1);
     this.at += 2;
     return plain;
   }
@@ -194,8 +197,11 @@ class JsonReader {
     const source = RUN.exec(this.text)?.[0] ?? '';
     const end = this.at + source.length;
     const match = NUMBER.exec(source);
-    if (match === null)
-      throw end === this.text.length ? new JsonIncomplete(end) : new JsonError('a broken number', this.at);
+    if (match === null) {
+      const good = BEGUN_NUMBER.exec(source)?.[0] ?? '';
+      if (good === source && end === this.text.length) throw new JsonIncomplete(end);
+      throw new JsonError('a broken number', this.at + good.length);
+    }
     this.at = end;
     if (match[1] !== undefined || match[2] !== undefined || source === '-0') return new RawNumber(source);
     return source.length <= 15 ? Number(source) : BigInt(source);
@@ -212,13 +218,17 @@ class JsonReader {
         throw new JsonIncomplete(this.text.length);
       }
     }
-    throw this.unexpected('a value');
+    const [word = ''] = LITERALS.find(([each]) => each.startsWith(this.text[this.at] ?? ' ')) ?? [];
+    let good = 0;
+    while (good < word.length && this.text[this.at + good] === word[good]) good++;
+    throw this.unexpected('a value', good);
   }
 
-  private unexpected(wanted: string): JsonError {
+  /** `good`: how many characters could still have been right. */
+  private unexpected(wanted: string, good = 0): JsonError {
     const c = this.text[this.at];
     if (c === undefined) return new JsonIncomplete(this.at);
-    return new JsonError(`expected ${wanted}, found ${JSON.stringify(c)}`, this.at);
+    return new JsonError(`expected ${wanted}, found ${JSON.stringify(c)}`, this.at + good);
   }
 }
 

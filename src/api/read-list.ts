@@ -1,25 +1,68 @@
 /**
  * The body of GET /inventory -> items, as they arrive. The one function that reads lists.
  *
- * A well-formed row of the contract's three fields is taken by one pattern; any other row goes through
+ * A well-formed row of the contract's three fields is taken by a pattern; any other row goes through
  * the strict reader and the schema. Both accept the same texts and give the same items (tested).
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure } from '../errors.ts';
 import { JsonError, JsonIncomplete, readJsonValue } from './json.ts';
-import type { InventoryItem } from './item.ts';
-import { isInt64 } from './values.ts';
+import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
+import { isInt64, PET_STATUSES } from './values.ts';
 
-/** One row is never larger than this many UTF-16 units. */
+/** One row is never larger than this many UTF-16 units, and seldom than these. */
 const MAX_ROW = 1 << 20;
+const USUAL_ROW = 200;
 
-const INTEGER = '(0|-?[1-9][0-9]{0,18})';
-const ROW = new RegExp(
-  String.raw`[ \t\r\n]*\{[ \t\r\n]*"petId"[ \t\r\n]*:[ \t\r\n]*${INTEGER}[ \t\r\n]*,` +
-    String.raw`[ \t\r\n]*"quantity"[ \t\r\n]*:[ \t\r\n]*${INTEGER}[ \t\r\n]*,` +
-    String.raw`[ \t\r\n]*"status"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z_-]{0,64})"[ \t\r\n]*\}`,
+/** What most services send: the usual fields, no white space, 18 digits at most. It is its own JSON text. */
+const USUAL = new RegExp(
+  String.raw`\{"petId":(?:0|-?[1-9][0-9]{0,17}),"quantity":(?:0|-?[1-9][0-9]{0,17}),"status":"(?:${PET_STATUSES.join('|')})"\}`,
   'y',
 );
+const COMMA = 0x2c;
+
+const SPACE = String.raw`[ \t\r\n]*`;
+const INTEGER = '(0|-?[1-9][0-9]{0,18})';
+const VALUES: Readonly<Record<ItemField, string>> = {
+  petId: INTEGER,
+  quantity: INTEGER,
+  status: '"([A-Za-z_-]{0,64})"',
+};
+
+/** A row with its fields in one order, and the comma after it if that is there already. */
+interface Pattern {
+  readonly row: RegExp;
+  /** Which group has the field; the last one has the comma. */
+  readonly group: Readonly<Record<ItemField, number>>;
+}
+
+const COMMA_GROUP = ITEM_FIELDS.length + 1;
+
+function patternOf(fields: readonly ItemField[]): Pattern {
+  const members = fields.map((field) => `${SPACE}"${field}"${SPACE}:${SPACE}${VALUES[field]}${SPACE}`);
+  const group = (field: ItemField): number => fields.indexOf(field) + 1;
+  return {
+    row: new RegExp(`${SPACE}\\{${members.join(',')}\\}(${SPACE},)?`, 'y'),
+    group: { petId: group('petId'), quantity: group('quantity'), status: group('status') },
+  };
+}
+
+/** One service writes all of its rows in the same order: the contract's, or one of the others. */
+const PATTERNS: readonly Pattern[] = ITEM_FIELDS.flatMap((first) =>
+  ITEM_FIELDS.filter((field) => field !== first).map((second) => {
+    const third = ITEM_FIELDS.find((field) => field !== first && field !== second);
+    return patternOf([first, second, third!]);
+  }),
+);
+
+/** Undefined where the id is beyond int64. */
+function itemOf(petId: string, quantity: string, status: string): InventoryItem | undefined {
+  // Fewer digits than 19 are an int64 without a look.
+  if (petId.length >= 19 && !isInt64(BigInt(petId))) return undefined;
+  const known = PET_STATUSES.find((each) => each === status);
+  if (known !== undefined) return PlainItem.of(petId, quantity, known);
+  return { petId: BigInt(petId), quantity: BigInt(quantity), status };
+}
 
 /**
  * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
@@ -36,6 +79,8 @@ export async function* readInventoryList(body: AsyncIterable<Uint8Array>): Async
   for await (const chunk of body) yield* read(decode(decoder, chunk));
   yield* read(decode(decoder));
   reader.end();
+  yield* read('');
+  reader.finish();
 }
 
 function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
@@ -49,19 +94,25 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
 type Expecting = 'start' | 'first-or-end' | 'row' | 'comma-or-end' | 'nothing';
 
 class ListReader {
+  /** How much of the body came before the text that is held. */
+  private passed = 0;
   private text = '';
   private at = 0;
   private rows = 0;
   private expecting: Expecting = 'start';
+  private pattern = PATTERNS[0]!;
+  private ended = false;
 
   /** Adds text; returns the rows that are whole by now, up to the first bad one. */
   async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
+    this.passed += this.at;
     this.text = this.text.slice(this.at) + more;
     this.at = 0;
     const items: InventoryItem[] = [];
     try {
       for (;;) {
-        const item = this.quickRow() ?? (await this.step());
+        this.quickRows(items);
+        const item = await this.step();
         if (item === undefined) return { items };
         if (item !== 'moved') items.push(item);
       }
@@ -71,21 +122,63 @@ class ListReader {
     }
   }
 
-  /** @throws {Failure} the text has ended inside the list */
+  /** No text follows: what there is of a row is looked at as it is. */
   end(): void {
+    this.ended = true;
+  }
+
+  /** @throws {Failure} the text has ended inside the list */
+  finish(): void {
     if (this.expecting !== 'nothing') throw this.broken('ends too early');
   }
 
-  private quickRow(): InventoryItem | undefined {
-    if (this.expecting !== 'row' && this.expecting !== 'first-or-end') return undefined;
-    ROW.lastIndex = this.at;
-    const match = ROW.exec(this.text);
-    if (match === null) return undefined;
-    const petId = BigInt(match[1]!);
-    if (!isInt64(petId)) return undefined;
-    this.at = ROW.lastIndex;
-    this.rowDone();
-    return { petId, quantity: BigInt(match[2]!), status: match[3]! };
+  /** As many rows as the patterns take, with their commas. */
+  private quickRows(items: InventoryItem[]): void {
+    if (this.expecting !== 'row' && this.expecting !== 'first-or-end') return;
+    if (!this.usualRows(items)) return;
+    const pattern = this.takes(this.pattern) ? this.pattern : PATTERNS.find((each) => this.takes(each));
+    if (pattern === undefined) return;
+    this.pattern = pattern;
+    this.patternRows(pattern, items);
+  }
+
+  /** False where a row has no comma after it: another row would be wrong there. */
+  private usualRows(items: InventoryItem[]): boolean {
+    const { text } = this;
+    USUAL.lastIndex = this.at;
+    while (USUAL.test(text)) {
+      const end = USUAL.lastIndex;
+      items.push(new PlainItem(text.slice(this.at, end)));
+      this.rows++;
+      this.at = end;
+      if (text.charCodeAt(end) !== COMMA) {
+        this.expecting = 'comma-or-end';
+        return false;
+      }
+      this.expecting = 'row';
+      this.at++;
+      USUAL.lastIndex = this.at;
+    }
+    return true;
+  }
+
+  private patternRows({ row, group }: Pattern, items: InventoryItem[]): void {
+    const { text } = this;
+    row.lastIndex = this.at;
+    for (let match = row.exec(text); match !== null; match = row.exec(text)) {
+      const item = itemOf(match[group.petId]!, match[group.quantity]!, match[group.status]!);
+      if (item === undefined) return;
+      items.push(item);
+      this.rows++;
+      this.at = row.lastIndex;
+      this.expecting = match[COMMA_GROUP] === undefined ? 'comma-or-end' : 'row';
+      if (this.expecting === 'comma-or-end') return;
+    }
+  }
+
+  private takes({ row }: Pattern): boolean {
+    row.lastIndex = this.at;
+    return row.test(this.text);
   }
 
   /** One move through the list's own punctuation, or one row the slow way; undefined: more text is needed. */
@@ -112,8 +205,13 @@ class ListReader {
   }
 
   private async slowRow(): Promise<InventoryItem | undefined> {
+    // The beginning of a row, at the end of a chunk: the rest is on its way.
+    const left = this.text.length - this.at;
+    if (!this.ended && left < USUAL_ROW && this.text.indexOf('}', this.at) < 0) return undefined;
     const read = this.strictValue();
     if (read === undefined) return undefined;
+    // More digits may follow in the next chunk.
+    if (!this.ended && read.end === this.text.length && typeof read.value !== 'object') return undefined;
     const { readItem, ContractViolation } = await import('./read-item.ts');
     try {
       const item = readItem(read.value);
@@ -135,7 +233,8 @@ class ListReader {
         return undefined;
       }
       if (!(error instanceof JsonError)) throw error;
-      throw new Failure('contract', { what: this.nextRow(), problem: `is not JSON: ${error.problem}` }, error);
+      const at = this.passed + error.at;
+      throw new Failure('contract', { what: this.nextRow(), problem: `is not JSON: ${error.problem}`, at }, error);
     }
   }
 
@@ -150,6 +249,6 @@ class ListReader {
 
   private broken(problem: string): Failure<'contract'> {
     const where = this.rows === 0 ? '' : ` (after row ${this.rows})`;
-    return new Failure('contract', { what: 'The list', problem: `${problem}${where}` });
+    return new Failure('contract', { what: 'The list', problem: `${problem}${where}`, at: this.passed + this.at });
   }
 }

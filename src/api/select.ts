@@ -1,5 +1,5 @@
 /** Filters, order and oddities of a list of items: exact, and without a service. */
-import { ITEM_FIELDS, type InventoryItem, type ItemField } from './item.ts';
+import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
 import { PET_STATUSES } from './values.ts';
 
 export interface Filter {
@@ -43,9 +43,10 @@ export class Oddities {
 
   see(items: readonly InventoryItem[]): void {
     for (const item of items) {
+      if (this.pets.size > 0) this.pets.delete(item.petId);
+      if (item instanceof PlainItem) continue;
       if (!(PET_STATUSES as readonly string[]).includes(item.status)) add(this.statuses, item.status);
       for (const name of item.extra?.keys() ?? []) add(this.fields, name);
-      if (this.pets.size > 0) this.pets.delete(item.petId);
     }
   }
 

@@ -1,4 +1,11 @@
-import { ITEM_FIELDS, type InventoryItem, type ItemField, itemToJson } from '../api/item.ts';
+import {
+  type InventoryItem,
+  ITEM_FIELDS,
+  type ItemField,
+  itemToJson,
+  itemToJsonText,
+  plainField,
+} from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
 import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
@@ -86,6 +93,7 @@ export const inventoryList: CommandSpec<ListInput> = {
       columns: (columns ?? ITEM_FIELDS).map(column),
       rows: input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
       json: (item) => (columns === undefined ? itemToJson(item) : fieldsOf(item, columns)),
+      ...(columns === undefined && { jsonText: itemToJsonText }),
       header: input.header,
       empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
@@ -101,7 +109,7 @@ function columnName(text: string): string {
 }
 
 function column(name: string): Column<InventoryItem> {
-  return { name, cell: (item) => cell(item, name) };
+  return { name, cell: (item) => cell(item, name), plain: (item) => plainField(item, name) };
 }
 
 function cell(item: InventoryItem, name: string): string | bigint | number {

@@ -45,6 +45,8 @@ Names and shapes are the service's own: petId, quantity, status. petId is an int
 
 With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}.
 
+A list of more than 10,000 rows streams, in every format but with --sort: memory stays as it is, and rows come before the list has ended. A table of that many has columns of fixed width, made for its first rows and for any int64.
+
 Control characters in texts of the service are shown escaped. Cells of CSV that a spreadsheet would run are quoted with an apostrophe; numbers are not.
 
 Colour is used on terminals only and never alone: NO_COLOR, FORCE_COLOR, TERM=dumb and --color are heard.

@@ -7,10 +7,11 @@ type Text = AsyncGenerator<string, number>;
 
 /** One item a line, so that a diff and `head` work on it too. The array is closed only when all rows are there. */
 export async function* renderJson<Row>(view: RowsView<Row>): Text {
+  const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
     let text = '';
-    for (const row of batch) text += `${count++ === 0 ? '[\n' : ',\n'}  ${stringifyJson(view.json(row))}`;
+    for (const row of batch) text += `${count++ === 0 ? '[\n' : ',\n'}  ${toText(row)}`;
     if (text !== '') yield text;
   }
   yield count === 0 ? '[]\n' : '\n]\n';
@@ -18,14 +19,19 @@ export async function* renderJson<Row>(view: RowsView<Row>): Text {
 }
 
 export async function* renderNdjson<Row>(view: RowsView<Row>): Text {
+  const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
     let text = '';
-    for (const row of batch) text += `${stringifyJson(view.json(row))}\n`;
+    for (const row of batch) text += `${toText(row)}\n`;
     count += batch.length;
     if (text !== '') yield text;
   }
   return count;
+}
+
+function jsonTextOf<Row>(view: RowsView<Row>): (row: Row) => string {
+  return (row) => view.jsonText?.(row) ?? stringifyJson(view.json(row));
 }
 
 /** RFC 4180 with line feeds. */
@@ -35,12 +41,24 @@ export async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const text = header + stringify(batch.map((row) => csvCells(view.columns, row)));
+    let text = header;
+    for (const row of batch) text += plainLine(view.columns, row) ?? stringify([csvCells(view.columns, row)]);
     header = '';
     if (text !== '') yield text;
   }
   if (header !== '') yield header;
   return count;
+}
+
+/** A line of cells that need no quotes; undefined where one may need them. */
+function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | undefined {
+  let line = '';
+  for (let i = 0; i < columns.length; i++) {
+    const text = columns[i]!.plain?.(row);
+    if (text === undefined) return undefined;
+    line += i === 0 ? text : `,${text}`;
+  }
+  return `${line}\n`;
 }
 
 function csvCells<Row>(columns: readonly Column<Row>[], row: Row): string[] {

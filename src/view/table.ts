@@ -1,9 +1,11 @@
 /**
- * Rows as a table. All rows are collected first: a table with a bad row prints nothing.
+ * Rows as a table. Up to MOST_HELD rows are collected first: a table with a bad row prints nothing.
  *
  * On a terminal up to MOST_DRAWN rows are drawn with borders by cli-table3, whose time grows faster than the
  * rows do; texts wrap between words where the terminal is narrow. More rows, and any in a pipe, are aligned
  * columns. Numbers are never cut: where nothing else fits, each row becomes lines of `name: value`.
+ *
+ * Beyond MOST_HELD rows the widths are fixed by those, with room for any int64, and the rest streams.
  */
 import { visible } from './sanitise.ts';
 import type { Style } from './style.ts';
@@ -11,6 +13,10 @@ import type { Column, RowsView } from './view.ts';
 import { displayWidth, isAscii, padTo, prepareWidths, truncate } from './width.ts';
 
 const MOST_DRAWN = 1_000;
+const MOST_HELD = 10_000;
+const NINE = 0x39;
+/** `-9223372036854775808` */
+const INT64_WIDTH = 20;
 /** Lines handed over at a time. */
 const LINES = 1_000;
 /** Words up to this long are not broken. */
@@ -36,22 +42,53 @@ interface Cell {
 }
 
 export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): AsyncGenerator<string, number> {
-  const rows: Cell[][] = [];
-  for await (const batch of view.rows) for (const row of batch) rows.push(cellsOf(view.columns, row));
-  if (rows.length === 0) return 0;
-  const names = view.columns.map(({ name }) => visible(name));
-  await prepareWidths(texts(names, rows));
-  const widths = names.map((name, i) => widest(rows, i, view.header ? displayWidth(name) : 0));
-  const table = { names, rows, widths, header: view.header };
-
   // A width of 0 is a terminal that does not know its own.
   const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
+  let rows: Cell[][] = [];
+  let fixed: Table | undefined;
+  let count = 0;
+  for await (const batch of view.rows) {
+    for (const row of batch) rows.push(cellsOf(view.columns, row));
+    if (fixed === undefined && rows.length <= MOST_HELD) continue;
+    fixed = fixed === undefined ? await roomy(view, rows, width) : { ...fixed, rows, follows: true };
+    await prepareWidths(texts([], rows));
+    yield* aligned(fixed, width, screen.style, true);
+    count += rows.length;
+    rows = [];
+  }
+  if (fixed !== undefined || rows.length === 0) return count;
+  const table = await measured(view, rows, 0);
   const drawn = screen.isTTY && rows.length <= MOST_DRAWN;
-  const borders = BORDERS.perColumn * names.length + BORDERS.end;
+  const borders = BORDERS.perColumn * table.names.length + BORDERS.end;
   const fitted = drawn ? fit(table, width - borders) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen.style);
   else yield* aligned(table, width, screen.style, !drawn);
   return rows.length;
+}
+
+/** With room for rows that are yet to come, where there is any. */
+async function roomy<Row>(view: RowsView<Row>, rows: readonly (readonly Cell[])[], width: number): Promise<Table> {
+  const table = await measured(view, rows, INT64_WIDTH);
+  return sum(table.widths) <= roomFor(table, width) ? table : measured(view, rows, 0);
+}
+
+function roomFor({ names }: Table, width: number): number {
+  return width - GAP * (names.length - 1);
+}
+
+/** `leastNumber`: how wide a column of numbers is at least. */
+async function measured<Row>(
+  view: RowsView<Row>,
+  rows: readonly (readonly Cell[])[],
+  leastNumber: number,
+): Promise<Table> {
+  const names = view.columns.map(({ name }) => visible(name));
+  await prepareWidths(texts(names, rows));
+  const widths = names.map((name, i) => {
+    const least = rows[0]?.[i]?.numeric === true ? leastNumber : 0;
+    return widest(rows, i, Math.max(least, view.header ? displayWidth(name) : 0));
+  });
+  return { names, rows, widths, header: view.header, follows: false };
 }
 
 interface Table {
@@ -59,11 +96,15 @@ interface Table {
   readonly rows: readonly (readonly Cell[])[];
   readonly widths: readonly number[];
   readonly header: boolean;
+  /** Rows of it have been shown already. */
+  readonly follows: boolean;
 }
 
 function cellsOf<Row>(columns: readonly Column<Row>[], row: Row): Cell[] {
-  return columns.map(({ cell }) => {
-    const value = cell(row);
+  return columns.map((column) => {
+    const plain = column.plain?.(row);
+    if (plain !== undefined) return { text: plain, numeric: plain.charCodeAt(0) <= NINE };
+    const value = column.cell(row);
     return typeof value === 'string'
       ? { text: visible(value), numeric: false }
       : { text: value.toString(), numeric: true };
@@ -149,9 +190,9 @@ class StandIns {
 }
 
 function* aligned(table: Table, width: number, style: Style, mayCut: boolean): Generator<string> {
-  const room = width - GAP * (table.names.length - 1);
+  const room = roomFor(table, width);
   const fitted = mayCut || sum(table.widths) <= room ? fit(table, room) : undefined;
-  const lines = fitted === undefined ? listed(table) : columns(fitted, style);
+  const lines = fitted === undefined ? listed(table) : columns(fitted, style, Number.isFinite(width));
   let text = '';
   let count = 0;
   for (const line of lines) {
@@ -164,23 +205,25 @@ function* aligned(table: Table, width: number, style: Style, mayCut: boolean): G
   if (text !== '') yield text;
 }
 
-function* columns({ names, rows, widths, header }: Table, style: Style): Generator<string> {
+/** In a pipe nothing is cut: a text that is longer than all that the widths were made for stands as it is. */
+function* columns({ names, rows, widths, header, follows }: Table, style: Style, cut: boolean): Generator<string> {
   const last = names.length - 1;
   const line = (cells: readonly Cell[]): string =>
     cells
       .map(({ text, numeric }, i) => {
-        const shown = numeric ? text : truncate(text, widths[i] ?? 0);
+        const shown = numeric || !cut ? text : truncate(text, widths[i] ?? 0);
         return i === last && !numeric ? shown : padTo(shown, widths[i] ?? 0, numeric ? 'right' : 'left');
       })
       .join(' '.repeat(GAP));
-  if (header) yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
+  if (header && !follows)
+    yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
   for (const row of rows) yield line(row);
 }
 
 /** For terminals too narrow for columns. */
-function* listed({ names, rows }: Table): Generator<string> {
+function* listed({ names, rows, follows }: Table): Generator<string> {
   for (const [index, row] of rows.entries()) {
-    if (index > 0) yield '';
+    if (index > 0 || follows) yield '';
     for (const [i, { text }] of row.entries()) yield `${names[i] ?? ''}: ${text}`;
   }
 }

@@ -11,6 +11,11 @@ export interface Column<Row> {
   readonly name: string;
   /** The cell: a bigint or number is set to the right and never gets a formula prefix. */
   cell(row: Row): string | bigint | number;
+  /**
+   * The cell's text where it is known to be digits (of a number) or ASCII letters: it needs no care in any format.
+   * Undefined: ask `cell`.
+   */
+  plain?(row: Row): string | undefined;
 }
 
 /** Many rows: a table, a JSON array, one object a line, CSV. */
@@ -21,6 +26,8 @@ export interface RowsView<Row = unknown> {
   readonly rows: AsyncIterable<readonly Row[]>;
   /** The whole row, whatever the columns: what JSON shows. */
   json(row: Row): JsonValue;
+  /** The same as text, where there is a quicker way to it. */
+  jsonText?(row: Row): string;
   readonly header: boolean;
   /** In this format, whatever was asked for. */
   readonly format?: Format;

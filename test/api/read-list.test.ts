@@ -13,13 +13,22 @@ async function read(text: string | Uint8Array, size = 7): Promise<{ items: Inven
   const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
   const items: InventoryItem[] = [];
   try {
-    for await (const batch of readInventoryList(pieces(bytes, size))) items.push(...batch);
+    for await (const batch of readInventoryList(pieces(bytes, size))) items.push(...batch.map(plain));
     return { items };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { items, problem: error.facts };
+    const { what, problem } = error.facts as { what: string; problem: string };
+    return { items, problem: { what, problem } };
   }
 }
+
+/** With its values, whether it holds them or the digits. */
+const plain = ({ petId, quantity, status, extra }: InventoryItem): InventoryItem => ({
+  petId,
+  quantity,
+  status,
+  ...(extra !== undefined && { extra }),
+});
 
 const CAT: InventoryItem = { petId: 1n, quantity: 2n, status: 'available' };
 const CAT_TEXT = '{"petId":1,"quantity":2,"status":"available"}';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { visible, visibleLines } from '../../src/view/sanitise.ts';
 import { colourLevel, createStyle } from '../../src/view/style.ts';
 import { FORMATS } from '../../src/view/view.ts';
+import { render } from '../../src/view/render.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
 
 /** What must never reach a terminal. */
@@ -144,10 +145,77 @@ describe('tables', () => {
     ]);
   });
 
-  it('are cut at no length: 100,000 rows, the last like the first', async () => {
-    const items = Array.from({ length: 100_000 }, (_, i) => ({ petId: BigInt(i), quantity: 1n, status: 'sold' }));
-    const lines = (await text(view(items), 'table', { isTTY: true, width: 80 })).split('\n');
-    expect([lines.length, lines[1], lines.at(-2)]).toEqual([100_002, '    0         1  sold', '99999         1  sold']);
+  describe('of more rows than are held', () => {
+    const many = (count: number, status = 'sold') =>
+      Array.from({ length: count }, (_, i) => ({ petId: BigInt(i), quantity: 1n, status }));
+
+    it('have room for any int64, and are cut at no length', async () => {
+      const lines = (await text(view(many(100_000)), 'table', { isTTY: true, width: 80 })).split('\n');
+      expect([lines.length, lines[1], lines.at(-2)]).toEqual([
+        100_002,
+        `${'0'.padStart(20)}  ${'1'.padStart(20)}  sold`,
+        `${'99999'.padStart(20)}  ${'1'.padStart(20)}  sold`,
+      ]);
+    });
+
+    it('are as wide as the first rows where that room is not there', async () => {
+      const lines = (await text(view(many(10_001)), 'table', { isTTY: true, width: 40 })).split('\n');
+      expect([lines[1], lines.at(-2)]).toEqual(['    0         1  sold', '10000         1  sold']);
+    });
+
+    it('come while rows are still arriving, and each once', async () => {
+      const shown: string[] = [];
+      let shownBefore: number | undefined;
+      const batches = async function* () {
+        yield many(10_001);
+        yield many(2, 'pending');
+        shownBefore = shown.join('').split('\n').length - 1;
+        yield many(1, 'available');
+      };
+      for await (const piece of render(
+        { ...view([]), rows: batches() },
+        { format: 'table', width: undefined, isTTY: false, style: PLAIN },
+      ))
+        shown.push(piece);
+      const lines = shown.join('').split('\n');
+      expect(shownBefore).toBe(1 + 10_001 + 2);
+      expect(lines.filter((line) => line.includes('petId'))).toHaveLength(1);
+      expect(lines.slice(-4).map((line) => line.trim().split(/ +/).at(-1))).toEqual([
+        'pending',
+        'pending',
+        'available',
+        '',
+      ]);
+    });
+
+    it('show a later text whole in a pipe, and cut at the width of a terminal', async () => {
+      const batches = async function* () {
+        yield many(10_001);
+        yield many(1, 'a status that is longer than all before it');
+      };
+      const last = async (screen: Parameters<typeof text>[2]): Promise<string | undefined> =>
+        (await text({ ...view([]), rows: batches() }, 'table', screen)).split('\n').at(-2);
+      expect(await last({})).toContain('a status that is longer than all before it');
+      expect(await last({ isTTY: true, width: 80 })).toMatch(/ a sta…$/);
+    });
+
+    it('are lines of `name: value` where nothing else fits, one row apart', async () => {
+      const batches = async function* () {
+        yield many(10_001);
+        yield many(1);
+      };
+      const lines = (await text({ ...view([]), rows: batches() }, 'table', { isTTY: true, width: 10 })).split('\n');
+      expect(lines.slice(-8)).toEqual([
+        'petId: 10000',
+        'quantity: 1',
+        'status: sold',
+        '',
+        'petId: 0',
+        'quantity: 1',
+        'status: sold',
+        '',
+      ]);
+    });
   });
 });
 

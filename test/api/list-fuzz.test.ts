@@ -1,0 +1,209 @@
+/**
+ * The streaming reader of lists beside JSON.parse: whatever the text and wherever it is cut, both take the same
+ * values, integers digit for digit, and stop at the same character. A case is one text cut at one byte.
+ *
+ *   npm run fuzz                    10 million cases, on one's own machine
+ *   PETSTORE_FUZZ_SEED=7 npm test   other texts
+ */
+import { expect, it } from 'vitest';
+import type { InventoryItem } from '../../src/api/item.ts';
+import { type JsonValue, RawNumber } from '../../src/api/json.ts';
+import { readInventoryList } from '../../src/api/read-list.ts';
+import { Failure } from '../../src/errors.ts';
+import { scaled } from '../support/scale.ts';
+
+const CASES = Number(process.env.PETSTORE_FUZZ_CASES ?? scaled(100_000));
+const SEED = Number(process.env.PETSTORE_FUZZ_SEED ?? 1);
+
+/** mulberry32: the same texts for the same seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let a = seed;
+  return (below) => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), 1 | a);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+type Random = ReturnType<typeof randomFrom>;
+const pick = <T>(random: Random, from: readonly T[]): T => from[random(from.length)]!;
+
+const SPACES = ['', '', '', '', ' ', '\n', ' \t\r\n'];
+const INTEGERS = [
+  '0', '7', '-1', '42', '9007199254740993', '999999999999999999', '1000000000000000000', '9223372036854775807',
+  '-9223372036854775808', '9223372036854775808', '12345678901234567890123',
+]; // prettier-ignore
+const ODD_NUMBERS = ['-0', '1.0', '1.50', '1e3', '-2E-2', '0.1e+1', '01', '-', '1.', '1e', '.5', '+1', '0x1', 'NaN'];
+const STATUSES = ['"available"', '"pending"', '"sold"', '"on-loan"', '""', '"a b"', '"\\u00e9\\n"', '"é猫"', '"\\ud83d\\ude00"', '"\\ud800"']; // prettier-ignore
+const ODD_STATUSES = ['null', '7', '"\\x"', '"\\u12g4"', '"a\nb"', '"open', 'available', '{}'];
+const VALUES = ['true', 'false', 'null', 'tru', '[]', '[1,[2.5]]', '{"b":{"c":[]}}', '"x"', '[1,]', '{"b":1,}', ...INTEGERS]; // prettier-ignore
+const SCRAPS = ['{', '}', '[', ']', ',', ':', '"', '\\', '0', '1', '-', '.', 'e', ' ', '\n', 'x', 'é', 'null', ',,'];
+
+function anyRow(random: Random): string {
+  if (random(40) === 0) return pick(random, [...VALUES, ...ODD_NUMBERS]);
+  const space = (): string => (random(3) === 0 ? pick(random, SPACES) : '');
+  const integer = (): string =>
+    pick(random, random(30) === 0 ? ODD_NUMBERS : INTEGERS.slice(0, random(3) === 0 ? 11 : 9));
+  const members = [
+    ['"petId"', integer()],
+    [random(30) === 0 ? '"qu\\u0061ntity"' : '"quantity"', integer()],
+    ['"status"', pick(random, random(30) === 0 ? ODD_STATUSES : STATUSES.slice(0, random(2) === 0 ? 3 : undefined))],
+  ];
+  if (random(8) === 0) members.splice(random(4), 0, [`"f${random(3)}"`, pick(random, VALUES)]);
+  if (random(8) === 0) members.reverse();
+  if (random(30) === 0) members.splice(random(members.length), 1);
+  const text = members.map(([name, value]) => `${space()}${name}${space()}:${space()}${value}${space()}`);
+  return `${space()}{${text.join(',')}}${space()}`;
+}
+
+function anyText(random: Random): string {
+  const rows = Array.from({ length: random(4) }, () => anyRow(random));
+  let text = `${pick(random, SPACES)}[${rows.join(',')}]${pick(random, SPACES)}`;
+  for (let changes = random(2) === 0 ? 0 : 1 + random(2); changes > 0; changes--) {
+    const at = random(text.length + 1);
+    const end = random(5) === 0 ? text.length : at + random(3);
+    text = text.slice(0, at) + (random(2) === 0 ? pick(random, SCRAPS) : '') + text.slice(end);
+  }
+  return text;
+}
+
+/** One line for each item; then how it ended: well, at a row that breaks the contract, at a character, or too early. */
+interface Outcome {
+  readonly items: readonly string[];
+  readonly end: string;
+}
+
+/** A number by its own text, so that nothing is rounded. */
+class Source {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const parse = JSON.parse as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { source: string }) => unknown,
+) => unknown;
+
+/** What JSON.parse makes of it; undefined: it does not take it. */
+function parsed(text: string): unknown[] | undefined {
+  try {
+    const value = parse(text, (_key, each, { source }) => (typeof each === 'number' ? new Source(source) : each));
+    return Array.isArray(value) ? (value as unknown[]) : [];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether more text could still make it JSON. */
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    const message = String(error);
+    const at = /at position (\d+)/.exec(message)?.[1];
+    return /Unexpected end|Unterminated string/.test(message) || (at !== undefined && Number(at) === text.length);
+  }
+}
+
+/** By JSON.parse alone, and the contract in a few words. */
+function expected(text: string): Outcome {
+  let bad = 0;
+  while (bad < text.length && isBeginning(text.slice(0, bad + 1))) bad++;
+  const begun = text.slice(0, bad);
+  const isWhole = bad === text.length && parsed(text) !== undefined;
+  if (!/^[ \t\r\n]*\[/.test(begun)) return { items: [], end: /[^ \t\r\n]/.exec(text) === null ? 'early' : `at ${text.search(/[^ \t\r\n]/)}` }; // prettier-ignore
+  const rows = isWhole ? parsed(text)! : rowsBefore(begun);
+  const items: string[] = [];
+  for (const row of rows) {
+    const item = itemIn(row);
+    if (item === undefined) return { items, end: `row ${items.length + 1}` };
+    items.push(item);
+  }
+  if (isWhole) return { items, end: 'well' };
+  return { items, end: bad === text.length ? 'early' : `at ${bad}` };
+}
+
+function rowsBefore(begun: string): unknown[] {
+  for (let end = begun.length; end > 0; end--) {
+    // Not within a row: what follows is of the next one.
+    if (!/^(,|[ \t\r\n]*$)/.test(begun.slice(end))) continue;
+    const rows = parsed(`${begun.slice(0, end)}]`) ?? parsed(begun.slice(0, end));
+    if (rows !== undefined) return rows;
+  }
+  return [];
+}
+
+function itemIn(row: unknown): string | undefined {
+  if (typeof row !== 'object' || row === null || Array.isArray(row) || row instanceof Source) return undefined;
+  const { petId, quantity, status, ...extra } = row as Record<string, unknown>;
+  if (!(petId instanceof Source && quantity instanceof Source && typeof status === 'string')) return undefined;
+  if (![petId, quantity].every(({ text }) => /^(0|-?[1-9][0-9]*)$/.test(text))) return undefined;
+  if (BigInt.asIntN(64, BigInt(petId.text)) !== BigInt(petId.text)) return undefined;
+  return `${petId.text} ${quantity.text} ${JSON.stringify(status)} ${plain(extra)}`;
+}
+
+function plain(value: unknown): string {
+  if (value instanceof Source) return value.text;
+  if (value instanceof RawNumber) return value.source;
+  if (typeof value === 'bigint' || typeof value === 'number') return value.toString();
+  if (Array.isArray(value)) return `[${value.map(plain).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members: [string, unknown][] = value instanceof Map ? [...(value as Map<string, JsonValue>)] : Object.entries(value); // prettier-ignore
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${plain(member)}`).join()}}`;
+}
+
+async function actual(chunks: readonly Uint8Array[]): Promise<Outcome> {
+  const items: string[] = [];
+  const body = (async function* () {
+    yield* chunks;
+  })();
+  try {
+    for await (const batch of readInventoryList(body)) items.push(...batch.map(shown));
+    return { items, end: 'well' };
+  } catch (error) {
+    if (!(error instanceof Failure && error.is('contract'))) throw error;
+    const { what, problem, at } = error.facts;
+    const twice = /duplicate key (".*")/.exec(problem)?.[1];
+    if (twice !== undefined) return { items, end: `twice ${twice}` };
+    if (problem.startsWith('ends too early') || problem.endsWith('the text ends too early'))
+      return { items, end: 'early' };
+    return { items, end: at === undefined ? what.replace('Row', 'row').replace(' of the list', '') : `at ${at}` };
+  }
+}
+
+const shown = ({ petId, quantity, status, extra }: InventoryItem): string =>
+  `${petId} ${quantity} ${JSON.stringify(status)} ${plain(extra ?? new Map())}`;
+
+it(`differs from JSON.parse in nothing but exact integers, ${CASES} cases`, async () => {
+  const random = randomFrom(SEED);
+  const counts = { well: 0, row: 0, at: 0, early: 0 };
+  for (let cases = 0; cases < CASES;) {
+    const text = anyText(random);
+    const bytes = new TextEncoder().encode(text);
+    const wanted = expected(text);
+    const label = JSON.stringify(text);
+    const whole = await actual([bytes]);
+    // JSON.parse takes a name that is there twice (RFC 8259, section 4, leaves it open); the reader does not.
+    if (whole.end.startsWith('twice ') && text.split(whole.end.slice(6)).length > 2) continue;
+    expect(whole, label).toEqual(wanted);
+    const single = await actual([...bytes].map((byte) => Uint8Array.of(byte)));
+    if (!same(single, wanted)) expect(single, `${label} byte by byte`).toEqual(wanted);
+    for (let border = 1; border < bytes.length; border++) {
+      const cut = await actual([bytes.subarray(0, border), bytes.subarray(border)]);
+      if (!same(cut, wanted)) expect(cut, `${label} cut at ${border}`).toEqual(wanted);
+    }
+    counts[wanted.end.split(' ')[0] as keyof typeof counts]++;
+    cases += bytes.length + 1;
+  }
+  // Each way to end is met.
+  expect(Object.values(counts).every((count) => count > 0)).toBe(true);
+}, 3_600_000);
+
+/** Quicker than `toEqual`, of which there would be millions. */
+function same(one: Outcome, other: Outcome): boolean {
+  return one.end === other.end && one.items.length === other.items.length && one.items.every((item, i) => item === other.items[i]); // prettier-ignore
+}
