@@ -268,8 +268,8 @@ export interface Prompt {
 
 export interface Machine {
   readonly platform: string;
-  /** `process.version` without the v. */
-  readonly nodeVersion: string;
+  /** What runs the program: Bun in the standalone executable, Node elsewhere. */
+  readonly runtime: { readonly name: 'Node' | 'Bun'; readonly version: string };
   readonly pid: number;
   /** The same for all processes since the machine was started, and for no others. */
   readonly bootId: string;

@@ -151,7 +151,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|generate\/(check|deb)\.ts$)/,
+    owners: /^(node\/|generate\/(check|deb|standalone)\.ts$)/,
   },
 ];
 
@@ -276,6 +276,6 @@ describe('each rule', () => {
 
 it('the top of the repository holds what was agreed, and nothing else', () => {
   const agreed =
-    /^(\..*|README\.md|CHANGELOG\.md|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|test|completions|dist|node_modules|coverage)$/;
+    /^(\..*|README\.md|CHANGELOG\.md|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|standalone|test|completions|dist|node_modules|coverage)$/;
   expect(readdirSync(ROOT).filter((entry) => !agreed.test(entry))).toEqual([]);
 });

@@ -94,6 +94,7 @@ export interface Target {
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target): Promise<Session> {
   const { clock, globals, notices, random } = context;
+  const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, target.environment === 'sandbox');
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
   const { signal, cancel } = withDeadline(context);
@@ -118,7 +119,7 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
     environment: target.environment,
     apiKey: target.apiKey,
     keySource: target.keySource,
-    userAgent: `petstore/${VERSION} (node ${context.machine.nodeVersion}; ${context.machine.platform})`,
+    userAgent: `petstore/${VERSION} (${name.toLowerCase()} ${version}; ${context.machine.platform})`,
     http,
     gate,
     clock,

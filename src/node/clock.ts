@@ -1,14 +1,14 @@
 /** The Clock port over the system's clocks and timers. */
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
+import { monotonicMs } from './monotonic.ts';
 
 /** setTimeout counts in 32 bits and fires at once beyond that. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 export const nodeClock: Clock = {
   now: () => Date.now(),
-  // Since boot on Linux, so that processes of one boot share it.
-  monotonic: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  monotonic: monotonicMs,
   async sleep(ms, signal) {
     try {
       await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER), undefined, { signal });

@@ -27,7 +27,7 @@ export function nodeContext(): Context {
     prompt: nodePrompt,
     machine: {
       platform: process.platform,
-      nodeVersion: process.versions.node,
+      runtime: runtime(),
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -64,6 +64,12 @@ export function nodeContext(): Context {
       return openRedis(url);
     },
   };
+}
+
+/** Bun has a version of Node's as well: the one that it is like. */
+function runtime(): Context['machine']['runtime'] {
+  const { node, bun } = process.versions;
+  return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
 /** HOME, an empty one counting as none; elsewhere what the system says. */

@@ -89,7 +89,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     prompt,
     machine: {
       platform: 'linux',
-      nodeVersion: process.versions.node,
+      runtime: { name: 'Node', version: process.versions.node },
       pid: 4_242,
       home: home.path,
       isAlive: () => true,

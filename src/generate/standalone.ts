@@ -1,0 +1,41 @@
+/**
+ * The standalone executable for Linux: dist/ and Bun in one file, for people without Node. standalone/README.md says
+ * why Bun, and how to make it for another processor. Needs the build, and Bun in standalone/node_modules.
+ *
+ *   npm run build:standalone [-- OUTPUT [BUN-OF-THE-OTHER-PROCESSOR]]
+ */
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { ROOT } from './package.ts';
+
+const PROCESSORS: Readonly<Record<string, string>> = { x64: 'x64', arm64: 'aarch64' };
+
+const [output = 'standalone/petstore', foreign] = process.argv.slice(2);
+const processor = PROCESSORS[process.arch];
+if (process.platform !== 'linux' || processor === undefined) {
+  throw new Error(
+    `The standalone executable is for Linux on x64 and arm64, not for ${process.platform} on ${process.arch}.`,
+  );
+}
+
+const file = resolve(ROOT, output);
+execFileSync(
+  join(ROOT, `standalone/node_modules/@oven/bun-linux-${processor}/bin/bun`),
+  [
+    'build',
+    join(ROOT, 'dist/main.cjs'),
+    '--compile',
+    // Compiled beforehand, as bin/start.js keeps it for Node.
+    '--bytecode',
+    '--format=cjs',
+    '--target=bun',
+    // A .env or bunfig.toml that lies about is none of petstore's business.
+    '--no-compile-autoload-dotenv',
+    '--no-compile-autoload-bunfig',
+    `--outfile=${file}`,
+    ...(foreign === undefined ? [] : [`--compile-executable-path=${resolve(foreign)}`]),
+  ],
+  { stdio: ['ignore', 'ignore', 'inherit'] },
+);
+console.log(`${relative(ROOT, file)}: ${Math.round(statSync(file).size / 1e6)} MB`);
