@@ -116,7 +116,7 @@ function expected(text: string): Outcome {
   const begun = text.slice(0, bad);
   const isWhole = bad === text.length && parsed(text) !== undefined;
   if (!/^[ \t\r\n]*\[/.test(begun)) return { items: [], end: /[^ \t\r\n]/.exec(text) === null ? 'early' : `at ${text.search(/[^ \t\r\n]/)}` }; // prettier-ignore
-  const rows = isWhole ? parsed(text)! : rowsBefore(begun);
+  const rows = isWhole ? parsed(text)! : rowsBefore(begun, text.slice(bad));
   const items: string[] = [];
   for (const row of rows) {
     const item = itemIn(row);
@@ -127,10 +127,13 @@ function expected(text: string): Outcome {
   return { items, end: bad === text.length ? 'early' : `at ${bad}` };
 }
 
-function rowsBefore(begun: string): unknown[] {
+function rowsBefore(begun: string, bad: string): unknown[] {
+  // `01` is one broken number, not a good one and something else.
+  const inNumber = /[-+.0-9eE]$/.test(begun) && /^[-+.0-9eE]/.test(bad);
   for (let end = begun.length; end > 0; end--) {
     // Not within a row: what follows is of the next one.
-    if (!/^(,|[ \t\r\n]*$)/.test(begun.slice(end))) continue;
+    const rest = begun.slice(end);
+    if (!(rest.startsWith(',') || (/^[ \t\r\n]*$/.test(rest) && !inNumber))) continue;
     const rows = parsed(`${begun.slice(0, end)}]`) ?? parsed(begun.slice(0, end));
     if (rows !== undefined) return rows;
   }
