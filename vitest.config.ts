@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Where CI wants the counts. */
@@ -9,9 +10,17 @@ const elsewhere = ['completion/**', 'conformance/**', 'crash/**', 'readme.test.t
 );
 const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
 
+/** What runs the program as a process: all that another build of it, PETSTORE_BIN, has to be tried with. */
+function blackBoxTests(): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'))
+    .map((path) => `test/${path}`)
+    .filter((path) => /support\/(binary|faults|pty|real-sandbox|served|staging)\.ts/.test(readFileSync(path, 'utf8')));
+}
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: process.env.PETSTORE_BIN === undefined ? ['test/**/*.test.ts'] : blackBoxTests(),
     exclude: [...configDefaults.exclude, ...(isPart ? elsewhere : [])],
     env: { TZ: 'UTC' },
     globalSetup: ['test/support/compile-cache.ts'],

@@ -18,6 +18,8 @@ export interface InventoryItem {
 export class PlainItem implements InventoryItem {
   /** As `itemToJsonText` writes it. The id is an int64. */
   readonly text: string;
+  private idEnd = 0;
+  private quantityEnd = 0;
 
   constructor(text: string) {
     this.text = text;
@@ -28,16 +30,18 @@ export class PlainItem implements InventoryItem {
   }
 
   get idDigits(): string {
-    return this.text.slice(BEFORE_ID.length, this.endOfId());
+    this.find();
+    return this.text.slice(BEFORE_ID.length, this.idEnd);
   }
 
   get quantityDigits(): string {
-    const start = this.endOfId() + BEFORE_QUANTITY.length;
-    return this.text.slice(start, this.text.indexOf(',', start));
+    this.find();
+    return this.text.slice(this.idEnd + BEFORE_QUANTITY.length, this.quantityEnd);
   }
 
   get status(): string {
-    return this.text.slice(this.text.lastIndexOf('"', -AT_END.length - 1 + this.text.length) + 1, -AT_END.length);
+    this.find();
+    return this.text.slice(this.quantityEnd + BEFORE_STATUS.length, -AT_END.length);
   }
 
   get petId(): bigint {
@@ -48,8 +52,11 @@ export class PlainItem implements InventoryItem {
     return BigInt(this.quantityDigits);
   }
 
-  private endOfId(): number {
-    return this.text.indexOf(',', BEFORE_ID.length);
+  /** Where its values are, once somebody asks for one. */
+  private find(): void {
+    if (this.idEnd !== 0) return;
+    this.idEnd = this.text.indexOf(',', BEFORE_ID.length);
+    this.quantityEnd = this.text.indexOf(',', this.idEnd + BEFORE_QUANTITY.length);
   }
 }
 
@@ -61,13 +68,12 @@ const AT_END = '"}';
 export const ITEM_FIELDS = ['petId', 'quantity', 'status'] as const;
 export type ItemField = (typeof ITEM_FIELDS)[number];
 
-/** A field of a plain item as text: letters or digits. */
-export function plainField(item: InventoryItem, name: string): string | undefined {
-  if (!(item instanceof PlainItem)) return undefined;
-  if (name === 'petId') return item.idDigits;
-  if (name === 'quantity') return item.quantityDigits;
-  return name === 'status' ? item.status : undefined;
-}
+/** The fields of a plain item as text: letters or digits. Undefined for any other item. */
+export const PLAIN_FIELDS: Readonly<Record<ItemField, (item: InventoryItem) => string | undefined>> = {
+  petId: (item) => (item instanceof PlainItem ? item.idDigits : undefined),
+  quantity: (item) => (item instanceof PlainItem ? item.quantityDigits : undefined),
+  status: (item) => (item instanceof PlainItem ? item.status : undefined),
+};
 
 /** The item as a JSON value, its own fields first. */
 export function itemToJson(item: InventoryItem): JsonObject {

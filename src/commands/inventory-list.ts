@@ -4,7 +4,7 @@ import {
   type ItemField,
   itemToJson,
   itemToJsonText,
-  plainField,
+  PLAIN_FIELDS,
 } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
 import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
@@ -109,7 +109,8 @@ function columnName(text: string): string {
 }
 
 function column(name: string): Column<InventoryItem> {
-  return { name, cell: (item) => cell(item, name), plain: (item) => plainField(item, name) };
+  const field = ITEM_FIELDS.find((each) => each === name);
+  return { name, cell: (item) => cell(item, name), ...(field !== undefined && { plain: PLAIN_FIELDS[field] }) };
 }
 
 function cell(item: InventoryItem, name: string): string | bigint | number {
@@ -124,7 +125,11 @@ function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typ
   return new Map(names.filter((name) => all.has(name)).map((name) => [name, all.get(name)!]));
 }
 
-async function* sorted(input: ListInput, field: ItemField, context: CommandContext): AsyncGenerator<InventoryItem[]> {
+async function* sorted(
+  input: ListInput,
+  field: ItemField,
+  context: CommandContext,
+): AsyncGenerator<readonly InventoryItem[]> {
   const all: InventoryItem[] = [];
   for await (const items of filtered(input, context)) for (const item of items) all.push(item);
   yield all.sort(comparison(field, input.desc === true));
@@ -134,14 +139,14 @@ async function* sorted(input: ListInput, field: ItemField, context: CommandConte
 async function* filtered(
   input: Filter & Pick<ListInput, 'columns'>,
   context: CommandContext,
-): AsyncGenerator<InventoryItem[]> {
+): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new Oddities(input.pet, input.columns);
   const matches = matcher(input);
   const session = await connect(context);
   try {
     for await (const items of listInventory(session.service)) {
       oddities.see(items);
-      yield items.filter(matches);
+      yield isFilter(input) ? items.filter(matches) : items;
     }
   } finally {
     await session.close();

@@ -10,9 +10,8 @@ export async function* renderJson<Row>(view: RowsView<Row>): Text {
   const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
-    let text = '';
-    for (const row of batch) text += `${count++ === 0 ? '[\n' : ',\n'}  ${toText(row)}`;
-    if (text !== '') yield text;
+    if (batch.length > 0) yield `${count === 0 ? '[\n' : ',\n'}  ${batch.map(toText).join(',\n  ')}`;
+    count += batch.length;
   }
   yield count === 0 ? '[]\n' : '\n]\n';
   return count;
@@ -22,10 +21,8 @@ export async function* renderNdjson<Row>(view: RowsView<Row>): Text {
   const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
-    let text = '';
-    for (const row of batch) text += `${toText(row)}\n`;
+    if (batch.length > 0) yield `${batch.map(toText).join('\n')}\n`;
     count += batch.length;
-    if (text !== '') yield text;
   }
   return count;
 }
@@ -41,8 +38,8 @@ export async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    let text = header;
-    for (const row of batch) text += plainLine(view.columns, row) ?? stringify([csvCells(view.columns, row)]);
+    const lines = batch.map((row) => plainLine(view.columns, row) ?? stringify([csvCells(view.columns, row)]));
+    const text = header + lines.join('');
     header = '';
     if (text !== '') yield text;
   }

@@ -2,12 +2,13 @@
  * What the shared ledger costs one `inventory set`: the same command with the ledger in the state database, and with
  * one in memory (its state folder cannot be used), in pairs, against a service of its own. Markdown on stdout.
  *
- *   npm run bench:ledger [-- --runs 100] [-- --assert]
+ *   npm run bench -- ledger [--runs 100] [--assert]
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { median, PETSTORE, readArguments, withService } from './service.ts';
+import { markdownTable, median, spread } from './report.ts';
+import { PETSTORE, readArguments, withService } from './service.ts';
 
 /** What the ledger may add, at the median, ms. */
 const MOST_MS = 5;
@@ -35,10 +36,17 @@ process.exitCode = await withService(({ env, home }) => {
     if (run >= 0) pairs.push(run % 2 === 0 ? { database: first, memory: second } : { database: second, memory: first });
   }
   const added = median(pairs.map(({ database, memory }) => database - memory));
-  console.log(`Node ${process.versions.node}, ${runs} pairs of \`inventory set\`\n`);
-  console.log('| ledger | median, ms |\n| --- | --- |');
-  console.log(`| in the state database | ${median(pairs.map(({ database }) => database)).toFixed(1)} |`);
-  console.log(`| in memory | ${median(pairs.map(({ memory }) => memory)).toFixed(1)} |`);
-  console.log(`| difference of the pairs | ${added.toFixed(1)} (at most ${MOST_MS}) |`);
+  const [database, memory] = [pairs.map((pair) => pair.database), pairs.map((pair) => pair.memory)];
+  const ratios = pairs.map((pair) => pair.database / pair.memory);
+  console.log(
+    markdownTable(
+      ['`inventory set`, the ledger', 'ratio', 'median, ms', 'fastest – slowest, ms'],
+      [
+        ['in memory', '1.00', median(memory).toFixed(1), spread(memory, 1)],
+        ['in the state database', median(ratios).toFixed(2), median(database).toFixed(1), spread(database, 1)],
+      ],
+    ),
+  );
+  console.log(`\nOver ${runs} pairs it adds ${added.toFixed(1)} ms at the median (at most ${MOST_MS}).`);
   return assert && added > MOST_MS ? 1 : 0;
 });

@@ -3,16 +3,17 @@
  * same stock: GET /inventory with 25 pets, and PATCH of one. The peers check no limits and keep, at most, a file.
  * Needs `npm run conformance:install`. Markdown on stdout.
  *
- *   npm run bench:sandbox [-- --seconds 4] [-- --rounds 3] [-- --assert]
+ *   npm run bench -- sandbox [--seconds 4] [--rounds 3] [--assert]
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { seedItems } from '../../src/sandbox/seed.ts';
-import { median, PETSTORE } from './service.ts';
+import { markdownTable, median, spread } from './report.ts';
+import { PETSTORE } from './service.ts';
 
 /** How many times as many as Prism's mock. */
 const LEAST_RATIO = 5;
@@ -106,6 +107,11 @@ function load(url: string, method: (typeof LOADS)[number], seconds: number): num
   return done! / duration!;
 }
 
+if (!existsSync(TOOLS)) {
+  console.log('Left out: the other servers come with `npm run conformance:install`.');
+  process.exit();
+}
+
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '4' },
@@ -124,19 +130,25 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-const rate = (server: Server, method: (typeof LOADS)[number]): number =>
-  median(results.get(server)!.map((each) => each[method]));
+const rates = (server: Server, method: (typeof LOADS)[number]): number[] =>
+  results.get(server)!.map((each) => each[method]);
 const ratio = (server: Server, method: (typeof LOADS)[number]): number =>
-  rate(server, method) / rate(SERVERS[1]!, method);
+  median(rates(server, method)) / median(rates(SERVERS[1]!, method));
+const head = LOADS.flatMap((method) => [`${method}, requests/s`, 'slowest – fastest', "times Prism's mock"]);
 console.log(
-  `Node ${process.versions.node}, ${CONNECTIONS} connections, ${values.rounds} rounds of ${values.seconds} s, medians\n`,
+  markdownTable(
+    ['server', ...head],
+    SERVERS.map((server) => [
+      server.name,
+      ...LOADS.flatMap((method) => [
+        median(rates(server, method)).toFixed(0),
+        spread(rates(server, method), 0),
+        ratio(server, method).toFixed(1),
+      ]),
+    ]),
+  ),
 );
-console.log("| server | GET /inventory, requests/s | as often as Prism's mock | PATCH, requests/s | as often |");
-console.log('| --- | --- | --- | --- | --- |');
-for (const server of SERVERS) {
-  const cells = LOADS.flatMap((method) => [rate(server, method).toFixed(0), ratio(server, method).toFixed(1)]);
-  console.log(`| ${server.name} | ${cells.join(' | ')} |`);
-}
+console.log(`\nGET is of 25 pets; ${CONNECTIONS} connections, ${values.rounds} rounds of ${values.seconds} s.`);
 const worst = Math.min(...LOADS.map((method) => ratio(SERVERS[0]!, method)));
 if (values.assert && worst < LEAST_RATIO) {
   console.error(`The sandbox must answer at least ${LEAST_RATIO} times as many as Prism's mock.`);

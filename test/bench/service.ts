@@ -1,4 +1,4 @@
-/** What the benchmarks share: a service in a process of its own, a home of their own, and the median. */
+/** What the benchmarks share: a service in a process of its own, and a home of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,36 +8,54 @@ import { fileURLToPath } from 'node:url';
 
 export const PETSTORE = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
-/** 20 pets, any of which may be set. Its own process: so it does not share the clock with what is measured. */
+/**
+ * Stock of any size: `http://…/1000000/v1` has a million pets; 20 where none is named. Any of them may be set. Its own
+ * process, so that it does not share the clock with what is measured.
+ */
 const SERVER = `
-const items = Array.from({ length: 20 }, (_, i) => ({ petId: i + 1, quantity: i * 3, status: 'available' }));
+const STATUSES = ['available', 'pending', 'sold'];
+const made = new Map();
+function stock(count) {
+  if (!made.has(count)) {
+    const items = Array.from({ length: count }, (_, i) =>
+      '{"petId":' + (i + 1) + ',"quantity":' + (i % 97) + ',"status":"' + STATUSES[i % 3] + '"}');
+    made.set(count, Buffer.from('[' + items.join(',') + ']'));
+  }
+  return made.get(count);
+}
 const server = require('node:http').createServer((request, response) => {
   let body = '';
   request.on('data', (piece) => (body += piece)).on('end', () => {
+    const set = { petId: Number(request.url.split('/').at(-1)), status: 'available', ...JSON.parse(body || '{}') };
+    const count = Number(/^\\/(\\d+)\\/v1/.exec(request.url)?.[1] ?? 20);
+    const answer = request.method === 'PATCH' ? Buffer.from(JSON.stringify(set)) : stock(count);
     response.writeHead(200, {
       'Content-Type': 'application/json',
+      'Content-Length': answer.length,
       'X-RateLimit-Limit': '1000',
       'X-RateLimit-Remaining': '999',
       'X-RateLimit-Reset': String(Math.floor(Date.now() / 1000) + 60),
     });
-    const set = { petId: Number(request.url.split('/').at(-1)), status: 'available', ...JSON.parse(body || '{}') };
-    response.end(JSON.stringify(request.method === 'PATCH' ? set : items));
+    response.end(answer);
   });
 }).listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
 export interface Bench {
   readonly baseUrl: string;
+  /** Of a service with that many pets. */
+  baseUrlOf(rows: number): string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-export async function withService<T>(work: (bench: Bench) => T): Promise<T> {
+export async function withService<T>(work: (bench: Bench) => T | Promise<T>): Promise<T> {
   const home = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    const baseUrl = `http://127.0.0.1:${await portOf(server)}/v1`;
+    const origin = `http://127.0.0.1:${await portOf(server)}`;
+    const baseUrl = `${origin}/v1`;
     const env = { PATH: process.env.PATH, HOME: home, PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'bench-key' };
-    return work({ baseUrl, home, env });
+    return await work({ baseUrl, baseUrlOf: (rows) => `${origin}/${rows}/v1`, home, env });
   } finally {
     server.kill();
     rmSync(home, { recursive: true, force: true });
@@ -50,16 +68,9 @@ async function portOf(child: ChildProcess): Promise<number> {
   return Number(line.toString());
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
 interface BenchArguments {
   readonly runs: number;
   readonly assert: boolean;
-  /** Write the figures into README.md. */
-  readonly readme: boolean;
 }
 
 export function readArguments(args: readonly string[], usualRuns: number): BenchArguments {
@@ -67,6 +78,5 @@ export function readArguments(args: readonly string[], usualRuns: number): Bench
   return {
     runs: at < 0 ? usualRuns : Number(args[at + 1]),
     assert: args.includes('--assert'),
-    readme: args.includes('--readme'),
   };
 }

@@ -2,50 +2,70 @@
  * How long the program takes to start, as a ratio to a bare `node -e 0` on the same Node in the same run.
  * The commands take turns, so that a machine that slows down slows all of them. Markdown on stdout.
  *
- *   npm run bench:startup [-- --runs 30] [-- --assert] [-- --readme]
+ *   npm run bench -- startup [--runs 25] [--also FILE] [--assert]
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { median, PETSTORE, readArguments, withService } from './service.ts';
+import { parseArgs } from 'node:util';
+import { isThere, markdownTable, median, spread, STANDALONE } from './report.ts';
+import { PETSTORE, withService } from './service.ts';
 
 const WARM_UPS = 2;
-const [BEGIN, END] = ['<!-- performance: begin -->', '<!-- performance: end -->'];
 const COMPLETIONS = fileURLToPath(new URL('../../completions/petstore.bash', import.meta.url));
+const GH = '`gh --version`';
 
 interface Contender {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   /** Highest ratio that --assert accepts. */
   readonly most?: number;
+  /** It is to be quicker than `gh --version`. */
+  readonly beatsGh?: boolean;
 }
 
-const { runs, assert, readme } = readArguments(process.argv.slice(2), 25);
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '25' },
+    // Another executable of petstore, of another build for instance.
+    also: { type: 'string', multiple: true, default: [] },
+    assert: { type: 'boolean', default: false },
+  },
+});
+
 process.exitCode = await withService(({ baseUrl, env }) => {
-  const contenders = listContenders(baseUrl).filter(({ command }) => isThere(command[0]));
-  return report(contenders, measure(contenders, env)) && assert ? 1 : 0;
+  const contenders = listContenders(baseUrl).filter(({ command: [program] }) =>
+    (program === 'sh' ? ['curl', 'jq'] : [program]).every(isThere),
+  );
+  return report(contenders, measure(contenders, env)) && values.assert ? 1 : 0;
 });
 
 function listContenders(baseUrl: string): Contender[] {
   const node = process.execPath;
+  const list = ['--env', 'staging', 'inventory', 'list'];
+  const others = [['standalone', STANDALONE] as const, ...values.also.map((file) => [file, file] as const)];
   return [
     { name: '`node -e 0`', command: [node, '-e', '0'] },
     { name: '`petstore --version`', command: [node, PETSTORE, '--version'], most: 1.3 },
     { name: '`petstore --help`', command: [node, PETSTORE, '--help'], most: 1.5 },
-    {
-      name: '`petstore --env staging inventory list`, 20 rows',
-      command: [node, PETSTORE, '--env', 'staging', 'inventory', 'list'],
-      most: 3,
-    },
+    { name: '`petstore --env staging inventory list`, 20 rows', command: [node, PETSTORE, ...list], most: 3 },
     {
       name: '`petstore --env sandbox inventory list`',
       command: [node, PETSTORE, '--env', 'sandbox', 'inventory', 'list'],
     },
+    ...others.flatMap(([name, file]): Contender[] => [
+      { name: `${name}: \`petstore --version\``, command: [file, '--version'], beatsGh: name === 'standalone' },
+      {
+        name: `${name}: \`petstore inventory list\`, 20 rows`,
+        command: [file, ...list],
+        beatsGh: name === 'standalone',
+      },
+    ]),
     { name: 'TAB for a command (bash)', command: tab('inv'), most: 2.5 },
     { name: 'TAB for a pet (bash)', command: tab('inventory set '), most: 2.5 },
-    { name: '`gh --version`', command: ['gh', '--version'] },
-    { name: '`curl … | jq`, the same 20 rows', command: ['sh', '-c', `curl -s ${baseUrl}/inventory | jq -c '.[]'`] },
+    { name: GH, command: ['gh', '--version'] },
+    { name: '`curl --version`', command: ['curl', '--version'] },
+    { name: '`curl | jq`, the same 20 rows', command: ['sh', '-c', `curl -s ${baseUrl}/inventory | jq -c '.[]'`] },
+    { name: '`http` (httpie), the same 20 rows', command: ['http', '--ignore-stdin', `${baseUrl}/inventory`] },
   ];
 }
 
@@ -56,15 +76,10 @@ function tab(line: string): [string, ...string[]] {
   return ['bash', '--norc', '-c', script, 'bash', ...line.split(' ')];
 }
 
-function isThere(program: string): boolean {
-  const needed = program === 'sh' ? ['curl', 'jq'] : [program];
-  return needed.every((each) => spawnSync(each, ['--version'], { stdio: 'ignore' }).error === undefined);
-}
-
 /** Wall time of each run, ms, in the order of the contenders. */
 function measure(contenders: readonly Contender[], env: NodeJS.ProcessEnv): number[][] {
   const times: number[][] = contenders.map(() => []);
-  for (let run = -WARM_UPS; run < runs; run++) {
+  for (let run = -WARM_UPS; run < Number(values.runs); run++) {
     for (const [i, { name, command }] of contenders.entries()) {
       const started = process.hrtime.bigint();
       const { status, stderr } = spawnSync(command[0], command.slice(1), { env, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -77,34 +92,18 @@ function measure(contenders: readonly Contender[], env: NodeJS.ProcessEnv): numb
   return times;
 }
 
-/** Prints the table, into README.md too where it is asked for; true where a ratio is too high. */
+/** Prints the table; true where a ratio is too high. */
 function report(contenders: readonly Contender[], times: readonly number[][]): boolean {
   const base = median(times[0] ?? []);
-  const cpu = cpus();
-  const lines = [
-    `Node ${process.versions.node}, ${cpu.length} × ${cpu[0]?.model ?? 'unknown'}, ${runs} runs in turn`,
-    '',
-    '| command | ratio to `node -e 0` | median, ms | fastest – slowest, ms |',
-    '| --- | --- | --- | --- |',
-  ];
+  const gh = median(times[contenders.findIndex(({ name }) => name === GH)] ?? []);
   let tooSlow = false;
-  for (const [i, { name, most }] of contenders.entries()) {
+  const rows = contenders.map(({ name, most, beatsGh }, i) => {
     const mine = times[i] ?? [];
     const ratio = median(mine) / base;
-    const bound = most === undefined ? '' : ` (at most ${most})`;
-    if (most !== undefined && ratio > most) tooSlow = true;
-    const spread = `${Math.min(...mine).toFixed(1)} – ${Math.max(...mine).toFixed(1)}`;
-    lines.push(`| ${name} | ${ratio.toFixed(2)}${bound} | ${median(mine).toFixed(1)} | ${spread} |`);
-  }
-  console.log(lines.join('\n'));
-  if (readme) writeIntoReadme(lines.join('\n'));
+    if ((most !== undefined && ratio > most) || (beatsGh === true && median(mine) >= gh)) tooSlow = true;
+    const bound = most !== undefined ? ` (at most ${most})` : beatsGh === true ? " (less than gh's)" : '';
+    return [name, `${ratio.toFixed(2)}${bound}`, median(mine).toFixed(1), spread(mine, 1)];
+  });
+  console.log(markdownTable(['command', 'ratio to `node -e 0`', 'median, ms', 'fastest – slowest, ms'], rows));
   return tooSlow;
-}
-
-function writeIntoReadme(table: string): void {
-  const path = fileURLToPath(new URL('../../README.md', import.meta.url));
-  const text = readFileSync(path, 'utf8');
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`README.md lacks ${BEGIN} and ${END}`);
-  writeFileSync(path, `${text.slice(0, from)}${BEGIN}\n\n${table}\n\n${text.slice(to)}`);
 }

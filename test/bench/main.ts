@@ -1,0 +1,68 @@
+/**
+ * All of petstore's figures in one run: each beside its peers, as a ratio with the median and the spread. Markdown on
+ * stdout; --readme writes the tables into README.md too, where its blocks have the names of the parts.
+ *
+ *   npm run bench [-- PART...] [--assert] [--readme]
+ *
+ * A part's own options are passed on to it, if it is the only one. Peers that are not on this machine are left out;
+ * Prism's mock and json-server come with `npm run conformance:install`.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { versionOf } from './report.ts';
+
+const README = fileURLToPath(new URL('../../README.md', import.meta.url));
+const PARTS: Readonly<Record<string, string>> = {
+  startup: 'Start-up',
+  sizes: 'Sizes',
+  lists: 'Long lists',
+  ledger: 'What the shared ledger adds to one update',
+  sandbox: 'The sandbox beside other mock servers',
+  import: 'A stocktake of many rows on one key',
+};
+const PEERS = ['curl', 'jq', 'gh', 'http', 'bash'];
+
+const args = process.argv.slice(2);
+const chosen = args.filter((arg) => arg in PARTS);
+const parts = chosen.length > 0 ? chosen : Object.keys(PARTS);
+const forAll = args.filter((arg) => arg === '--assert');
+const own = args.filter((arg) => !(arg in PARTS) && arg !== '--readme' && arg !== '--assert');
+if (own.length > 0 && parts.length > 1) throw new Error(`${own.join(' ')}: options are of one part; name it`);
+
+console.log(`${machine()}\n`);
+for (const part of parts) {
+  const script = fileURLToPath(new URL(`./${part}.ts`, import.meta.url));
+  const { status, stdout } = spawnSync(process.execPath, [script, ...own, ...forAll], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  console.log(`## ${PARTS[part]}\n\n${stdout}`);
+  if (status !== 0) process.exitCode = 1;
+  else if (args.includes('--readme')) await writeIntoReadme(part, stdout);
+}
+if (args.includes('--readme')) await writeIntoReadme('machine', machine());
+
+function machine(): string {
+  const cpu = cpus();
+  const versions = PEERS.flatMap((name) => {
+    const version = versionOf(name);
+    return version === undefined ? [] : [`${name === 'http' ? 'httpie' : name} ${version}`];
+  });
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return [
+    `Node ${process.versions.node}; ${versions.join(', ')}.`,
+    `${type()} ${release()}, ${cpu.length} × ${cpu[0]?.model ?? 'unknown'}, ${memory} GiB.`,
+  ].join(' ');
+}
+
+async function writeIntoReadme(part: string, block: string): Promise<void> {
+  const [begin, end] = [`<!-- bench-${part}: begin -->`, `<!-- bench-${part}: end -->`];
+  const text = readFileSync(README, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`README.md lacks ${begin} and ${end}`);
+  const written = `${text.slice(0, from)}${begin}\n\n${block.trim()}\n\n${text.slice(to)}`;
+  writeFileSync(README, await format(written, { ...(await resolveConfig(README)), parser: 'markdown' }));
+}

@@ -1,0 +1,33 @@
+/** What the benchmarks share in telling their figures: Markdown, the median and the spread. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const STANDALONE = fileURLToPath(new URL('../../standalone/petstore', import.meta.url));
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** `30.1 – 47.9` */
+export function spread(values: readonly number[], digits: number): string {
+  return `${Math.min(...values).toFixed(digits)} – ${Math.max(...values).toFixed(digits)}`;
+}
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** Whether a program of that name, or a file, can be run here. */
+export function isThere(program: string): boolean {
+  return program.includes('/') ? existsSync(program) : versionOf(program) !== undefined;
+}
+
+/** As the program says it itself, shortened to the number. */
+export function versionOf(program: string): string | undefined {
+  const { error, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  return error === undefined ? /\d+(\.\d+)+/.exec(stdout)?.[0] : undefined;
+}
