@@ -38,13 +38,22 @@ export async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const lines = batch.map((row) => plainLine(view.columns, row) ?? stringify([csvCells(view.columns, row)]));
-    const text = header + lines.join('');
+    const text = header + csvLines(view.columns, batch, stringify);
     header = '';
     if (text !== '') yield text;
   }
   if (header !== '') yield header;
   return count;
+}
+
+function csvLines<Row>(
+  columns: readonly Column<Row>[],
+  batch: readonly Row[],
+  stringify: (rows: string[][]) => string,
+): string {
+  let text = '';
+  for (const row of batch) text += plainLine(columns, row) ?? stringify([csvCells(columns, row)]);
+  return text;
 }
 
 /** A line of cells that need no quotes; undefined where one may need them. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
-import { error, item, json } from '../support/replies.ts';
+import { error, head, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson, staging } from '../support/staging.ts';
 
@@ -109,6 +109,29 @@ it.each(['json', 'ndjson', 'csv', 'table'])(
     const ids = format === 'json' ? (JSON.parse(stdout) as unknown[]).length : stdout.split('\n').length - 1;
     const header = { json: 0, ndjson: 0, csv: 1, table: 1 }[format] ?? 0;
     expect({ code, rows: ids - header }).toEqual({ code: 0, rows: count });
+  },
+);
+
+it.each(['json', 'ndjson', 'csv', 'table'])(
+  'of a list beyond 10,000 rows the first are shown before the last have come (%s)',
+  async (format) => {
+    const body = longList(1_000_000);
+    let send = (): void => undefined;
+    const isShown = new Promise<void>((resolve) => (send = resolve));
+    const server = await scriptedServer([
+      async (exchange) => {
+        head({ headers: { 'Content-Type': 'application/json' } }, exchange, { 'Content-Length': `${body.length}` });
+        exchange.res.write(body.slice(0, -100_000));
+        await isShown;
+        exchange.res.end(body.slice(-100_000));
+      },
+    ]);
+    const running = startPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+    await running.waitFor(/available/, 'stdout');
+    send();
+    const { code, stdout } = await running.exited;
+    const count = (JSON.parse(body) as unknown[]).length;
+    expect({ code, rows: stdout.match(/available/g)?.length }).toEqual({ code: 0, rows: count });
   },
 );
 
