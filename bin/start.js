@@ -11,9 +11,9 @@ const HASH_LENGTH = 20;
 /**
  * The files that this process has loaded, with what V8 has compiled of them.
  *
- * V8 compiles a function when it is first called, which is half of the time that a short command takes. Node's own
- * compile cache keeps what was compiled when a file was loaded: nearly nothing, since nothing has been called by then.
- * This one keeps what a command has called by its end, and adds to it once for every command.
+ * V8 compiles a function when it is first called. Node's own compile cache keeps what was compiled when a file was
+ * loaded: nearly nothing, since nothing has been called by then. This one keeps what a command has called by its end,
+ * and adds to it once for every command.
  */
 const loaded = new Map();
 

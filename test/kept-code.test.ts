@@ -1,6 +1,7 @@
 /** What bin/start.js keeps of the code that V8 has compiled: never in the way, whatever has become of it. */
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -77,6 +78,24 @@ it('of another build is not used', async () => {
   writeFileSync(file, kept);
   expect(await run(home, LIST)).toMatchObject({ code: 0, stdout, stderr: '' });
   expect(readFileSync(file).subarray(0, 20).equals(kept.subarray(0, 20))).toBe(false);
+});
+
+it.each([
+  ['is not built', []],
+  ['is not whole', ['main.cjs']],
+])('a program that %s says so', async (_, files) => {
+  const place = createHome().path;
+  cpSync(fileURLToPath(new URL('../bin', import.meta.url)), join(place, 'bin'), { recursive: true });
+  mkdirSync(join(place, 'dist'));
+  for (const file of files)
+    cpSync(fileURLToPath(new URL(`../dist/${file}`, import.meta.url)), join(place, 'dist', file));
+  const command = [process.execPath, join(place, 'bin/petstore.js')] as const;
+  expect(await runPetstore(LIST, { command: [...command] })).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr:
+      'petstore is not built, or its installation is not whole: run `npm ci` in a checkout, or install it again.\n',
+  });
 });
 
 // V8 takes what it is given: a process that ran damaged code would crash.

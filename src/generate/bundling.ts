@@ -33,10 +33,10 @@ export const leaveOut: Plugin = {
 };
 
 /**
- * What stands in for a module that undici loads whole to use a little of it, in its own words for the rest:
- * node:http for the size of headers (16 KiB, nodejs.org/api/http.html#httpmaxheadersize) and for a class; node:assert
- * for its plainest call; HTTP/2, which is off (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp,
- * computed whenever they are loaded, of which it reads two.
+ * What stands in for a module that undici loads whole and uses little of: node:http, for the size of headers (16 KiB,
+ * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; HTTP/2, which is off
+ * (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp, computed
+ * whenever they are loaded, of which it reads two.
  */
 const STANDINS: readonly { readonly module: RegExp; readonly contents: () => string }[] = [
   { module: /^node:http$/, contents: () => 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};' },
@@ -174,7 +174,7 @@ export const toVendors: Plugin = {
     setup.onResolve({ filter: /./, namespace: 'vendor' }, ({ path }) => ({ path, external: true }));
     setup.onLoad({ filter: /./, namespace: 'vendor' }, ({ path }) => {
       const vendor = VENDORS[path];
-      if (vendor === undefined) throw new Error(`VENDORS in src/generate/build.ts does not have ${path}`);
+      if (vendor === undefined) throw new Error(`VENDORS does not have ${path}`);
       return { contents: named(`require('./vendor-${vendor.file}.cjs')[${JSON.stringify(path)}]`, vendor.names) };
     });
   },
