@@ -7,7 +7,7 @@
  * A part's own options are passed on to it, if it is the only one. Peers that are not on this machine are left out;
  * Prism's mock and json-server come with `npm run conformance:install`.
  */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, string>> = {
   sandbox: 'The sandbox beside other mock servers',
   import: 'A stocktake of many rows on one key',
 };
+const STANDALONE_TOO: ReadonlySet<string> = new Set(['startup', 'sizes', 'lists']);
 const PEERS = ['curl', 'jq', 'gh', 'http', 'bash'];
 
 const args = process.argv.slice(2);
@@ -32,6 +33,10 @@ const forAll = args.filter((arg) => arg === '--assert');
 const own = args.filter((arg) => !(arg in PARTS) && arg !== '--readme' && arg !== '--assert');
 if (own.length > 0 && parts.length > 1) throw new Error(`${own.join(' ')}: options are of one part; name it`);
 
+// What is not for this system is left out, as other peers are.
+if (process.platform === 'linux' && parts.some((part) => STANDALONE_TOO.has(part))) {
+  execFileSync('npm', ['run', '--silent', 'build:standalone'], { stdio: ['ignore', 'ignore', 'inherit'] });
+}
 console.log(`${machine()}\n`);
 for (const part of parts) {
   const script = fileURLToPath(new URL(`./${part}.ts`, import.meta.url));
