@@ -47,23 +47,25 @@ function below(path: string): readonly string[] {
 /** Never throws for anything that a request may hold. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
   const segments = pathOf(request.target).split('/');
-  const matches = SERVED.flatMap((served) => {
+  const matches: { served: (typeof SERVED)[number]; parameters: Readonly<Record<string, string>> }[] = [];
+  for (const served of SERVED) {
+    if (served.undocumented === true && !handler.rules.withUndocumented) continue;
     const parameters = match(served.segments, segments);
-    const isServed = served.undocumented !== true || handler.rules.withUndocumented;
-    return parameters === undefined || !isServed ? [] : [{ served, parameters }];
-  });
+    if (parameters !== undefined) matches.push({ served, parameters });
+  }
   if (matches.length === 0) return answer(error(404, 'not_found', 'There is no such path.'));
-  const allowed = matches.flatMap(({ served }) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
-  const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
-  if (request.method === 'OPTIONS') return answer({ status: 204, body: '', headers: allow });
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const found = matches.find(({ served }) => served.method === method);
-  if (found === undefined) return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
-  return found.served.ask(handler, request, found.parameters);
+  if (found !== undefined) return found.served.ask(handler, request, found.parameters);
+  const allowed = matches.flatMap(({ served }) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
+  const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
+  if (method === 'OPTIONS') return answer({ status: 204, body: '', headers: allow });
+  return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
 }
 
 /** Without the query; of a request to a proxy too. */
 export function pathOf(target: string): string {
+  if (/^\/[^?#]*$/.test(target)) return target;
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 

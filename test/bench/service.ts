@@ -67,16 +67,3 @@ async function portOf(child: ChildProcess): Promise<number> {
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return Number(line.toString());
 }
-
-interface BenchArguments {
-  readonly runs: number;
-  readonly assert: boolean;
-}
-
-export function readArguments(args: readonly string[], usualRuns: number): BenchArguments {
-  const at = args.indexOf('--runs');
-  return {
-    runs: at < 0 ? usualRuns : Number(args[at + 1]),
-    assert: args.includes('--assert'),
-  };
-}
