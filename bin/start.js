@@ -92,17 +92,11 @@ function keep(command) {
   }
 }
 
-/** On the disk before it has its name: a power cut leaves no half of it. */
+/** Whole, or not at all, for whoever reads it meanwhile. */
 function replace(path, content) {
   const temporary = `${path}.${process.pid}`;
   try {
-    const file = fs.openSync(temporary, 'w', 0o600);
-    try {
-      fs.writeFileSync(file, content);
-      fs.fsyncSync(file);
-    } finally {
-      fs.closeSync(file);
-    }
+    fs.writeFileSync(temporary, content, { mode: 0o600 });
     fs.renameSync(temporary, path);
   } catch (error) {
     fs.rmSync(temporary, { force: true });

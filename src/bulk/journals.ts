@@ -2,7 +2,7 @@
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
-import { openStateFile } from '../state/database.ts';
+import { openStateFile, stateFailure } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock } from '../state/lock.ts';
 
@@ -33,7 +33,9 @@ export function withRuns<T>(
 ): Promise<T> {
   const path = journalPath(context, given);
   return withJournal(context, given, async (journal) => {
-    const lock = await acquireLock(context, `${path}.lock`, 0);
+    const lock = await acquireLock(context, `${path}.lock`, 0).catch((error: unknown) => {
+      throw stateFailure(error, path);
+    });
     if (lock === undefined) throw new Failure('run-held', { path });
     try {
       return await work(journal);

@@ -57,6 +57,12 @@ const MIGRATIONS: readonly string[] = [
 /** How long to wait for another process that does nothing, in ms. */
 const PATIENCE_MS = 5_000;
 
+/**
+ * How long the write-ahead log may become before it is copied back: commands leave it as it is, and the next one reads
+ * it. A page has 4 KiB.
+ */
+const LOG_PAGES = 250;
+
 /** Every holder leaves a trace, so that whoever waits can tell a busy queue from one process that hangs. */
 const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";
 
@@ -102,11 +108,12 @@ export async function openStateFile(context: Ports, path: string): Promise<State
     },
   };
   try {
+    database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     await migrate(state);
     return state;
   } catch (error) {
     state.close();
-    throw toFailure(error, path);
+    throw stateFailure(error, path);
   }
 }
 
@@ -140,7 +147,7 @@ async function openFile(context: Ports, folder: string, path: string): Promise<D
   try {
     return await context.openDatabase(path);
   } catch (error) {
-    throw toFailure(error, path);
+    throw stateFailure(error, path);
   }
 }
 
@@ -184,7 +191,7 @@ async function exclusively<T>(
     return result;
   } catch (error) {
     rollBack(database);
-    throw toFailure(error, path);
+    throw stateFailure(error, path);
   } finally {
     if (durable === true) database.exec('PRAGMA synchronous = NORMAL');
   }
@@ -202,7 +209,7 @@ function tryBegin(database: Database, path: string): boolean {
     return true;
   } catch (error) {
     if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
-    throw toFailure(error, path);
+    throw stateFailure(error, path);
   }
 }
 
@@ -222,7 +229,8 @@ const DETAILS: Readonly<Partial<Record<DatabaseFailure['problem'], string>>> = {
   'cannot-open': 'it cannot be opened',
 };
 
-function toFailure(error: unknown, path: string): unknown {
+/** What SQLite refuses, in terms of the file. */
+export function stateFailure(error: unknown, path: string): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
   const detail = DETAILS[error.problem] ?? error.message;
   return new Failure('state', { path, problem: error.problem === 'busy' ? 'held' : 'unusable', detail }, error);
