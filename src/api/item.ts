@@ -18,8 +18,6 @@ export interface InventoryItem {
 export class PlainItem implements InventoryItem {
   /** As `itemToJsonText` writes it. The id is an int64. */
   readonly text: string;
-  private idEnd = 0;
-  private quantityEnd = 0;
 
   constructor(text: string) {
     this.text = text;
@@ -30,18 +28,16 @@ export class PlainItem implements InventoryItem {
   }
 
   get idDigits(): string {
-    this.find();
-    return this.text.slice(BEFORE_ID.length, this.idEnd);
+    return this.text.slice(BEFORE_ID.length, this.idEnd());
   }
 
   get quantityDigits(): string {
-    this.find();
-    return this.text.slice(this.idEnd + BEFORE_QUANTITY.length, this.quantityEnd);
+    const start = this.idEnd() + BEFORE_QUANTITY.length;
+    return this.text.slice(start, this.text.indexOf(',', start));
   }
 
   get status(): string {
-    this.find();
-    return this.text.slice(this.quantityEnd + BEFORE_STATUS.length, -AT_END.length);
+    return this.text.slice(this.text.lastIndexOf(':') + 2, -AT_END.length);
   }
 
   get petId(): bigint {
@@ -52,11 +48,8 @@ export class PlainItem implements InventoryItem {
     return BigInt(this.quantityDigits);
   }
 
-  /** Where its values are, once somebody asks for one. */
-  private find(): void {
-    if (this.idEnd !== 0) return;
-    this.idEnd = this.text.indexOf(',', BEFORE_ID.length);
-    this.quantityEnd = this.text.indexOf(',', this.idEnd + BEFORE_QUANTITY.length);
+  private idEnd(): number {
+    return this.text.indexOf(',', BEFORE_ID.length);
   }
 }
 
@@ -89,4 +82,14 @@ export function itemToJson(item: InventoryItem): JsonObject {
 export function itemToJsonText(item: InventoryItem): string {
   if (item instanceof PlainItem) return item.text;
   return stringifyJson(itemToJson(item));
+}
+
+/** All three fields with commas between them, of a plain item: nothing in it needs quotes. */
+export function itemToCsvLine(item: InventoryItem): string | undefined {
+  if (!(item instanceof PlainItem)) return undefined;
+  const { text } = item;
+  const id = text.indexOf(',', BEFORE_ID.length) + 1;
+  const quantity = text.indexOf(',', id + BEFORE_QUANTITY.length) + 1;
+  const rest = text.slice(quantity + BEFORE_STATUS.length - 1, -AT_END.length);
+  return text.slice(BEFORE_ID.length, id) + text.slice(id + BEFORE_QUANTITY.length - 1, quantity) + rest;
 }

@@ -3,6 +3,7 @@ import {
   ITEM_FIELDS,
   type ItemField,
   itemToJson,
+  itemToCsvLine,
   itemToJsonText,
   PLAIN_FIELDS,
 } from '../api/item.ts';
@@ -93,7 +94,7 @@ export const inventoryList: CommandSpec<ListInput> = {
       columns: (columns ?? ITEM_FIELDS).map(column),
       rows: input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
       json: (item) => (columns === undefined ? itemToJson(item) : fieldsOf(item, columns)),
-      ...(columns === undefined && { jsonText: itemToJsonText }),
+      ...(columns === undefined && { jsonText: itemToJsonText, csvLine: itemToCsvLine }),
       header: input.header,
       empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),

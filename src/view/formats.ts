@@ -38,7 +38,7 @@ export async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const text = header + csvLines(view.columns, batch, stringify);
+    const text = header + csvLines(view, batch, stringify);
     header = '';
     if (text !== '') yield text;
   }
@@ -47,16 +47,19 @@ export async function* renderCsv<Row>(view: RowsView<Row>): Text {
 }
 
 function csvLines<Row>(
-  columns: readonly Column<Row>[],
+  { columns, csvLine }: RowsView<Row>,
   batch: readonly Row[],
   stringify: (rows: string[][]) => string,
 ): string {
   let text = '';
-  for (const row of batch) text += plainLine(columns, row) ?? stringify([csvCells(columns, row)]);
+  for (const row of batch) {
+    const line = csvLine?.(row) ?? plainLine(columns, row);
+    text += line === undefined ? stringify([csvCells(columns, row)]) : `${line}\n`;
+  }
   return text;
 }
 
-/** A line of cells that need no quotes; undefined where one may need them. */
+/** Cells that need no quotes; undefined where one may need them. */
 function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | undefined {
   let line = '';
   for (let i = 0; i < columns.length; i++) {
@@ -64,7 +67,7 @@ function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | und
     if (text === undefined) return undefined;
     line += i === 0 ? text : `,${text}`;
   }
-  return `${line}\n`;
+  return line;
 }
 
 function csvCells<Row>(columns: readonly Column<Row>[], row: Row): string[] {

@@ -28,6 +28,8 @@ export interface RowsView<Row = unknown> {
   json(row: Row): JsonValue;
   /** The same as text, where there is a quicker way to it. */
   jsonText?(row: Row): string;
+  /** A line of CSV without its end, of all columns; undefined where a cell may need quotes. */
+  csvLine?(row: Row): string | undefined;
   readonly header: boolean;
   /** In this format, whatever was asked for. */
   readonly format?: Format;
