@@ -44,20 +44,26 @@ function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
   return HOME && isAbsolute(HOME) ? join(HOME, '.cache') : undefined;
 }
 
-/** One level at a time: a home that does not exist is not made. Code is run from it, so it must be the user's alone. */
-function isOurs(folder) {
+/** One level at a time: a home that does not exist is not made. */
+function isThere(folder) {
   try {
     if (!fs.existsSync(folder)) fs.mkdirSync(folder, { mode: 0o700 });
-    const { mode, uid } = fs.statSync(folder);
-    return process.platform === 'win32' || (uid === process.geteuid() && (mode & 0o022) === 0);
+    return true;
   } catch {
     return false;
   }
 }
 
+/** Code is run from it: nobody else may have made it, or write to it. */
+function isOurs(folder) {
+  const found = isThere(folder) ? fs.statSync(folder, { throwIfNoEntry: false }) : undefined;
+  if (found === undefined || process.platform === 'win32') return found !== undefined;
+  return found.uid === process.geteuid() && (found.mode & 0o022) === 0;
+}
+
 function codeFolder() {
   const home = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheHome(process.env);
-  if (!home || !isOurs(home)) return undefined;
+  if (!home || !isThere(home)) return undefined;
   const folders = [join(home, 'petstore'), join(home, 'petstore', `code-${process.version}-${process.arch}`)];
   return folders.every(isOurs) ? folders[1] : undefined;
 }

@@ -46,6 +46,14 @@ it('is not there where others may write', async () => {
   expect({ code, kept: readdirSync(folder) }).toEqual({ code: 0, kept: [] });
 });
 
+it('is there in a cache folder that a group may write to, as some systems make it', async () => {
+  const home = createHome();
+  mkdirSync(home.cache, { recursive: true });
+  chmodSync(home.cache, 0o775);
+  await run(home, ['--version']);
+  expect(readdirSync(folderIn(home))).toContain('main.cjs');
+});
+
 it('is added to once for each command, and is left alone by one that it is for', async () => {
   const home = createHome();
   await run(home, LIST);
