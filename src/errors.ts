@@ -60,7 +60,7 @@ export interface Facts {
 
   /** Waiting would take longer than allowed. Times: epoch ms, durations: ms. */
   'rate-limited': {
-    why: 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window';
+    why: 'rate-limited' | 'banned' | 'window-spent' | 'asking' | 'paced';
     retryAt: number;
     waitMs: number;
     maxWaitMs: number;

@@ -17,7 +17,10 @@ export function describeRateLimit(facts: Facts['rate-limited'], now: number): st
       return `The key may be banned: petstore sends nothing with it for ${wait}${allowed}; ${nothing}.`;
     case 'window-spent':
       return `The key's allowance is spent for ${wait}${allowed}; ${nothing}.`;
-    case 'unknown-window':
+    case 'asking':
+      return `Another request with this key has no answer yet, and nothing is sent before it, for at most ${wait}${allowed}; ${nothing}.`;
+    case 'paced':
+      return `The service does not tell this key's limits, so petstore sends one request a second, the next after ${wait}${allowed}; ${nothing}.`;
     case 'rate-limited':
       return `The service is rate limiting this key (429) for ${wait}${allowed}; ${nothing}.`;
   }

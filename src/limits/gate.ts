@@ -1,7 +1,7 @@
 /** The gate that every request passes: asks the ledger, waits or refuses, and brings the answer back. */
 import type { Clock, Random } from '../context.ts';
 import { Failure } from '../errors.ts';
-import type { WaitReason } from './governor.ts';
+import type { Hold, WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -51,7 +51,7 @@ export interface GateOptions {
 }
 
 const TICK_MS = 1_000;
-/** Nobody needs to be told of a shorter wait. */
+/** Nobody needs to be told of a shorter wait whose end is known. */
 const NOTICED_MS = 200;
 
 export function createGate(options: GateOptions): Gate {
@@ -60,7 +60,7 @@ export function createGate(options: GateOptions): Gate {
   let refusals = 0;
   let entered = 0;
 
-  const refusal = (decision: { until: number; why: WaitReason }): Failure => {
+  const refusal = (decision: Hold): Failure => {
     const waitMs = Math.max(0, decision.until - clock.monotonic());
     return new Failure('rate-limited', {
       why: decision.why,
@@ -95,32 +95,67 @@ export function createGate(options: GateOptions): Gate {
       }
       const id = `${options.owner ?? ''}/${entered++}/${random()}`;
       const since = clock.monotonic();
-      for (;;) {
-        if (signal.aborted) throw signal.reason;
-        const decision = await ledger.admit({ id, maxWaitMs, reserve: options.reserve });
-        if (decision.do === 'send') return ticket(id);
-        // Waits add up: another client's probe may be asked after again and again.
-        const waited = clock.monotonic() - since;
-        if (decision.do === 'refuse' || waited > maxWaitMs) throw refusal(decision);
-        await waitOut(options, decision, refusals + 1);
+      const waiting = new Waiting(options, refusals + 1);
+      try {
+        for (;;) {
+          if (signal.aborted) throw signal.reason;
+          const decision = await ledger.admit({ id, maxWaitMs, reserve: options.reserve });
+          if (decision.do === 'send') return ticket(id);
+          // Waits add up: another client's probe may be asked after again and again.
+          if (decision.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw refusal(decision);
+          await waiting.sleepThrough(decision);
+        }
+      } finally {
+        waiting.end();
       }
     },
   };
 }
 
-async function waitOut(
-  { clock, probes, signal, onWait }: GateOptions,
-  { until, why }: { until: number; why: WaitReason },
-  attempt: number,
-): Promise<void> {
-  const told = until - clock.monotonic() >= NOTICED_MS;
-  try {
+/** The waits before one request, and what is told of them: once a second, and when all is over. */
+class Waiting {
+  private readonly options: GateOptions;
+  private readonly attempt: number;
+  private told: Hold['why'] | undefined;
+  private askingSince: number | undefined;
+  private toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: GateOptions, attempt: number) {
+    this.options = options;
+    this.attempt = attempt;
+  }
+
+  async sleepThrough(hold: Hold): Promise<void> {
+    const { clock, signal } = this.options;
+    if (hold.why !== this.told) this.end();
+    this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
+    const until = hold.again ?? hold.until;
     // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
     for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-      if (told) onWait({ why, until: clock.now() + left, remainingMs: left, attempt, attempts: probes + 1 });
+      if (this.isWorthTelling(hold)) this.tell(hold);
       await clock.sleep(Math.min(left, TICK_MS), signal);
     }
-  } finally {
-    if (told) onWait(undefined);
+  }
+
+  end(): void {
+    if (this.told !== undefined) this.options.onWait(undefined);
+    this.told = undefined;
+    this.toldAt = Number.NEGATIVE_INFINITY;
+  }
+
+  private isWorthTelling({ until }: Hold): boolean {
+    const now = this.options.clock.monotonic();
+    if (now - this.toldAt < TICK_MS) return false;
+    if (this.told !== undefined) return true;
+    return this.askingSince === undefined ? until - now >= NOTICED_MS : now - this.askingSince >= TICK_MS;
+  }
+
+  private tell({ until, why }: Hold): void {
+    const { clock, probes, onWait } = this.options;
+    this.told = why;
+    this.toldAt = clock.monotonic();
+    const remainingMs = until - this.toldAt;
+    const attempts = probes + 1;
+    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt: this.attempt, attempts });
   }
 }

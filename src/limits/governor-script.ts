@@ -41,14 +41,19 @@ local function may_draw(state, reserve)
   return not state.foreign or #state.inFlight == 0 or left > 2 * kept + 1
 end
 
+-- Until when at the latest, why, and where it may be over at any time, when to ask again.
+local function for_answer(asked, now)
+  return asked.at + LOST_AFTER_MS, 'asking', now + POLL_MS
+end
+
 local function hold(state, now, reserve)
   local block = state.block
   if block and now < block['until'] then return block['until'], block.why end
   if must_probe(state, now) then
-    if state.probe then return now + POLL_MS, block and block.why or 'unknown-window' end
+    if state.probe then return for_answer(state.probe, now) end
     if not block and state.pacedUntil then
-      if #state.inFlight > 0 then return now + POLL_MS, 'unknown-window' end
-      if now < state.pacedUntil then return state.pacedUntil, 'unknown-window' end
+      if #state.inFlight > 0 then return for_answer(state.inFlight[1], now) end
+      if now < state.pacedUntil then return state.pacedUntil, 'paced' end
     end
     return nil
   end
@@ -58,9 +63,10 @@ end
 
 local function decide(state, now, intent)
   forget_lost(state, now)
-  local due, why = hold(state, now, intent.reserve)
+  local due, why, again = hold(state, now, intent.reserve)
   if due then
-    return { ['do'] = (due - now > intent.maxWaitMs) and 'refuse' or 'wait', ['until'] = due, why = why }
+    local too_long = (again or due) - now > intent.maxWaitMs
+    return { ['do'] = too_long and 'refuse' or 'wait', ['until'] = due, why = why, again = again }
   end
   local asks = must_probe(state, now)
   table.insert(state.inFlight, { id = intent.id, at = now })

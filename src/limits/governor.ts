@@ -20,7 +20,8 @@ import { blockMs } from './block.ts';
 import type { LimitHeaders } from './headers.ts';
 
 export type BlockReason = 'rate-limited' | 'banned';
-export type WaitReason = BlockReason | 'window-spent' | 'unknown-window';
+/** `asking`: another request is under way whose answer tells. `paced`: no limits are told, so one request a second. */
+export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced';
 
 export interface Window {
   readonly limit: number;
@@ -68,10 +69,15 @@ export interface Intent {
   readonly reserve: number;
 }
 
-export type Decision =
-  | { readonly do: 'send' }
-  | { readonly do: 'wait'; readonly until: number; readonly why: WaitReason }
-  | { readonly do: 'refuse'; readonly until: number; readonly why: WaitReason };
+export interface Hold {
+  /** At the latest. */
+  readonly until: number;
+  readonly why: WaitReason;
+  /** Where it may be over at any time: when to ask again. */
+  readonly again?: number;
+}
+
+export type Decision = { readonly do: 'send' } | ({ readonly do: 'wait' | 'refuse' } & Hold);
 
 export interface Answer {
   readonly id: string;
@@ -95,7 +101,7 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   const state = forgetLost(before, now);
   const held = hold(state, now, intent.reserve);
   if (held !== undefined) {
-    const tooLong = held.until - now > intent.maxWaitMs;
+    const tooLong = (held.again ?? held.until) - now > intent.maxWaitMs;
     return { state, decision: { do: tooLong ? 'refuse' : 'wait', ...held } };
   }
   const reservation = { id: intent.id, at: now };
@@ -112,20 +118,24 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
 }
 
 /** What keeps a request back, if anything does. */
-function hold(state: LedgerState, now: number, reserve: number): { until: number; why: WaitReason } | undefined {
-  const { block, window, pacedUntil } = state;
+function hold(state: LedgerState, now: number, reserve: number): Hold | undefined {
+  const { block, window, pacedUntil, inFlight } = state;
   if (block !== undefined && now < block.until) return { until: block.until, why: block.why };
   if (mustProbe(state, now)) {
-    if (state.probe !== undefined) return { until: now + POLL_MS, why: block?.why ?? 'unknown-window' };
+    if (state.probe !== undefined) return forAnswer(state.probe, now);
     // A block that has ended needs no further word: its probe is due.
     if (block === undefined && pacedUntil !== undefined) {
-      if (state.inFlight.length > 0) return { until: now + POLL_MS, why: 'unknown-window' };
-      if (now < pacedUntil) return { until: pacedUntil, why: 'unknown-window' };
+      if (inFlight[0] !== undefined) return forAnswer(inFlight[0], now);
+      if (now < pacedUntil) return { until: pacedUntil, why: 'paced' };
     }
     return undefined;
   }
   const live = window as Window;
   return mayDraw(state, live, reserve) ? undefined : { until: live.resetAt, why: 'window-spent' };
+}
+
+function forAnswer(asked: Reservation, now: number): Hold {
+  return { until: asked.at + LOST_AFTER_MS, why: 'asking', again: now + POLL_MS };
 }
 
 function mustProbe({ block, window }: LedgerState, now: number): boolean {
@@ -176,6 +186,17 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
   const state = release(before, id);
   if (!isOurs || !mayHaveBeenSent || state.window === undefined || now >= state.window.resetAt) return state;
   return { ...state, window: { ...state.window, remaining: Math.max(0, state.window.remaining - 1) } };
+}
+
+/**
+ * A request whose process is no more. It counts as drawn, and nobody waits for it. But where it was to find out whether
+ * a block is over, its unseen answer may have been a further 429: the block goes on until it would be given up anyway.
+ */
+export function abandon(before: LedgerState, now: number, id: string): LedgerState {
+  const state = lose(before, now, id, true);
+  const { block } = state;
+  if (block === undefined || before.probe?.id !== id) return state;
+  return { ...state, block: { ...block, until: Math.max(block.until, before.probe.at + LOST_AFTER_MS) } };
 }
 
 function release(state: LedgerState, id: string): LedgerState {

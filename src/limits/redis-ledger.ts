@@ -31,7 +31,9 @@ export function redisLedger(redis: Redis, clock: Pick<Clock, 'monotonic'>, name:
     async admit(intent) {
       const { now, decision } = await step('admit', { ...intent, maxWaitMs: Math.min(intent.maxWaitMs, LONGEST_MS) });
       if (decision.do === 'send') return decision;
-      return { ...decision, until: decision.until - now + clock.monotonic() };
+      const shift = clock.monotonic() - now;
+      const { again } = decision;
+      return { ...decision, until: decision.until + shift, ...(again !== undefined && { again: again + shift }) };
     },
     answered: async (answer) => (await step('answered', answer)).view,
     lost: async (id, mayHaveBeenSent) => {

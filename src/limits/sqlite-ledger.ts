@@ -7,7 +7,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from '../context.ts';
 import type { State } from '../state/database.ts';
-import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from './governor.ts';
+import { abandon, decide, type LedgerState, lose, observe, unblock, UNKNOWN } from './governor.ts';
 import { type Ledger, type LedgerView, viewOf } from './ledger.ts';
 import { type Moment, rebase } from './timeline.ts';
 
@@ -69,20 +69,14 @@ class Rows {
     }, how);
   }
 
-  /**
-   * A request whose process was killed will not be answered: it counts as drawn, and nobody waits for it. But where
-   * it was to find out whether a block is over, its unseen answer may have been a further 429: that is waited out.
-   */
+  /** Nobody waits for the answer to a request whose process was killed. */
   private withoutDead(state: LedgerState, { monotonic }: Moment): LedgerState {
     const { machine } = this.ports;
     const isDead = (id: string): boolean => {
       const pid = Number(/^process (\d+)\//.exec(id)?.[1] ?? machine.pid);
       return pid !== machine.pid && !machine.isAlive(pid);
     };
-    if (state.block !== undefined) return state;
-    return state.inFlight
-      .filter(({ id }) => isDead(id))
-      .reduce((left, { id }) => lose(left, monotonic, id, true), state);
+    return state.inFlight.filter(({ id }) => isDead(id)).reduce((left, { id }) => abandon(left, monotonic, id), state);
   }
 
   private now(): Moment {

@@ -55,14 +55,15 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
   return `${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
-export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'unknown-window' | 'backoff';
+export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'asking' | 'paced' | 'backoff';
 
 /** Short: with all that follows, a line of 80 columns holds it. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Perhaps banned',
   'window-spent': 'Allowance spent',
-  'unknown-window': 'Limits unknown',
+  asking: 'Another request first, at most',
+  paced: 'Limits unknown',
   backoff: 'Backing off',
 };
 
@@ -75,7 +76,9 @@ export function waitLine(wait: {
   attempts: number;
 }): string {
   const { why, until, now, attempt, attempts } = wait;
-  const when = `until ${clockTime(until, now)}, ${duration(until - now)}`;
+  // Another request may be answered at any time: nothing to count down.
+  const left = why === 'asking' ? '' : `, ${duration(until - now)}`;
+  const when = `until ${clockTime(until, now)}${left}`;
   return `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. Ctrl-C is safe.`;
 }
 

@@ -68,6 +68,29 @@ it('fault 46: the request of a process that was killed counts as sent', async ()
   expect(server.log()).toHaveLength(2);
 });
 
+it('fault 46: killed while it asked whether a block is over: nothing is sent for two minutes, and that is said', async () => {
+  const server = await scriptedServer([tooMany(0, { limits: false }), never()]);
+  const home = createHome();
+  const env = staging(server.baseUrl);
+  const first = startPetstore(LIST, { home, env });
+  await server.received(2);
+  // Alive, it may be answered at any time: whoever may not wait is told what for.
+  const during = await runPetstore([...LIST, '--no-wait'], { home, env });
+  first.kill('SIGKILL');
+  await first.exited;
+  const after = await runPetstore(LIST, { home, env });
+  expect({ codes: [during.code, after.code], log: server.log() }).toEqual({
+    codes: [6, 6],
+    log: ['GET /v1/inventory', 'GET /v1/inventory'],
+  });
+  expect(during.stderr).toMatch(
+    /^error: Another request with this key has no answer yet, and nothing is sent before it, for at most (2 min|1 min \d+ s), /,
+  );
+  expect(after.stderr).toMatch(
+    /^error: The service is rate limiting this key \(429\) for (2 min|1 min \d+ s), until .*, longer than the 1 min 15 s allowed; nothing was sent\.$/m,
+  );
+});
+
 it.each([
   ['is no database', Buffer.from('this is no database, however long it may be '.repeat(200))],
   ['is cut short', Buffer.from('SQLite format 3\0cut')],

@@ -45,6 +45,12 @@ it('but the probe of a block is waited out: its answer may have been a 429 that 
   await shared.answered({ id: intent(1).id, status: 429, headers: { retryAfterMs: 10_000 }, random: 0 });
   await context.clock.advance(11_000);
   expect((await shared.admit(intent(7))).do).toBe('send');
+  const probeAt = context.clock.monotonic();
+  await context.clock.advance(1_000);
   dead.add(7);
+  expect(await shared.admit(intent(8))).toEqual({ do: 'refuse', until: probeAt + 120_000, why: 'rate-limited' });
+  await context.clock.advance(118_999);
   expect((await shared.admit(intent(8))).do).toBe('refuse');
+  await context.clock.advance(1);
+  expect((await shared.admit(intent(8))).do).toBe('send');
 });

@@ -11,11 +11,15 @@ interface Bench {
   readonly stop: AbortController;
 }
 
-function bench(maxWaitMs = 75_000, clock = new VirtualClock({ autoAdvance: true })): Bench {
+function bench(
+  maxWaitMs = 75_000,
+  clock = new VirtualClock({ autoAdvance: true }),
+  ledger = new MemoryLedgers(clock).of('https://a.example', 'key'),
+): Bench {
   const waits: (Wait | undefined)[] = [];
   const stop = new AbortController();
   const gate = createGate({
-    ledger: new MemoryLedgers(clock).of('https://a.example', 'key'),
+    ledger,
     clock,
     random: () => 0,
     maxWaitMs,
@@ -120,6 +124,39 @@ describe('after a 429', () => {
     expect(waits.at(-1)).toBeUndefined();
     expect(clock.now()).toBe(START);
     expect((await failureOf(gate.enter())).kind).toBe('interrupted');
+  });
+});
+
+describe('while another request asks', () => {
+  const pair = (clock: VirtualClock, maxWaitMs = 75_000) => {
+    const ledger = new MemoryLedgers(clock).of('https://a.example', 'key');
+    const gates = [bench(maxWaitMs, clock, ledger), bench(maxWaitMs, clock, ledger)] as const;
+    return { first: gates[0], second: gates[1] };
+  };
+
+  it('for a second nothing is said; then that it is waited for, once a second and until when at the latest', async () => {
+    const clock = new VirtualClock();
+    const { first, second } = pair(clock);
+    const ticket = await first.gate.enter();
+    const entering = second.gate.enter();
+    await clock.advance(3_500);
+    const until = START + 120_000;
+    const told = { why: 'asking', until, attempt: 1, attempts: 2 };
+    await ticket.lost(false);
+    await clock.advance(50);
+    await entering;
+    expect(second.waits.slice(0, 3)).toEqual(
+      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...told, remainingMs })),
+    );
+    expect(second.waits.at(-1)).toBeUndefined();
+    expect(second.waits.filter((wait) => wait === undefined)).toHaveLength(1);
+  });
+
+  it('longer than allowed: fails with the latest moment at which it is over', async () => {
+    const { first, second } = pair(new VirtualClock({ autoAdvance: true }), 10_000);
+    await first.gate.enter();
+    const { facts } = await failureOf(second.gate.enter());
+    expect(facts).toMatchObject({ why: 'asking', retryAt: START + 120_000, maxWaitMs: 10_000 });
   });
 });
 

@@ -1,6 +1,7 @@
 /** The governor at its edges: states to the letter, and the moments at which a decision turns. */
 import { describe, expect, it } from 'vitest';
 import {
+  abandon,
   type Block,
   decide,
   type Decision,
@@ -41,27 +42,28 @@ describe('a wait', () => {
     [
       'for a probe: asks again soon',
       { probe: { id: 'p', at: NOW } },
-      { do: 'wait', until: NOW + 50, why: 'unknown-window' },
+      { do: 'wait', until: NOW + 120_000, why: 'asking', again: NOW + 50 },
     ],
     [
-      'for the probe of a block: tells which',
-      { probe: { id: 'p', at: NOW }, block: blocked(NOW, 'banned') },
-      { do: 'wait', until: NOW + 50, why: 'banned' },
+      'for the probe of a block: the same',
+      { probe: { id: 'p', at: NOW - 7_000 }, block: blocked(NOW, 'banned') },
+      { do: 'wait', until: NOW + 113_000, why: 'asking', again: NOW + 50 },
     ],
     [
       'without limits: one in flight',
       { pacedUntil: NOW - 1, inFlight: flying(NOW - 10) },
-      { do: 'wait', until: NOW + 50, why: 'unknown-window' },
+      { do: 'wait', until: NOW + 119_990, why: 'asking', again: NOW + 50 },
     ],
-    [
-      'without limits: one a second',
-      { pacedUntil: NOW + 700 },
-      { do: 'wait', until: NOW + 700, why: 'unknown-window' },
-    ],
+    ['without limits: one a second', { pacedUntil: NOW + 700 }, { do: 'wait', until: NOW + 700, why: 'paced' }],
     ['without limits, but after a block: none', { pacedUntil: NOW + 700, block: blocked(NOW) }, { do: 'send' }],
     ['in a window that nobody else draws on: none', { window: open(2), inFlight: flying(NOW) }, { do: 'send' }],
   ])('%s', (_name, before, decision) => {
     expect(ask(state(before))).toEqual(decision);
+  });
+
+  it('for an answer is refused only where not even asking again is allowed', () => {
+    const before = state({ probe: { id: 'p', at: NOW } });
+    expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
   });
 
   it('near the edge of a shared window is for the one in flight', () => {
@@ -215,6 +217,36 @@ describe('a request without an answer', () => {
     ['never brings less than nothing', { ...before, window: open(0) }, 'f0', true, NOW, 0],
   ])('%s', (_name, from, id, sent, now, remaining) => {
     expect(lose(from, now, id, sent).window?.remaining).toBe(remaining);
+  });
+});
+
+describe('a request whose process is no more', () => {
+  const flight = flying(NOW - 9_000, NOW - 2_000);
+  const asking = state({
+    window: open(40),
+    inFlight: flight,
+    probe: flight[1]!,
+    block: blocked(NOW - 3_000),
+    strikes: 1,
+  });
+
+  it('counts, and is not waited for', () => {
+    const { block: _none, ...unblocked } = asking;
+    expect(abandon(unblocked, NOW, 'f1')).toEqual(lose(unblocked, NOW, 'f1', true));
+  });
+
+  it('prolongs the block that it was to ask about, as long as its answer would have been waited for', () => {
+    const until = NOW - 2_000 + 120_000;
+    expect(abandon(asking, NOW, 'f1')).toEqual({
+      ...lose(asking, NOW, 'f1', true),
+      block: { ...blocked(NOW - 3_000), until },
+    });
+    const longer = { ...asking, block: blocked(until + 1) };
+    expect(abandon(longer, NOW, 'f1').block).toEqual(longer.block);
+  });
+
+  it('leaves the block alone where another was to ask', () => {
+    expect(abandon(asking, NOW, 'f0')).toEqual(lose(asking, NOW, 'f0', true));
   });
 });
 

@@ -57,7 +57,7 @@ describe('an unknown window', () => {
   it('lets one request through; others wait for its answer', () => {
     const key = new Key();
     const first = key.send();
-    expect(key.ask()).toMatchObject({ do: 'wait', why: 'unknown-window' });
+    expect(key.ask()).toMatchObject({ do: 'wait', why: 'asking' });
     key.answer(first, 200, window(59));
     expect(key.ask().do).toBe('send');
   });

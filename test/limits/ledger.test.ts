@@ -54,7 +54,7 @@ describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
     const ledger = await open(place());
     expect([await ledger.admit(ask('a')), await ledger.admit(ask('b'))]).toMatchObject([
       { do: 'send' },
-      { do: 'wait', why: 'unknown-window' },
+      { do: 'wait', why: 'asking' },
     ]);
     const window = { limit: 60, remaining: 1, resetInMs: 60_000 };
     await ledger.answered({ id: 'a', status: 200, headers: { window }, random: 0 });

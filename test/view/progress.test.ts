@@ -44,17 +44,23 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     ['rate-limited', 'Rate limited (429)'],
     ['banned', 'Perhaps banned'],
     ['window-spent', 'Allowance spent'],
-    ['unknown-window', 'Limits unknown'],
+    ['paced', 'Limits unknown'],
     ['backoff', 'Backing off'],
   ] as const)('%s', (why, words) => {
     expect(waitLine({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
       `${words} until 12:00:23, 23 s, attempt 2 of 3. Ctrl-C is safe.`,
     );
   });
+
+  it('for the answer to another request, which may come at any time, there is no countdown', () => {
+    expect(waitLine({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
+      'Another request first, at most until 12:00:23, attempt 2 of 3. Ctrl-C is safe.',
+    );
+  });
 });
 
 it('a wait of any reason fits a line of 80 columns, so that the end of it can be read', () => {
-  const reasons = ['rate-limited', 'banned', 'window-spent', 'unknown-window', 'backoff'] as const;
+  const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'backoff'] as const;
   const longest = reasons.map(
     (why) => waitLine({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 }).length,
   );
