@@ -247,8 +247,10 @@ export interface Redis {
 /** The server cannot be reached, does not answer in time, or refuses. */
 export class RedisFailure extends Error {
   override name = 'RedisFailure';
+  /** The code of a connection's failure, or what the server says. */
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    const { code, message } = cause as { code?: unknown; message?: unknown };
+    super(String(code ?? message ?? cause), { cause });
   }
 }
 

@@ -2,7 +2,7 @@
  * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
  * With PETSTORE_LEDGER, one on a Redis server that several machines share.
  */
-import { RedisFailure } from '../context.ts';
+import { type Redis, RedisFailure } from '../context.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { withFallback } from '../limits/fallback-ledger.ts';
 import type { Ledger } from '../limits/ledger.ts';
@@ -37,8 +37,7 @@ export async function openLedger(context: CommandContext, owner: Owner, isLocal:
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url !== undefined && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return address;
+  if (isRedis(address)) return address;
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
     // It may hold a password.
@@ -47,22 +46,35 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | und
   });
 }
 
+function isRedis(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
+  if (!/^rediss?:$/.test(protocol) || hostname === '' || !/^\/?[0-9]*$/.test(pathname) || search + hash !== '')
+    return false;
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function openShared(context: CommandContext, owner: Owner, url: string): Promise<OpenLedger> {
   let own: OpenLedger | undefined;
   let isLost = false;
-  const onLost = (): void => {
+  const onLost = ({ message }: RedisFailure): void => {
     isLost = true;
     context.notices.warning(
-      'The ledger of PETSTORE_LEDGER cannot be reached, so rate limits are not shared with other machines: ' +
+      `The ledger of PETSTORE_LEDGER cannot be used (${message}), so rate limits are not shared with other machines: ` +
         'a 429 ends this command.',
     );
   };
-  const redis = await context.openRedis(url).catch((error: unknown) => {
+  let redis: Redis;
+  try {
+    redis = await context.openRedis(url);
+  } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;
-    return undefined;
-  });
-  if (redis === undefined) {
-    onLost();
+    onLost(error);
     return { ...(await openOwn(context, owner)), probes: 0 };
   }
   const [{ redisLedger }, { createHmac }] = await Promise.all([

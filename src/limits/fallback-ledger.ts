@@ -10,7 +10,7 @@ export interface Fallback {
   /** Opened when it is needed. */
   openOwn(): Promise<Ledger>;
   /** Told once. */
-  onLost(): void;
+  onLost(failure: RedisFailure): void;
 }
 
 export function withFallback({ shared, openOwn, onLost }: Fallback): Ledger {
@@ -24,7 +24,7 @@ export function withFallback({ shared, openOwn, onLost }: Fallback): Ledger {
       } catch (error) {
         if (!(error instanceof RedisFailure)) throw error;
         isLost = true;
-        onLost();
+        onLost(error);
       }
     }
     return work(await own());

@@ -131,7 +131,9 @@ describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
     await redis.kill('SIGKILL');
     const run = () => runPetstore(['--no-wait', ...LIST], { home, env });
     const [refused, after] = [await run(), await run()];
-    expect(refused.stderr).toMatch(/^warning: The ledger of PETSTORE_LEDGER cannot be reached, so rate limits are not/);
+    expect(refused.stderr).toMatch(
+      /^warning: The ledger of PETSTORE_LEDGER cannot be used \(ECONNREFUSED\), so rate limits are not/,
+    );
     expect({ codes: [refused.code, after.code], requests: server.requests.length }).toEqual({
       codes: [6, 6],
       requests: 2,
@@ -167,7 +169,7 @@ describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
     const server = await scriptedServer([STOCK, STOCK]);
     const warned = servers.map(async ({ url }) => {
       const env = { ...staging(server.baseUrl), PETSTORE_LEDGER: url, NODE_EXTRA_CA_CERTS: caFile() };
-      return (await runPetstore(LIST, { env })).stderr.includes('cannot be reached');
+      return (await runPetstore(LIST, { env })).stderr.includes('cannot be used');
     });
     expect(await Promise.all(warned)).toEqual([false, true]);
   });
@@ -180,8 +182,8 @@ describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
         env: { ...staging(server.baseUrl), PETSTORE_LEDGER: redis.url.replace('//', `//:${password}@`) },
       });
     const [right, wrong] = [await run('canary-password'), await run('canary-mistaken')];
-    expect([right.code, right.stderr.includes('cannot be reached')]).toEqual([0, false]);
-    expect([wrong.code, wrong.stderr.includes('cannot be reached')]).toEqual([0, true]);
+    expect([right.code, right.stderr.includes('cannot be used')]).toEqual([0, false]);
+    expect([wrong.code, wrong.stderr.includes('cannot be used (WRONGPASS')]).toEqual([0, true]);
     for (const { stdout, stderr } of [right, wrong]) expect(stdout + stderr).not.toMatch(/canary/);
   });
 });
@@ -190,6 +192,10 @@ it.each([
   ['http://redis.example', 'http://redis.example'],
   ['redis.example:6379', 'redis.example:6379'],
   ['redis://', 'redis://'],
+  ['redis://redis.example/abc', 'redis://redis.example/abc'],
+  ['redis://redis.example/0/1', 'redis://redis.example/0/1'],
+  ['redis://redis.example/0?ssl=1', 'redis://redis.example/0?ssl=1'],
+  ['redis://:canary-password%zz@redis.example', 'redis://…@redis.example'],
   ['file://user:canary-password@/x', 'file://…@/x'],
 ])('PETSTORE_LEDGER=%s is refused before anything is sent', async (address, shown) => {
   const { code, stderr } = await runPetstore(LIST, {
