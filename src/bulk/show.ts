@@ -55,14 +55,13 @@ type Planned = Step | Obstacle;
 /** For --dry-run: what would be done, and what could not. */
 export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
   const rows: readonly Planned[] = [...steps, ...obstacles];
-  const by = (row: Planned): bigint | undefined => (row.before === undefined ? undefined : row.after - row.before);
   return {
     view: 'rows',
     columns: [
       { name: 'petId', cell: ({ petId }) => petId },
       { name: 'before', cell: ({ before }) => before ?? '' },
       { name: 'after', cell: ({ after }) => after },
-      { name: 'change', cell: (row) => signed(by(row) ?? 0n) },
+      { name: 'change', cell: ({ before, after }) => (before === undefined ? '' : after - before) },
       { name: 'problem', cell: (row) => ('reason' in row ? row.reason : '') },
     ],
     // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other

@@ -165,6 +165,19 @@ describe('inventory import', () => {
     ).toBe(0);
   });
 
+  it('--dry-run as CSV: what changes is a number, for a spreadsheet to sum', async () => {
+    const { home, run } = shop();
+    const path = file(home, 'petId,quantity\n7,12\n8,1\n999,4\n');
+    const { stdout } = await run(['inventory', 'import', path, '--dry-run', '-o', 'csv']);
+    expect(stdout.split('\n').map((line) => line.split(',').slice(0, 4).join())).toEqual([
+      'petId,before,after,change',
+      '7,10,12,2',
+      '8,6,1,-5',
+      '999,,4,',
+      '',
+    ]);
+  });
+
   it('from stdin', async () => {
     const { run, quantity } = shop();
     const stdin = { text: '{"petId":7,"quantity":1}\n{"petId":8,"quantity":2}\n' };
