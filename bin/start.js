@@ -13,7 +13,7 @@ const HASH_LENGTH = 20;
  *
  * V8 compiles a function when it is first called. Node's own compile cache keeps what was compiled when a file was
  * loaded: nearly nothing, since nothing has been called by then. This one keeps what a command has called by its end,
- * and adds to it once for every command.
+ * and adds to it once for every command and exit code.
  */
 const loaded = new Map();
 
@@ -71,7 +71,7 @@ function codeFolder() {
 const folder = codeFolder();
 
 /**
- * What is kept of a file: a line with its hash and the commands that it was kept for, then the code, twice. V8 does not
+ * What is kept of a file: a line with its hash and the commands, each with its exit code, that it was kept for; then the code, twice. V8 does not
  * check what it is given, and a process that crashes can catch nothing; to compare costs less than a checksum.
  */
 function readKept(name, hash) {
@@ -118,9 +118,10 @@ async function run() {
       .filter((word) => names.includes(word))
       .slice(0, 3)
       .join('.') || 'none';
-  process.on('exit', () => {
+  process.on('exit', (code) => {
     try {
-      if (folder) keep(command);
+      // One that failed at once has compiled little of what the next one needs.
+      if (folder) keep(`${command}:${code}`);
     } catch {
       // A full disk, another process at the same work: what cannot be kept is compiled again.
     }

@@ -59,13 +59,23 @@ it('is added to once for each command, and is left alone by one that it is for',
   await run(home, LIST);
   const file = join(folderIn(home), 'petstore.cjs');
   const first = readFileSync(file);
-  expect(keptFor(file)).toEqual(['sandbox.inventory.list']);
+  expect(keptFor(file)).toEqual(['sandbox.inventory.list:0']);
   await run(home, LIST);
   expect(readFileSync(file).equals(first)).toBe(true);
   await run(home, ['--env', 'sandbox', 'limits']);
-  expect(keptFor(file)).toEqual(['sandbox.inventory.list', 'sandbox.limits']);
+  expect(keptFor(file)).toEqual(['sandbox.inventory.list:0', 'sandbox.limits:0']);
   expect(statSync(file).size).toBeGreaterThan(first.length);
   expect(readdirSync(folderIn(home)).filter((name) => !name.endsWith('.cjs'))).toEqual([]);
+});
+
+it('is added to by a command that succeeds after it has failed', async () => {
+  const home = createHome();
+  expect((await run(home, [...LIST, '--pet', 'x'])).code).toBe(2);
+  const file = join(folderIn(home), 'petstore.cjs');
+  const { size } = statSync(file);
+  await run(home, LIST);
+  expect(keptFor(file)).toEqual(['sandbox.inventory.list:2', 'sandbox.inventory.list:0']);
+  expect(statSync(file).size).toBeGreaterThan(size);
 });
 
 it('of another build is not used', async () => {
