@@ -1,15 +1,14 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
-import { stringify } from 'csv-stringify/sync';
 import type { JsonValue } from '../api/json.ts';
 import type { Session } from '../config/connect.ts';
-import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, Run, RunKind, Where } from '../state/journal.ts';
+import type { Journal, Run, RunKind, Where } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 import { carryOut, type Outcome, readStock } from './engine.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
+import { abbreviated, writeReport } from './run-report.ts';
 import { countStates, countWords, pets, planLines } from './show.ts';
 
 export interface Work {
@@ -146,6 +145,10 @@ async function finish(
   else context.notices.info(`Resume it with: ${equipment.resume(run.id)}`);
   const report = await writeReport(context, run, changes);
   const failure = failureOf(equipment, run, stopped, counts, report);
+  // Where rows have failed, the error says where it is.
+  if (report !== undefined && failure?.is('run-incomplete') !== true) {
+    context.notices.info(`Report: ${abbreviated(report, context)}`);
+  }
   const members: [string, JsonValue][] = [
     ['run', run.id],
     ['environment', run.environment],
@@ -182,23 +185,6 @@ function failureOf(
   if (stopped !== undefined) return stopped;
   if (counts.failed + counts.conflict === 0) return undefined;
   return new Failure('run-incomplete', { failed: counts.failed, conflicts: counts.conflict, report });
-}
-
-const REPORT_COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
-
-/** What became of each row, as CSV. A run is not to fail for want of it. */
-async function writeReport(context: CommandContext, run: Run, changes: readonly Change[]): Promise<string | undefined> {
-  try {
-    const folder = `${stateFolder(context)}/reports`;
-    const path = `${folder}/${run.kind}-${run.id}.csv`;
-    await context.files.makePrivateFolder(folder);
-    const rows = changes.map((change) => REPORT_COLUMNS.map((name) => change[name]?.toString() ?? ''));
-    await context.files.replace(path, stringify([[...REPORT_COLUMNS], ...rows]));
-    return path;
-  } catch (error) {
-    context.notices.debug(`no report: ${String(error)}`);
-    return undefined;
-  }
 }
 
 function capital(text: string): string {

@@ -147,6 +147,18 @@ describe('inventory import', () => {
     );
   });
 
+  it('says where its report is: in the last lines, or where rows have failed, in the error', async () => {
+    const { home, run } = shop();
+    const done = await run(['inventory', 'import', file(home, 'petId,quantity\n7,12\n')]);
+    const report = /^Report: ~(.+)$/m.exec(done.stderr)?.[1] ?? '';
+    expect(readFileSync(join(home.path, report), 'utf8')).toBe(
+      'line,petId,before,after,state,reason\n2,7,10,12,applied,\n',
+    );
+    const failed = await run(['inventory', 'import', file(home, 'petId,quantity\n7,13\n999,1\n')]);
+    expect(failed.stderr).toMatch(/^hint: The report names them: .+import-2\.csv$/m);
+    expect(failed.stderr).not.toContain('Report:');
+  });
+
   it('--dry-run sends nothing; with --exit-code it tells by 13', async () => {
     const { home, run, quantity } = shop();
     const path = file(home, 'petId,quantity,current\n7,12,10\n8,1,5\n');
