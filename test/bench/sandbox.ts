@@ -5,13 +5,15 @@
  *
  *   npm run bench -- sandbox [--seconds 4] [--rounds 3] [--assert]
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { seedItems } from '../../src/sandbox/seed.ts';
+import { freePort } from '../support/free-port.ts';
 import { markdownTable, median, spread } from './report.ts';
 import { PETSTORE } from './service.ts';
 
@@ -69,21 +71,23 @@ function version(name: string): string {
 const LOADS = ['GET', 'PATCH'] as const;
 
 /** Requests a second, all of them answered 2xx. */
-async function measure(server: Server, port: number, seconds: number): Promise<Record<(typeof LOADS)[number], number>> {
+async function measure(server: Server, seconds: number): Promise<Record<(typeof LOADS)[number], number>> {
+  const port = await freePort();
   const child = spawn(process.execPath, server.command(port), { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    await answers(`http://127.0.0.1:${port}${server.base}`);
+    await answers(`http://127.0.0.1:${port}${server.base}`, child);
     const [get, patch] = LOADS.map((method) => load(`http://127.0.0.1:${port}${server.base}`, method, seconds));
     return { GET: get!, PATCH: patch! };
   } finally {
-    const ended = new Promise((resolve) => child.once('close', resolve));
+    const ended = child.exitCode === null ? once(child, 'close') : undefined;
     child.kill('SIGTERM');
     await ended;
   }
 }
 
-async function answers(url: string): Promise<void> {
+async function answers(url: string, server: ChildProcess): Promise<void> {
   for (;;) {
+    if (server.exitCode !== null) throw new Error(`${url}: the server ended with ${server.exitCode}`);
     const response = await fetch(url, { headers: { authorization: 'Bearer sandbox' } }).catch(() => undefined);
     if (response?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -122,9 +126,7 @@ const { values } = parseArgs({
 const results = new Map(SERVERS.map((server) => [server, [] as Record<(typeof LOADS)[number], number>[]]));
 try {
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [i, server] of SERVERS.entries()) {
-      results.get(server)!.push(await measure(server, 42_000 + round * 10 + i, Number(values.seconds)));
-    }
+    for (const server of SERVERS) results.get(server)!.push(await measure(server, Number(values.seconds)));
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
