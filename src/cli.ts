@@ -58,7 +58,7 @@ async function runCommand(
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
-      const failure = toFailure(error);
+      const failure = withHelp(toFailure(error), command.path);
       notices.limits();
       notices.failure(failure, formatOfErrors(globals.output));
       code = wording(failure, context.clock.now()).exit;
@@ -114,6 +114,12 @@ function toFailure(error: unknown): Failure {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+/** A call that makes no sense and has no better advice: the command's own help. */
+function withHelp(failure: Failure, path: string): Failure {
+  if (!failure.is('usage') || failure.facts.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.facts, hint: `See petstore ${path} --help.` }, failure);
 }
 
 function formatOfErrors(format: Globals['output']): 'json' | 'text' {

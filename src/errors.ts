@@ -129,7 +129,11 @@ export interface Facts {
   'check-failed': { check: string; matched: number };
 
   /** `write`: the one that was in flight, and what became of it. */
-  interrupted: { signal: SignalName; outcome?: Outcome; write?: { petId: bigint; quantity: bigint } };
+  interrupted: {
+    signal: SignalName;
+    outcome?: Outcome;
+    write?: { petId: bigint; quantity: bigint; environment: string };
+  };
   bug: { message: string };
 }
 

@@ -84,7 +84,7 @@ export function describeUnknown(facts: Facts['outcome-unknown'], because: string
   return `The outcome is unknown, ${look}: pet ${petId} in ${environment} may or may not have been set to ${quantity}. ${because}`;
 }
 
-export function unknownHint({ petId, environment }: Facts['outcome-unknown']): string {
+export function unknownHint({ petId, environment }: { petId: bigint; environment: string }): string {
   return `Look before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 

@@ -222,7 +222,7 @@ const WORDS = {
   interrupted: (facts) => ({
     exit: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[facts.signal],
     sentence: interruptedSentence(facts),
-    ...(facts.outcome === 'unknown' && { hint: LIST }),
+    ...(facts.outcome === 'unknown' && facts.write !== undefined && { hint: unknownHint(facts.write) }),
   }),
   bug: ({ message }) => ({
     exit: 1,

@@ -91,19 +91,24 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
 }
 
 function unknown(service: Service, update: Update, trouble: Trouble, looked: boolean): Failure {
+  const { environment } = service;
   const stop = stopReason(service);
   if (stop?.is('interrupted') === true) {
-    return new Failure('interrupted', { ...stop.facts, outcome: 'unknown', write: update });
+    return new Failure('interrupted', { ...stop.facts, outcome: 'unknown', write: { ...update, environment } });
   }
   const because = stop ?? trouble.failure;
-  return new Failure('outcome-unknown', { ...update, environment: service.environment, because, looked });
+  return new Failure('outcome-unknown', { ...update, environment, because, looked });
 }
 
 /** A signal that came while the write was in flight ends the command, and says that the write was done. */
 function finished(service: Service, item: InventoryItem, update: Update): InventoryItem {
   const stop = stopReason(service);
   if (stop?.is('interrupted') !== true) return item;
-  throw new Failure('interrupted', { ...stop.facts, outcome: 'applied', write: update });
+  throw new Failure('interrupted', {
+    ...stop.facts,
+    outcome: 'applied',
+    write: { ...update, environment: service.environment },
+  });
 }
 
 /** Why the command has to end, if it has to: a signal, or its deadline. */

@@ -227,6 +227,23 @@ describe('fault 83: a signal while a write is in flight', () => {
       },
     });
   });
+
+  it('exits with the outcome unknown where none comes, and says how to look', async () => {
+    const context: TestContext = createTestContext({ env: ENV, http: () => new Promise<never>(() => undefined) });
+    const running = run(context, 'inventory', 'set', '7', '12', '--json');
+    await expect.poll(() => context.sent.length).toBe(1);
+    context.interrupt('SIGINT');
+    await context.clock.advance(2_000);
+    const { code, stderr } = await running;
+    expect(code).toBe(130);
+    expect(JSON.parse(stderr.split('\n').at(-2) ?? '')).toMatchObject({
+      error: {
+        kind: 'interrupted',
+        outcome: 'unknown',
+        hint: 'Look before you run it again: petstore --env staging inventory list --pet 7',
+      },
+    });
+  });
 });
 
 describe('errors', () => {
