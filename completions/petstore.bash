@@ -14,7 +14,7 @@ __petstore_at() {
     'inventory adjust') commands='' options='--expect --allow-negative' ;;
     'inventory import') commands='' options='--dry-run --exit-code --wait --allow-negative --events --journal --resume --status' ;;
     'inventory count') commands='' options='--prefix --wait --resume' ;;
-    'inventory edit') commands='' options='--status --pet --min --max' ;;
+    'inventory edit') commands='' options='--status --pet --min --max --allow-negative' ;;
     'inventory history') commands='' options='--pet --import --limit --journal' ;;
     'inventory undo') commands='' options='--last --import --wait' ;;
     'limits') commands='' options='--refresh --clear-block' ;;

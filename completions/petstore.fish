@@ -28,7 +28,7 @@ function __petstore_options
         case 'inventory count'
             printf '%s\n' '--prefix'\t'what stands before each id on the labels' '--wait'\t'wait for the allowance for as long as it takes' '--resume'\t'go on scanning; the newest stocktake, unless its number is given'
         case 'inventory edit'
-            printf '%s\n' '--status'\t'only pets of this status: available, pending, sold' '--pet'\t'only these pets' '--min'\t'only a quantity of at least this' '--max'\t'only a quantity of at most this'
+            printf '%s\n' '--status'\t'only pets of this status: available, pending, sold' '--pet'\t'only these pets' '--min'\t'only a quantity of at least this' '--max'\t'only a quantity of at most this' '--allow-negative'\t'allow quantities below zero'
         case 'inventory history'
             printf '%s\n' '--pet'\t'only these pets' '--import'\t'only this run' '--limit'\t'how many (default: 50)' '--journal'\t'of a journal elsewhere'
         case 'inventory undo'

@@ -123,7 +123,8 @@ export function durationValue(name: string, least: number): (text: string) => nu
   return (text) => {
     const ms = parseDuration(text);
     if (ms !== undefined && ms >= least) return ms;
-    const expected = `a duration such as 500ms, 30s, 5m or 2h${least > 0 ? ', longer than zero' : ''}`;
+    const bound = least < 1_000 ? `${least}ms` : `${least / 1_000}s`;
+    const expected = `a duration such as 30s, 5m or 2h${least > 0 ? `, of at least ${bound}` : ''}`;
     throw new Failure('invalid-value', { name, value: text, expected });
   };
 }

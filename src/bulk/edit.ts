@@ -4,45 +4,72 @@ import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './engine.ts';
 import { applyRows, mayWrite, readFile, withSession } from './import.ts';
 import { withRuns } from './journals.ts';
-import { parseRows, type Row } from './rows.ts';
+import { belowZero, parseRows, type Row } from './rows.ts';
 
 const HEAD =
   '# Change quantities, save, and leave the editor: only what differs is set, after you have agreed.\n' +
   '# A pet whose line is gone is left as it is. Leave without a change to do nothing.\n';
 
+export interface EditOptions extends Filter {
+  readonly allowNegative?: boolean;
+}
+
 /** @throws {Failure} `no-terminal`, `editor`, `bad-rows`, and what connect throws */
-export async function edit(context: CommandContext, filter: Filter): Promise<RecordView> {
-  const { files, globals, notices, stderr, stdin } = context;
-  if (!stdin.isTTY || !stderr.isTTY || !globals.input) {
-    throw new Failure('no-terminal', { what: 'The changes', instead: 'Use petstore inventory import.' });
-  }
+export async function edit(context: CommandContext, options: EditOptions): Promise<RecordView> {
+  const { files, notices } = context;
+  needEditor(context);
   await mayWrite(context, 'inventory edit');
   return withRuns(context, undefined, async (journal) => {
     const items = await withSession(context, false, async ({ service }) => [...(await readStock(service)).values()]);
     const folder = `${stateFolder(context)}/edit`;
     const path = `${folder}/stock-${context.machine.pid}.csv`;
     await files.makePrivateFolder(folder);
-    const text = tableOf(items.filter(matcher(filter)));
+    const text = tableOf(items.filter(matcher(options)));
     await files.replace(path, text);
-    await context.openEditor(path);
-    const rows = changedRows(await readFile(context, path), text, path);
+    const rows = await editedRows(context, path, text, options);
     if (rows.length === 0) {
       await files.remove(path);
       return nothing();
     }
     const work = { kind: 'edit', command: 'inventory edit' } as const;
     const resume = (run: bigint): string => `petstore inventory import --resume ${run}`;
+    let done: RecordView | undefined;
     try {
-      return await applyRows(context, journal, { work, rows, wait: false, resume });
+      done = await applyRows(context, journal, { work, rows, wait: false, resume });
+      return done;
     } finally {
-      notices.info(`Your edited file is kept: ${path}`);
+      if (done !== undefined && done.failure === undefined) await files.remove(path);
+      else notices.info(`Your edited file is kept: ${path}`);
     }
   });
+}
+
+/** What was changed; on a terminal, what cannot be used may be mended at once. */
+async function editedRows(context: CommandContext, path: string, text: string, options: EditOptions): Promise<Row[]> {
+  const { globals, notices, prompt, signal, stderr, stdin } = context;
+  for (;;) {
+    await context.openEditor(path);
+    try {
+      return changedRows(await readFile(context, path), text, path, options);
+    } catch (error) {
+      if (!isFailure(error) || !error.is('bad-rows')) throw error;
+      if (globals.yes || !globals.input || !stdin.isTTY || !stderr.isTTY) throw error;
+      for (const { line, reason } of error.facts.problems) notices.warning(`line ${line}: ${reason}`);
+      if (!(await prompt.confirm('Edit it again?', signal))) throw error;
+    }
+  }
+}
+
+/** An editor that was named may be a script; the one that is guessed needs a terminal. @throws {Failure} `no-terminal` */
+function needEditor({ env, globals, stderr, stdin }: CommandContext): void {
+  const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
+  if (globals.input && (isNamed || (stdin.isTTY && stderr.isTTY))) return;
+  throw new Failure('no-terminal', { what: 'The changes', instead: 'Use petstore inventory import.' });
 }
 
 function tableOf(items: readonly InventoryItem[]): string {
@@ -51,20 +78,22 @@ function tableOf(items: readonly InventoryItem[]): string {
 }
 
 /** The rows that differ, each guarded by what was shown. @throws {Failure} `bad-rows` */
-function changedRows(edited: string, original: string, path: string): Row[] {
-  const withoutHead = (text: string): string => text.replace(/^#.*(?:\r?\n|$)/gm, '\n');
-  const read = parseRows(withoutHead(edited), { allowNegative: false });
-  if (read.problems.length > 0) {
-    if (read.rows.length === 0 && read.problems[0]?.reason === 'there are no rows') return [];
-    throw new Failure('bad-rows', { source: path, problems: read.problems });
-  }
-  const shown = new Map(
-    parseRows(withoutHead(original), { allowNegative: true }).rows.map(({ petId, quantity }) => [petId, quantity]),
-  );
-  return read.rows.flatMap((row) => {
+function changedRows(edited: string, original: string, path: string, { allowNegative }: EditOptions): Row[] {
+  const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
+  const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
+  const read = parse(edited);
+  const changed = read.rows.flatMap((row) => {
     const current = shown.get(row.petId);
     return current === row.quantity ? [] : [{ ...row, ...(current !== undefined && { current }) }];
   });
+  // What was below zero already, and is left so, is no business of ours.
+  const below = allowNegative === true ? [] : changed.filter(({ quantity }) => quantity < 0n);
+  const problems = [
+    ...read.problems,
+    ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
+  ].toSorted((a, b) => a.line - b.line);
+  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
+  throw new Failure('bad-rows', { source: path, problems });
 }
 
 function nothing(): RecordView {

@@ -68,14 +68,16 @@ function toRow(line: number, fields: Fields, rules: RowRules): Row | Problem {
   if (quantityText === '') return bad('quantity is missing');
   const quantity = parseInteger(quantityText);
   if (quantity === undefined) return bad(`quantity is ${shown(quantityText)}, but must be a whole number`);
-  if (quantity < 0n && !rules.allowNegative) {
-    return bad(`quantity is ${quantity}, below zero (--allow-negative, if that is meant)`);
-  }
+  if (quantity < 0n && !rules.allowNegative) return bad(belowZero(quantity));
   const current = currentText === '' ? undefined : parseInteger(currentText);
   if (currentText !== '' && current === undefined) {
     return bad(`current is ${shown(currentText)}, but must be a whole number, or empty`);
   }
   return { line, petId, quantity, ...(current !== undefined && { current }) };
+}
+
+export function belowZero(quantity: bigint): string {
+  return `quantity is ${quantity}, below zero (--allow-negative, if that is meant)`;
 }
 
 function idProblem(text: string): string {

@@ -1,18 +1,18 @@
-import type { Filter } from '../api/select.ts';
+import type { EditOptions } from '../bulk/edit.ts';
 import { type CommandSpec, FILTER_OPTIONS } from '../command.ts';
 import type { RecordView } from '../view/view.ts';
 
-export const inventoryEdit: CommandSpec<Filter> = {
+export const inventoryEdit: CommandSpec<EditOptions> = {
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
     'Opens the stock, or what the filters leave of it, as CSV in $VISUAL or $EDITOR. What you change there is shown, ' +
-    'and set if you agree. A pet that somebody else has changed meanwhile is a conflict, and is left alone.',
+    'and set if you agree; without a terminal the editor that these name does its work, and nothing is asked. A pet that somebody else has changed meanwhile is a conflict, and is left alone.',
   examples: [
     { says: 'All of it', command: 'petstore inventory edit' },
     { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
   ],
-  options: FILTER_OPTIONS,
+  options: [...FILTER_OPTIONS, { flags: '--allow-negative', description: 'allow quantities below zero' }],
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {

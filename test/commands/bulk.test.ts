@@ -1,5 +1,5 @@
 /** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
-import { writeFileSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
@@ -285,16 +285,50 @@ describe('inventory edit', () => {
 
   it('keeps the file where it cannot be used', async () => {
     const { run, quantity } = shop();
-    const { code, stderr } = await run(
-      ['inventory', 'edit'],
-      editing((text) => text.replace('\n7,10,', '\n7,ten,')),
-    );
+    const { code, stderr } = await run(['inventory', 'edit'], {
+      ...editing((text) => text.replace('\n7,10,', '\n7,ten,')),
+      answers: [false],
+    });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
   });
 
-  it('needs a terminal', async () => {
-    const { run } = shop();
+  it('opens what cannot be used once more, if that is wanted', async () => {
+    const { run, quantity } = shop();
+    const texts = ['ten', '11'];
+    const { code, stderr } = await run(['inventory', 'edit'], {
+      ...editing((text) => text.replace(/\n7,\w+,/, `\n7,${texts.shift()},`)),
+      answers: [true, true],
+    });
+    expect([code, stderr, await quantity(7)]).toEqual([0, expect.stringContaining('warning: line 10: quantity'), 11]);
+  });
+
+  it('leaves alone what is below zero already, and takes no other count below zero without --allow-negative', async () => {
+    const home = createHome();
+    const { baseUrl, apiKey } = await serveSandbox(['--quantity=-100..100'], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey };
+    const run = (args: string[], editor = 'false') => runPetstore(args, { home, env: { ...env, EDITOR: editor } });
+    const edit = (from: string, to: string, ...args: string[]) =>
+      run(['inventory', 'edit', ...args], `sed -i s/^${from},/${to},/`);
+    expect(await run(['inventory', 'set', '7', '-3', '--allow-negative'])).toMatchObject({ code: 0 });
+    expect(await edit('8,6', '8,5')).toMatchObject({ code: 0 });
+    const refused = await edit('8,5', '8,-5');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('line 11: quantity is -5, below zero')]);
+    expect(await edit('8,5', '8,-5', '--allow-negative')).toMatchObject({ code: 0 });
+    const { stdout } = await run(['inventory', 'list', '--pet', '7', '8', '-o', 'csv', '--no-header']);
+    expect(stdout).toBe('7,-3,available\n8,-5,available\n');
+    // What was refused is kept to be mended, what was done is not.
+    expect(readdirSync(join(home.state, 'petstore', 'edit'))).toHaveLength(1);
+  });
+
+  it('needs a terminal, or an editor that was named', async () => {
+    const { home, run } = shop();
     expect((await run(['inventory', 'edit'])).code).toBe(2);
+    const script = join(home.path, 'editor');
+    writeFileSync(script, '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', { mode: 0o755 });
+    const edit = (...args: string[]) =>
+      runPetstore(['--env', 'sandbox', 'inventory', 'edit', ...args], { home, env: { EDITOR: script } });
+    expect(await edit('--no-input')).toMatchObject({ code: 2 });
+    expect(await edit()).toMatchObject({ code: 0, stdout: 'Edit 1 in sandbox: 1 applied.\n' });
   });
 });
 
