@@ -3,10 +3,11 @@ import type { JsonValue } from '../api/json.ts';
 import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Journal, Run, RunKind, Where } from '../state/journal.ts';
+import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 import { carryOut, type Outcome, readStock } from './engine.ts';
+import { whereOf } from './place.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './run-report.ts';
 import { countStates, countWords, pets, planLines } from './show.ts';
@@ -71,13 +72,6 @@ export async function start(equipment: Equipment, work: Work, plan: Plan, stock:
     run = await journal.begin({ ...facts, ...from }, where, rows);
   } else await journal.plan(run.id, where, rows);
   return goOn(equipment, run, stock, plan.unchanged);
-}
-
-export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
-  const { environment, service } = session;
-  // The sandbox's port changes from command to command.
-  const origin = environment === 'sandbox' ? 'sandbox' : service.baseUrl.origin;
-  return { environment, origin, command, person: machine.user };
 }
 
 /** What is left of a run, from wherever it stopped. */

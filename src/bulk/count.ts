@@ -1,14 +1,15 @@
 /** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
 import { parseInt64, parseInteger } from '../api/values.ts';
+import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
-import { whereOf } from './apply.ts';
 import { readStock } from './engine.ts';
-import { applyRows, mayWrite, withSession } from './import.ts';
+import { applyPlan, mayWrite, withSession } from './import.ts';
 import { withRuns } from './journals.ts';
-import type { Stock } from './plan.ts';
+import { mustBeAt, whereOf } from './place.ts';
+import { makePlan, type Stock } from './plan.ts';
 import { pets } from './show.ts';
 
 export interface CountOptions {
@@ -40,11 +41,16 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     context.notices.info(`${tally.scans} scans of ${pets(rows.length)}.`);
     const resume = (id: bigint): string => `petstore inventory import --resume ${id}`;
     const work = { kind: 'count', command: COMMAND, run } as const;
-    return applyRows(context, journal, { work, rows, wait: options.wait === true, resume });
+    return applyPlan(context, journal, {
+      work,
+      plan: (present) => makePlan(rows, present),
+      wait: options.wait === true,
+      resume,
+    });
   });
 }
 
-async function begin(context: CommandContext, journal: Journal, session: Parameters<typeof whereOf>[1]): Promise<Run> {
+async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const run = await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
@@ -54,10 +60,13 @@ async function begin(context: CommandContext, journal: Journal, session: Paramet
   return run;
 }
 
-function find(journal: Journal, wanted: bigint | true, session: Parameters<typeof whereOf>[1]): Run {
+function find(journal: Journal, wanted: bigint | true, session: Session): Run {
   const open = journal.unfinished().filter(({ kind }) => kind === 'count');
   const run = wanted === true ? open[0] : open.find(({ id }) => id === wanted);
-  if (run?.environment === session.environment && journal.changesOf(run.id).length === 0) return run;
+  if (run !== undefined && journal.changesOf(run.id).length === 0) {
+    mustBeAt(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
+    return run;
+  }
   throw new Failure('cannot-resume', {
     problem: wanted === true ? 'No stocktake was left unfinished' : `There is no unfinished stocktake ${wanted}`,
     hint: 'See which runs there are: petstore inventory import --status',

@@ -7,8 +7,9 @@ import type { CommandContext } from '../config/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './engine.ts';
-import { applyRows, mayWrite, readFile, withSession } from './import.ts';
+import { applyPlan, mayWrite, readFile, withSession } from './import.ts';
 import { withRuns } from './journals.ts';
+import { makePlan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
 
 const HEAD =
@@ -40,7 +41,12 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     const resume = (run: bigint): string => `petstore inventory import --resume ${run}`;
     let done: RecordView | undefined;
     try {
-      done = await applyRows(context, journal, { work, rows, wait: false, resume });
+      done = await applyPlan(context, journal, {
+        work,
+        plan: (stock) => makePlan(rows, stock),
+        wait: false,
+        resume,
+      });
       return done;
     } finally {
       if (done !== undefined && done.failure === undefined) await files.remove(path);

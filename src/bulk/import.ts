@@ -1,6 +1,6 @@
 /** `inventory import`: rows of a file, through plan and engine. */
 import { hash } from 'node:crypto';
-import { connect } from '../config/connect.ts';
+import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { settle } from '../config/resolve.ts';
@@ -12,7 +12,8 @@ import { agree, type Equipment, goOn, start, type Work } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { readStock } from './engine.ts';
 import { withJournal, withRuns } from './journals.ts';
-import { makePlan } from './plan.ts';
+import { mustBeAt, mustBeIn } from './place.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
 import { parseRows, type Row } from './rows.ts';
 import { planView } from './show.ts';
 
@@ -60,9 +61,9 @@ export async function runImport(
   await mayWrite(context, command);
   const work: Work = { kind: 'import', command, source: source.name, hash: source.hash };
   return withRuns(context, options.journal, (journal) =>
-    applyRows(context, journal, {
+    applyPlan(context, journal, {
       work,
-      rows: source.rows,
+      plan: (stock) => makePlan(source.rows, stock),
       wait: options.wait === true,
       resume: resumeWith(options),
       ...(onOutcome && { onOutcome }),
@@ -70,33 +71,32 @@ export async function runImport(
   );
 }
 
-export interface Rowwork {
+export interface PlannedWork {
   readonly work: Work;
-  readonly rows: readonly Row[];
+  plan(stock: Stock): Plan;
+  /** Where it has to be done, if not anywhere. @throws {Failure} */
+  check?(session: Session): void;
   readonly wait: boolean;
   readonly resume: Equipment['resume'];
   readonly onOutcome?: OnOutcome;
 }
 
-/** The rows against the stock, shown, agreed to, carried out. */
-export async function applyRows(context: CommandContext, journal: Journal, rowwork: Rowwork): Promise<RecordView> {
-  const { work, rows, resume, onOutcome } = rowwork;
-  const agreed = await withSession(context, rowwork.wait, async (session) => {
+/** A plan for the stock as it is: shown, agreed to, carried out. */
+export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
+  const { work, resume, onOutcome } = planned;
+  const equipment = { context, journal, resume, ...(onOutcome && { onOutcome }) };
+  const agreed = await withSession(context, planned.wait, async (session) => {
+    planned.check?.(session);
     const stock = await readStock(session.service);
-    const plan = makePlan(rows, stock);
-    const wait = await agree(context, session, plan, rowwork.wait);
+    const plan = planned.plan(stock);
+    const wait = await agree(context, session, plan, planned.wait);
     // A longer wait than this session allows: another one, with a fresh look.
-    if (wait !== rowwork.wait) return plan;
-    return start({ context, session, journal, resume, ...(onOutcome && { onOutcome }) }, work, plan, stock);
+    if (wait !== planned.wait) return plan;
+    return start({ ...equipment, session }, work, plan, stock);
   });
   if ('view' in agreed) return agreed;
   return withSession(context, true, async (session) =>
-    start(
-      { context, session, journal, resume, ...(onOutcome && { onOutcome }) },
-      work,
-      agreed,
-      await readStock(session.service),
-    ),
+    start({ ...equipment, session }, work, agreed, await readStock(session.service)),
   );
 }
 
@@ -109,15 +109,12 @@ export async function resumeImport(
   return withRuns(context, options.journal, async (journal) => {
     const run = findRun(journal, options.resume);
     const settled = settle(context.globals, context.env, await readConfigFile(context));
-    if (settled.environment.value !== run.environment) {
-      throw new Failure('cannot-resume', {
-        problem: `Run ${run.id} is for ${run.environment}, and the environment is ${settled.environment.value}`,
-        hint: `Say which: petstore --env ${run.environment} inventory import --resume ${run.id}`,
-      });
-    }
+    const again = `inventory import --resume ${run.id}`;
+    mustBeIn(settled.environment.value, run, `Run ${run.id}`, again);
     await checkSource(context, run);
-    await mayWrite(context, `inventory import --resume ${run.id}`);
+    await mayWrite(context, again);
     return withSession(context, options.wait === true, async (session) => {
+      mustBeAt(session, run, `Run ${run.id}`, again);
       const equipment = { context, session, journal, resume: resumeWith(options), ...(onOutcome && { onOutcome }) };
       return goOn(equipment, run, await readStock(session.service));
     });
@@ -181,7 +178,7 @@ export async function mayWrite(context: CommandContext, command: string): Promis
 export async function withSession<T>(
   context: CommandContext,
   wait: boolean,
-  work: (session: Awaited<ReturnType<typeof connect>>) => Promise<T>,
+  work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const globals = wait ? { ...context.globals, maxWait: FOR_EVER_MS } : context.globals;
   const session = await connect({ ...context, globals });

@@ -3,9 +3,9 @@ import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { isFailure } from '../errors.ts';
 import type { Journal } from '../state/journal.ts';
-import { whereOf } from './apply.ts';
 import { reasonOf, verdictOn } from './engine.ts';
 import { withJournal } from './journals.ts';
+import { whereOf } from './place.ts';
 
 export interface Write {
   readonly command: string;

@@ -1,13 +1,17 @@
 /** Puts back what this machine changed, where the service still has what we wrote. */
+import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
+import { settle } from '../config/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
-import { agree, start } from './apply.ts';
-import { readStock } from './engine.ts';
-import { mayWrite, withSession } from './import.ts';
+import { applyPlan, mayWrite } from './import.ts';
 import { withRuns } from './journals.ts';
+import { mustBeAt, mustBeIn } from './place.ts';
 import { NO_SUCH_PET, type Obstacle, type Plan, type Step, type Stock } from './plan.ts';
+
+/** Among so many of the newest is the last that was applied. */
+const LOOKED_BACK = 1_000;
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -18,33 +22,28 @@ export interface UndoOptions {
 }
 
 /** @throws {Failure} `usage`, `cannot-resume`, and what connect throws */
-export function undo(context: CommandContext, options: UndoOptions): Promise<RecordView> {
+export async function undo(context: CommandContext, options: UndoOptions): Promise<RecordView> {
+  const { environment } = settle(context.globals, context.env, await readConfigFile(context));
   return withRuns(context, undefined, async (journal) => {
-    const changes = changesFor(journal, options);
-    const [first] = changes;
-    const what = options.import === undefined ? `change ${first?.id}` : `run ${options.import}`;
-    await mayWrite(
-      context,
-      `inventory undo ${options.import === undefined ? `${first?.id}` : `--import ${options.import}`}`,
-    );
-    return withSession(context, options.wait === true, async (session) => {
-      const elsewhere = changes.find(({ environment }) => environment !== session.environment);
-      if (elsewhere !== undefined) {
-        throw new Failure('cannot-resume', {
-          problem: `What is to be undone was made in ${elsewhere.environment}, and the environment is ${session.environment}`,
-          hint: `Say which: petstore --env ${elsewhere.environment} inventory undo …`,
-        });
-      }
-      const stock = await readStock(session.service);
-      const plan = planUndo(changes, stock);
-      await agree(context, session, plan, options.wait === true);
-      const resume = (run: bigint): string => `petstore inventory import --resume ${run}`;
-      return start({ context, session, journal, resume }, { kind: 'undo', command: `undo of ${what}` }, plan, stock);
+    const changes = changesFor(journal, options, environment.value);
+    const first = changes[0]!;
+    const isRun = options.import !== undefined;
+    const command = `inventory undo ${isRun ? `--import ${options.import}` : first.id}`;
+    mustBeIn(environment.value, first, 'What is to be undone', command);
+    await mayWrite(context, command);
+    return applyPlan(context, journal, {
+      work: { kind: 'undo', command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}` },
+      plan: (stock) => planUndo(changes, stock),
+      check: (session) => {
+        mustBeAt(session, first, 'What is to be undone', command);
+      },
+      wait: options.wait === true,
+      resume: (run) => `petstore inventory import --resume ${run}`,
     });
   });
 }
 
-function changesFor(journal: Journal, { changeId, last, import: run }: UndoOptions): Change[] {
+function changesFor(journal: Journal, { changeId, last, import: run }: UndoOptions, environment: string): Change[] {
   const applied = (changes: readonly Change[]): Change[] => changes.filter(({ state }) => state === 'applied');
   if (run !== undefined) return orNone(applied(journal.changesOf(run)), `Run ${run} has changed nothing`);
   if (changeId !== undefined) {
@@ -56,7 +55,8 @@ function changesFor(journal: Journal, { changeId, last, import: run }: UndoOptio
   if (last !== true) {
     throw new Failure('usage', { problem: 'Say what to undo: a change by its number, --last, or --import RUN.' });
   }
-  return orNone(applied(journal.history({ limit: 50 })).slice(0, 1), 'This machine has changed nothing yet');
+  const newest = applied(journal.history({ environment, limit: LOOKED_BACK })).slice(0, 1);
+  return orNone(newest, `This machine has changed nothing in ${environment} yet`);
 }
 
 function orNone(changes: Change[], problem: string): Change[] {

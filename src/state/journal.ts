@@ -126,7 +126,9 @@ export class Journal {
     await this.state.exclusively(
       () =>
         this.state.database.run(
-          'UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before) WHERE id = ?',
+          // What was held back after all has never been sent: the history is of writes.
+          `UPDATE change SET state = ?1, reason = ?, settledAt = ?, before = coalesce(?, before),
+             sentAt = CASE ?1 WHEN 'planned' THEN NULL ELSE sentAt END WHERE id = ?`,
           state,
           reason ?? null,
           BigInt(Math.round(now)),

@@ -115,6 +115,21 @@ describe('inventory history and undo', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([10, 19]);
   });
 
+  it('the last one is that of the environment', async () => {
+    const { run } = shop();
+    const { baseUrl } = await serveSandbox();
+    const env = { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    await run(['inventory', 'adjust', '7', '1']);
+    expect(await run(['--env', 'staging', 'inventory', 'adjust', '7', '1'], { env })).toMatchObject({ code: 0 });
+    expect(await run(['inventory', 'undo', '2'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('What is to be undone is for staging, and the environment is sandbox') as string,
+    });
+    expect(await run(['inventory', 'undo', '--last'])).toMatchObject({ code: 0 });
+    const { stdout } = await run(['inventory', 'history', '--json', '--limit', '1']);
+    expect(JSON.parse(stdout)).toMatchObject([{ environment: 'sandbox', command: 'undo of change 1' }]);
+  });
+
   it('with nothing to show, and nothing said', async () => {
     const { run } = shop();
     expect(await run(['inventory', 'history'])).toMatchObject({

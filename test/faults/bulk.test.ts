@@ -258,6 +258,32 @@ describe('a run that was stopped', () => {
     ]);
   });
 
+  it('is of its address alone', async () => {
+    const { at } = await stopped();
+    const other = await shop();
+    const env = { ...at.env, PETSTORE_BASE_URL: other.env.PETSTORE_BASE_URL };
+    for (const command of [
+      [...IMPORT, '--resume'],
+      ['inventory', 'undo', '--import', '1'],
+    ]) {
+      const { code, stderr } = await at.run(command, { env });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/ is for http:\/\/127\.0\.0\.1:\d+, and staging is at http:\/\/127\.0\.0\.1:\d+ now; /),
+      ]);
+    }
+    expect(await other.sent()).toEqual([]);
+  });
+
+  it('shows in the history what was written, not what is still to come', async () => {
+    const { at } = await stopped();
+    const { json } = await at.run(['inventory', 'history', '--json']);
+    expect(json).toMatchObject([
+      { petId: 2, outcome: 'applied' },
+      { petId: 1, outcome: 'applied' },
+    ]);
+  });
+
   it('goes on without its file', async () => {
     const { at, file } = await stopped();
     execFileSync('rm', [file]);
