@@ -7,7 +7,7 @@ import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 import { carryOut, type Outcome, readStock } from './engine.ts';
-import { whereOf } from './place.ts';
+import { resumeCommand, whereOf } from './place.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './run-report.ts';
 import { countStates, countWords, pets, planLines } from './show.ts';
@@ -26,8 +26,8 @@ export interface Equipment {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  /** How the run is taken up again: the command. */
-  resume(run: bigint): string;
+  /** Where it is kept, if not in the state database. */
+  readonly journalFile?: string | undefined;
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
@@ -136,7 +136,7 @@ async function finish(
   const counts = { ...some, unchanged: some.unchanged + unchanged };
   const left = counts.planned + counts.sent;
   if (left === 0 && counts.unknown === 0) await journal.end(run.id, context.clock.now());
-  else context.notices.info(`Resume it with: ${equipment.resume(run.id)}`);
+  else context.notices.info(`Resume it with: ${resumeCommand(run, equipment.journalFile)}`);
   const report = await writeReport(context, run, changes);
   const failure = failureOf(equipment, run, stopped, counts, report);
   // Where rows have failed, the error says where it is.
@@ -174,7 +174,7 @@ function failureOf(
   const isFirst = stopped?.is('interrupted') === true || stopped?.is('forbidden') === true;
   if (isFirst || stopped?.is('unauthorized') === true) return stopped;
   if (counts.unknown > 0) {
-    return new Failure('run-unknown', { unknown: counts.unknown, resume: equipment.resume(run.id) });
+    return new Failure('run-unknown', { unknown: counts.unknown, resume: resumeCommand(run, equipment.journalFile) });
   }
   if (stopped !== undefined) return stopped;
   if (counts.failed + counts.conflict === 0) return undefined;

@@ -39,13 +39,11 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
     context.notices.info(`${tally.scans} scans of ${pets(rows.length)}.`);
-    const resume = (id: bigint): string => `petstore inventory import --resume ${id}`;
     const work = { kind: 'count', command: COMMAND, run } as const;
     return applyPlan(context, journal, {
       work,
       plan: (present) => makePlan(rows, present),
       wait: options.wait === true,
-      resume,
     });
   });
 }
@@ -117,7 +115,9 @@ class Tally {
         else if (text !== '') await this.scan(text.startsWith(prefix) ? text.slice(prefix.length) : text);
       }
     } catch (error) {
-      notices.info(`Nothing is lost: go on with petstore inventory count --resume ${this.run.id}`);
+      notices.info(
+        `Nothing is lost: go on with petstore --env ${this.run.environment} inventory count --resume ${this.run.id}`,
+      );
       throw error;
     }
   }

@@ -38,14 +38,12 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
       return nothing();
     }
     const work = { kind: 'edit', command: 'inventory edit' } as const;
-    const resume = (run: bigint): string => `petstore inventory import --resume ${run}`;
     let done: RecordView | undefined;
     try {
       done = await applyPlan(context, journal, {
         work,
         plan: (stock) => makePlan(rows, stock),
         wait: false,
-        resume,
       });
       return done;
     } finally {

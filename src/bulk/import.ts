@@ -8,7 +8,7 @@ import { allowWrite } from '../config/writes.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { agree, type Equipment, goOn, start, type Work } from './apply.ts';
+import { agree, goOn, start, type Work } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { readStock } from './engine.ts';
 import { withJournal, withRuns } from './journals.ts';
@@ -65,7 +65,7 @@ export async function runImport(
       work,
       plan: (stock) => makePlan(source.rows, stock),
       wait: options.wait === true,
-      resume: resumeWith(options),
+      journalFile: options.journal,
       ...(onOutcome && { onOutcome }),
     }),
   );
@@ -77,14 +77,19 @@ export interface PlannedWork {
   /** Where it has to be done, if not anywhere. @throws {Failure} */
   check?(session: Session): void;
   readonly wait: boolean;
-  readonly resume: Equipment['resume'];
+  readonly journalFile?: string | undefined;
   readonly onOutcome?: OnOutcome;
 }
 
 /** A plan for the stock as it is: shown, agreed to, carried out. */
 export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
-  const { work, resume, onOutcome } = planned;
-  const equipment = { context, journal, resume, ...(onOutcome && { onOutcome }) };
+  const { work, journalFile, onOutcome } = planned;
+  const equipment = {
+    context,
+    journal,
+    journalFile,
+    ...(onOutcome && { onOutcome }),
+  };
   const agreed = await withSession(context, planned.wait, async (session) => {
     planned.check?.(session);
     const stock = await readStock(session.service);
@@ -115,7 +120,13 @@ export async function resumeImport(
     await mayWrite(context, again);
     return withSession(context, options.wait === true, async (session) => {
       mustBeAt(session, run, `Run ${run.id}`, again);
-      const equipment = { context, session, journal, resume: resumeWith(options), ...(onOutcome && { onOutcome }) };
+      const equipment = {
+        context,
+        session,
+        journal,
+        journalFile: options.journal,
+        ...(onOutcome && { onOutcome }),
+      };
       return goOn(equipment, run, await readStock(session.service));
     });
   });
@@ -130,7 +141,10 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
   if (run.endedAt !== undefined) throw cannot(`Run ${run.id} is done`);
   // Its scans are no rows yet: whoever ended it here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
-    throw cannot(`Stocktake ${run.id} is not over`, `Go on scanning: petstore inventory count --resume ${run.id}`);
+    throw cannot(
+      `Stocktake ${run.id} is not over`,
+      `Go on scanning: petstore --env ${run.environment} inventory count --resume ${run.id}`,
+    );
   }
   return run;
 }
@@ -163,11 +177,6 @@ export async function unfinishedRuns(context: CommandContext, journal: string | 
       left: opened.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state)).length,
     })),
   );
-}
-
-function resumeWith({ journal }: ImportOptions): (run: bigint) => string {
-  const where = journal === undefined ? '' : ` --journal ${journal}`;
-  return (run) => `petstore inventory import --resume ${run}${where}`;
 }
 
 /** @throws {Failure} `production-not-confirmed` */

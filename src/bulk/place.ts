@@ -37,3 +37,13 @@ export function mustBeAt(session: Session, made: Place, what: string, command: s
     hint: 'Give the base URL that it was made with: --base-url',
   });
 }
+
+/** What a user types to go on, wherever the environment of the next shell points to. */
+export function resumeCommand({ environment, id }: Pick<Run, 'environment' | 'id'>, journalFile?: string): string {
+  const where = journalFile === undefined ? '' : ` --journal ${shellWord(journalFile)}`;
+  return `petstore --env ${environment} inventory import --resume ${id}${where}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -38,7 +38,6 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
         mustBeAt(session, first, 'What is to be undone', command);
       },
       wait: options.wait === true,
-      resume: (run) => `petstore inventory import --resume ${run}`,
     });
   });
 }

@@ -258,7 +258,7 @@ describe('inventory count', () => {
     const mistaken = ['--env', 'sandbox', 'inventory', 'import', '--resume', '1'];
     expect(await runPetstore(mistaken, { home })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('petstore inventory count --resume 1') as string,
+      stderr: expect.stringContaining('petstore --env sandbox inventory count --resume 1') as string,
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Count 1 in sandbox: 2 applied.\n']);

@@ -125,7 +125,7 @@ describe.each([
     running.kill(signal);
     const { code, stdout, stderr } = await running.exited;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
-    expect(stderr).toContain('Resume it with: petstore inventory import --resume 1');
+    expect(stderr).toContain('Resume it with: petstore --env staging inventory import --resume 1');
     await control(at.port, 'DELETE', '/faults');
     const resumed = await at.run([...IMPORT, '--resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
@@ -216,7 +216,7 @@ describe('a run that was stopped', () => {
     const file = csv(at, some(6));
     const { code, json, stderr } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
-    expect(stderr).toContain('Resume it with: petstore inventory import --resume 1');
+    expect(stderr).toContain('Resume it with: petstore --env staging inventory import --resume 1');
     return { at, file };
   }
 
@@ -247,6 +247,18 @@ describe('a run that was stopped', () => {
       { error: { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` } },
     ]);
     expect(await at.sent()).toEqual(sent);
+  });
+
+  it('is resumed by the command that is printed, from a shell whose environment is another', async () => {
+    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
+    const journal = join(at.home.path, "clerk's journal.db");
+    const { stderr } = await at.run([...IMPORT, csv(at, some(6)), '--journal', journal]);
+    await at.run(['limits', '--clear-block', '--yes']);
+    const printed = /^Resume it with: petstore (.*)$/m.exec(stderr)?.[1] ?? '';
+    const { PETSTORE_ENV: _staging, ...env } = at.env;
+    const shell = ['/bin/sh', '-c', `"$@" ${printed}`, 'sh', ...petstoreCommand()] as const;
+    const { code, stdout } = await runPetstore([], { home: at.home, env, command: shell });
+    expect([code, stdout]).toEqual([0, 'Import 1 in staging: 6 applied.\n']);
   });
 
   it('is of its environment alone', async () => {
