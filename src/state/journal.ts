@@ -127,12 +127,13 @@ export class Journal {
       () =>
         this.state.database.run(
           // What was held back after all has never been sent: the history is of writes.
-          `UPDATE change SET state = ?1, reason = ?, settledAt = ?, before = coalesce(?, before),
-             sentAt = CASE ?1 WHEN 'planned' THEN NULL ELSE sentAt END WHERE id = ?`,
+          `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
+             sentAt = iif(?, NULL, sentAt) WHERE id = ?`,
           state,
           reason ?? null,
           BigInt(Math.round(now)),
           before?.toString() ?? null,
+          state === 'planned' ? 1n : 0n,
           id,
         ),
       // What happened is recorded, signal or not.
