@@ -57,6 +57,7 @@ async function loadSqlite(): Promise<typeof import('node:sqlite')> {
 
 function wrap(database: DatabaseSync): Database {
   const statements = new Map<string, StatementSync>();
+  let isOpen = true;
   const prepare = (sql: string): StatementSync => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
@@ -83,7 +84,9 @@ function wrap(database: DatabaseSync): Database {
     get: (sql, ...params) => guarded(() => prepare(sql).get(...params) as SqlRow | undefined),
     close: () => {
       statements.clear();
-      if (database.isOpen) database.close();
+      // Its own isOpen is newer than the oldest Node (22.15).
+      if (isOpen) database.close();
+      isOpen = false;
     },
   };
 }

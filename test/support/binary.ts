@@ -52,11 +52,14 @@ export interface Running {
   readonly exited: Promise<Finished>;
 }
 
-/** PETSTORE_BIN, where it is set, is what to run; else the working copy's, on the Node of the tests. */
+/** What to run: PETSTORE_BIN, or the working copy's program on the Node of PETSTORE_NODE, or on that of the tests. */
 export function petstoreCommand(): readonly [string, ...string[]] {
   const installed = process.env.PETSTORE_BIN;
   if (installed !== undefined && installed !== '') return [installed];
-  return [process.execPath, fileURLToPath(new URL('../../bin/petstore.js', import.meta.url))];
+  return [
+    process.env.PETSTORE_NODE ?? process.execPath,
+    fileURLToPath(new URL('../../bin/petstore.js', import.meta.url)),
+  ];
 }
 
 /** Nothing of the machine's environment but PATH: no key, no proxy, no colour setting. */
