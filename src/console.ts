@@ -6,7 +6,7 @@ import type { Clock, Output } from './context.ts';
 import { type Failure } from './errors.ts';
 import type { Wait } from './limits/gate.ts';
 import { failureJson, failureLines } from './report-text.ts';
-import { limitLine, LiveLine, waitLine } from './view/progress.ts';
+import { limitLine, LiveLine, waitLines } from './view/progress.ts';
 import { visible } from './view/sanitise.ts';
 import type { Style } from './view/style.ts';
 
@@ -106,13 +106,13 @@ export class Console implements Notices {
       this.later(() => this.live?.clear());
       return;
     }
-    const line = waitLine({ ...wait, now: this.clock.now() });
+    const lines = waitLines({ ...wait, now: this.clock.now() });
     if (this.live !== undefined) {
       const { live } = this;
-      this.later(() => live.draw(line));
+      this.later(() => live.draw(...lines));
     } else if (!this.announced && !this.settings.quiet) {
       // Off a terminal one line says it once.
-      this.say(line);
+      this.say(lines[0]);
     }
     this.announced = true;
   }

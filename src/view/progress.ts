@@ -67,19 +67,28 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   backoff: 'Backing off',
 };
 
-/** Why, until when, which attempt, and that stopping is safe. `until` and `now`: epoch ms. */
-export function waitLine(wait: {
+/**
+ * Why, until when, which attempt, and that stopping is safe: in full, then shorter for narrow terminals.
+ * `until` and `now`: epoch ms.
+ */
+export function waitLines(wait: {
   why: WaitWhy;
   until: number;
   now: number;
   attempt: number;
   attempts: number;
-}): string {
+}): readonly [string, ...string[]] {
   const { why, until, now, attempt, attempts } = wait;
   // Another request may be answered at any time: nothing to count down.
   const left = why === 'asking' ? '' : `, ${duration(until - now)}`;
   const when = `until ${clockTime(until, now)}${left}`;
-  return `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. Ctrl-C is safe.`;
+  const safe = 'Ctrl-C is safe.';
+  return [
+    `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. ${safe}`,
+    `${WHY[why]} ${when}. ${safe}`,
+    `Waiting ${when}. ${safe}`,
+    `${when.charAt(0).toUpperCase()}${when.slice(1)}. ${safe}`,
+  ];
 }
 
 const ERASE_LINE = '\r\u001b[2K';
@@ -93,13 +102,15 @@ export class LiveLine {
     this.output = output;
   }
 
-  async draw(text: string): Promise<void> {
+  /** The first of the texts that fits, or what fits of the last. */
+  async draw(...texts: readonly [string, ...string[]]): Promise<void> {
     // One column less: a full line would wrap, and could not be erased.
     // A width of 0 is a terminal that does not know its own.
     const width = (this.output.columns || 80) - 1;
     this.shown = true;
-    await prepareWidths([text]);
-    await this.output.write(`${ERASE_LINE}${displayWidth(text) > width ? truncate(text, width) : text}`);
+    await prepareWidths(texts);
+    const fitting = texts.find((text) => displayWidth(text) <= width) ?? truncate(texts.at(-1) ?? '', width);
+    await this.output.write(`${ERASE_LINE}${fitting}`);
   }
 
   async clear(): Promise<void> {

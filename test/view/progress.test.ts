@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime, duration, limitLine, LiveLine, waitLine } from '../../src/view/progress.ts';
+import { clockTime, duration, limitLine, LiveLine, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -47,13 +47,13 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     ['paced', 'Limits unknown'],
     ['backoff', 'Backing off'],
   ] as const)('%s', (why, words) => {
-    expect(waitLine({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
+    expect(waitLines({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       `${words} until 12:00:23, 23 s, attempt 2 of 3. Ctrl-C is safe.`,
     );
   });
 
   it('for the answer to another request, which may come at any time, there is no countdown', () => {
-    expect(waitLine({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })).toBe(
+    expect(waitLines({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       'Another request first, at most until 12:00:23, attempt 2 of 3. Ctrl-C is safe.',
     );
   });
@@ -62,12 +62,30 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
 it('a wait of any reason fits a line of 80 columns, so that the end of it can be read', () => {
   const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'backoff'] as const;
   const longest = reasons.map(
-    (why) => waitLine({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 }).length,
+    (why) => waitLines({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 })[0].length,
   );
   expect(Math.max(...longest)).toBeLessThan(80);
 });
 
+it('a wait at a narrow terminal keeps its end and that Ctrl-C is safe', () => {
+  expect(waitLines({ why: 'window-spent', until: NOON + 23_000, now: NOON, attempt: 1, attempts: 2 }).slice(1)).toEqual(
+    [
+      'Allowance spent until 12:00:23, 23 s. Ctrl-C is safe.',
+      'Waiting until 12:00:23, 23 s. Ctrl-C is safe.',
+      'Until 12:00:23, 23 s. Ctrl-C is safe.',
+    ],
+  );
+});
+
 describe('the live line', () => {
+  it('is the longest text that fits', async () => {
+    const output = new MemoryOutput({ isTTY: true, columns: 10 });
+    const line = new LiveLine(output);
+    await line.draw('more than ten', 'nine char', 'less');
+    await line.draw('more than ten', 'as much again');
+    expect(output.text()).toBe(['nine char', 'as much …'].map((text) => `\r\u001b[2K${text}`).join(''));
+  });
+
   it('is drawn over itself, never wider than the terminal, and leaves nothing', async () => {
     const output = new MemoryOutput({ isTTY: true, columns: 10 });
     const line = new LiveLine(output);
