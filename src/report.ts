@@ -141,7 +141,9 @@ const WORDS = {
   'rate-limited': (facts, now) => ({
     exit: 6,
     sentence: describeRateLimit(facts, now),
-    hint: `Run the command again after ${clockTime(facts.retryAt, now)}, or allow the wait: --max-wait ${Math.ceil(facts.waitMs / 1000)}s`,
+    hint:
+      `Run the command again after ${clockTime(facts.retryAt, now)}` +
+      (facts.waitMs > facts.maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(facts.waitMs / 1000)}s` : '.'),
     retryable: true,
     retryAt: facts.retryAt,
   }),

@@ -130,6 +130,8 @@ it('fault 28: a second 429 ends the command', async () => {
       message: expect.stringMatching(
         /^The service is rate limiting this key \(429\) for \d s, until \d\d:\d\d:\d\d; nothing more was sent\.$/,
       ) as string,
+      // The wait is not what ended it.
+      hint: expect.stringMatching(/^Run the command again after \d\d:\d\d:\d\d\.$/) as string,
     },
   });
 });
