@@ -7,6 +7,7 @@ import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 import { carryOut, type Outcome, readStock } from './engine.ts';
+import { Pace } from './pace.ts';
 import { resumeCommand, whereOf } from './place.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './run-report.ts';
@@ -30,8 +31,6 @@ export interface Equipment {
   readonly journalFile?: string | undefined;
   readonly onOutcome?: (outcome: Outcome) => void;
 }
-
-const MOST_CONCURRENT = 8;
 
 /**
  * Shows what is to be done, and asks, where there is somebody to ask.
@@ -79,11 +78,12 @@ export async function goOn(equipment: Equipment, run: Run, stock: Stock, unchang
   const { journal, session } = equipment;
   const left = journal.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state));
   const progress = new Progress(equipment, left.length);
+  const pace = new Pace(session);
   const stopped = await carryOut(
     {
-      service: session.service,
+      service: pace.service,
       journal,
-      concurrency: concurrencyFor(session),
+      concurrency: () => pace.concurrency(),
       stock,
       onOutcome(outcome) {
         progress.step();
@@ -95,12 +95,6 @@ export async function goOn(equipment: Equipment, run: Run, stock: Stock, unchang
   progress.end();
   if (left.length > 0 && stopped === undefined) await lookOnceMore(equipment, run);
   return finish(equipment, run, stopped, unchanged);
-}
-
-function concurrencyFor(session: Session): number {
-  if (session.isAlone()) return 1;
-  const perMinute = session.service.gate.limits?.limit ?? 1;
-  return Math.min(MOST_CONCURRENT, Math.max(1, Math.ceil(perMinute / 60)));
 }
 
 /** One list at the end: does the service have what was written, and what became of the rows nobody knows about? */

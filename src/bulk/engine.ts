@@ -19,8 +19,8 @@ export interface Outcome {
 export interface EngineOptions {
   readonly service: Service;
   readonly journal: Journal;
-  /** Requests at the same time. */
-  readonly concurrency: number;
+  /** Requests at the same time: asked before each row, since what is known of the service changes. */
+  concurrency(): number;
   /** As just read. */
   readonly stock: Stock;
   onOutcome(outcome: Outcome): void;
@@ -40,7 +40,7 @@ export async function readStock(service: Service): Promise<Stock> {
 /** Resolves with what stopped it before the end, if anything did. @throws {Failure} `bug` */
 export async function carryOut(options: EngineOptions, changes: readonly Change[]): Promise<Failure | undefined> {
   const engine = new Engine(options, changes);
-  await Promise.all(Array.from({ length: options.concurrency }, () => engine.work()));
+  await engine.run();
   return engine.stopped;
 }
 
@@ -52,6 +52,9 @@ class Engine {
   private stockAt: number;
   private refreshing: Promise<void> | undefined;
   private trouble = 0;
+  private readonly workers: Promise<void>[] = [];
+  private atWork = 0;
+  private isExhausted = false;
 
   constructor(options: EngineOptions, changes: readonly Change[]) {
     this.options = options;
@@ -60,18 +63,48 @@ class Engine {
     this.stockAt = options.service.clock.monotonic();
   }
 
-  async work(): Promise<void> {
+  async run(): Promise<void> {
+    this.hire();
+    // More may come while the first ones are waited for.
+    for (let i = 0; i < this.workers.length; i++) await this.workers[i];
+  }
+
+  private hire(): void {
+    while (!this.isExhausted && this.stopped === undefined && this.atWork < this.concurrency()) {
+      this.atWork++;
+      const worker = this.work();
+      // Waited for in its turn: until then a failure is nobody's.
+      worker.catch(() => undefined);
+      this.workers.push(worker);
+    }
+  }
+
+  /** One is always there, as long as there is work. */
+  private concurrency(): number {
+    return Math.max(1, this.options.concurrency());
+  }
+
+  private async work(): Promise<void> {
     const { signal } = this.options.service;
-    for (;;) {
-      if (signal.aborted) this.stop(signal.reason);
-      if (this.stopped !== undefined) return;
-      const next = this.queue.next();
-      if (next.done === true) return;
-      try {
-        await this.take(next.value);
-      } catch (error) {
-        this.stop(error);
+    try {
+      while (this.atWork <= this.concurrency()) {
+        if (signal.aborted) this.stop(signal.reason);
+        if (this.stopped !== undefined) return;
+        const next = this.queue.next();
+        if (next.done === true) {
+          this.isExhausted = true;
+          return;
+        }
+        try {
+          await this.take(next.value);
+        } catch (error) {
+          this.stop(error);
+        }
+        this.hire();
       }
+    } finally {
+      // At once: the next who asks whether there are too many must not count this one.
+      this.atWork--;
     }
   }
 
