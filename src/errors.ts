@@ -109,7 +109,7 @@ export interface Facts {
   /** $EDITOR could not be run, or ended with an error; nothing was sent. */
   editor: { command: string; problem: string };
   /** Rows of a file that are not what they must be; nothing was sent. */
-  'bad-rows': { source: string; problems: readonly { line: number; reason: string }[] };
+  'bad-rows': { source: string; problems: readonly { line: number; reason: string }[]; hint?: string };
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */
   'run-too-long': { requests: number; ms: number; maxWaitMs: number };
   /** Another bulk run works with that journal. */

@@ -60,11 +60,11 @@ export const BULK_WORDS = {
     sentence: `The editor ${command} ${problem}; nothing was sent.`,
     hint: 'Say which editor to use: EDITOR=nano petstore inventory edit',
   }),
-  'bad-rows': ({ source, problems }) => ({
+  'bad-rows': ({ source, problems, hint }) => ({
     exit: 2,
     sentence: `${count(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
     details: problemLines(problems),
-    hint: 'Mend the file and run the command again.',
+    hint: hint ?? 'Mend the file and run the command again.',
   }),
   'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
     exit: 6,

@@ -14,7 +14,7 @@ import { belowZero, parseRows, type Row } from './rows.ts';
 
 const HEAD =
   '# Change quantities, save, and leave the editor: only what differs is set, after you have agreed.\n' +
-  '# A pet whose line is gone is left as it is. Leave without a change to do nothing.\n';
+  '# A pet whose line is gone is left as it is; the status is only shown. Leave without a change to do nothing.\n';
 
 export interface EditOptions extends Filter {
   readonly allowNegative?: boolean;
@@ -25,32 +25,29 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const { files, notices } = context;
   needEditor(context);
   await mayWrite(context, 'inventory edit');
-  return withRuns(context, undefined, async (journal) => {
-    const items = await withSession(context, false, async ({ service }) => [...(await readStock(service)).values()]);
-    const folder = `${stateFolder(context)}/edit`;
-    const path = `${folder}/stock-${context.machine.pid}.csv`;
-    await files.makePrivateFolder(folder);
-    const text = tableOf(items.filter(matcher(options)));
-    await files.replace(path, text);
-    const rows = await editedRows(context, path, text, options);
-    if (rows.length === 0) {
-      await files.remove(path);
-      return nothing();
-    }
-    const work = { kind: 'edit', command: 'inventory edit' } as const;
-    let done: RecordView | undefined;
-    try {
-      done = await applyPlan(context, journal, {
-        work,
-        plan: (stock) => makePlan(rows, stock),
-        wait: false,
-      });
-      return done;
-    } finally {
-      if (done !== undefined && done.failure === undefined) await files.remove(path);
-      else notices.info(`Your edited file is kept: ${path}`);
-    }
-  });
+  const items = await withSession(context, false, async ({ service }) => [...(await readStock(service)).values()]);
+  const folder = `${stateFolder(context)}/edit`;
+  const path = `${folder}/stock-${context.machine.pid}.csv`;
+  await files.makePrivateFolder(folder);
+  const text = tableOf(items.filter(matcher(options)));
+  await files.replace(path, text);
+  const rows = await editedRows(context, path, text, options);
+  if (rows.length === 0) {
+    await files.remove(path);
+    return nothing();
+  }
+  const work = { kind: 'edit', command: 'inventory edit' } as const;
+  let done: RecordView | undefined;
+  try {
+    // Only now: an editor may stay open for hours, and others have work to do.
+    done = await withRuns(context, undefined, (journal) =>
+      applyPlan(context, journal, { work, plan: (stock) => makePlan(rows, stock), wait: false }),
+    );
+    return done;
+  } finally {
+    if (done !== undefined && done.failure === undefined) await files.remove(path);
+    else notices.info(`Your edited file is kept: ${path}`);
+  }
 }
 
 /** What was changed; on a terminal, what cannot be used may be mended at once. */
@@ -97,7 +94,8 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
-  throw new Failure('bad-rows', { source: path, problems });
+  const hint = 'Your file is kept; running the command again begins with the stock as it is.';
+  throw new Failure('bad-rows', { source: path, problems, hint });
 }
 
 function nothing(): RecordView {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { patch, serveSandbox } from '../support/served.ts';
@@ -305,6 +305,25 @@ describe('inventory edit', () => {
       answers: [false],
     });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
+    expect(stderr).toContain('hint: Your file is kept; running the command again begins with the stock as it is.');
+  });
+
+  it('keeps nobody else from work while the editor is open', async () => {
+    const { home, run } = shop();
+    const stock = join(home.path, 'meanwhile.csv');
+    writeFileSync(stock, 'petId,quantity\n8,3\n');
+    const program = petstoreCommand()
+      .map((word) => `'${word}'`)
+      .join(' ');
+    const script = join(home.path, 'editor');
+    const meanwhile = `${program} --env sandbox inventory import '${stock}' >&2 && sed -i s/^7,10,/7,11,/ "$1"`;
+    writeFileSync(script, `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
+    const edit = ['--env', 'sandbox', 'inventory', 'edit'];
+    expect(await runPetstore(edit, { home, env: { EDITOR: script } })).toMatchObject({
+      code: 0,
+      stdout: 'Edit 2 in sandbox: 1 applied.\n',
+    });
+    expect((await run(['inventory', 'history', '--json'])).stdout.match(/"applied"/g)).toHaveLength(2);
   });
 
   it('opens what cannot be used once more, if that is wanted', async () => {
