@@ -90,7 +90,7 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Longest silence: to connect, to the response's first byte, between two pieces of the body. */
+  /** Longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
@@ -109,13 +109,15 @@ export type HttpFailurePhase =
   | 'connect' // refused, unreachable
   | 'connect-timeout'
   | 'tls' // certificate or handshake
-  | 'proxy' // the proxy refused or cannot be reached
+  | 'proxy' // the proxy refused, cannot be reached or used, or does not speak HTTP
+  | 'withdrawn' // permission to send was refused when the connection was ready
   // from here on the request may have reached the service
   | 'reset' // the connection broke before a response
   | 'response-timeout' // no response headers in time
   | 'header-overflow' // response headers above the parser's limit
   | 'protocol' // not HTTP
   | 'body-cut' // the body ended early or its coding is broken
+  | 'coding' // a content coding that is not supported; `detail` names it
   | 'body-timeout'
   | 'aborted'; // our own signal
 
@@ -131,6 +133,9 @@ export interface HttpFailureFacts {
   readonly detail: string;
 }
 
+/** Code of a proxy variable whose value cannot be used; `detail` is the whole sentence. */
+export const INVALID_PROXY = 'INVALID_PROXY';
+
 export class HttpFailure extends Error {
   override name = 'HttpFailure';
   readonly facts: HttpFailureFacts;
@@ -138,13 +143,42 @@ export class HttpFailure extends Error {
     super(`${facts.phase}: ${facts.code}`, { cause });
     this.facts = facts;
   }
+  /** Permission to send was refused when the connection was ready. */
+  static withdrawn(peer: string): HttpFailure {
+    const detail = 'permission to send was refused';
+    return new HttpFailure({ phase: 'withdrawn', mayHaveBeenSent: false, peer, code: 'WITHDRAWN', detail });
+  }
 }
 
 /** One connection pool for the whole command. */
 export interface Http {
-  /** One attempt: no retry, no redirect followed. @throws {HttpFailure} */
-  send(request: HttpRequest): Promise<HttpReply>;
+  /**
+   * Resolves with a connection on which one request can be written at once: an idle one if there is one, else a new
+   * one (DNS, TCP, TLS, a proxy's CONNECT), all of it within `timeoutMs`. The caller limits how many there are.
+   * @throws {HttpFailure} mayHaveBeenSent is false
+   */
+  connect(target: HttpTarget): Promise<Connection>;
   close(): Promise<void>;
+}
+
+export interface HttpTarget {
+  readonly url: URL;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The caller either sends one request or releases the connection; both hand it back. */
+export interface Connection {
+  /** False once the peer has closed it. */
+  readonly isOpen: boolean;
+  /**
+   * Sends one request: no retry, no redirect followed. Calls `maySend` synchronously, immediately before the first
+   * byte is written; where it returns false, nothing is written and the phase of the failure is `withdrawn`.
+   * @throws {HttpFailure}
+   */
+  send(request: HttpRequest, maySend: () => boolean): Promise<HttpReply>;
+  /** Returns an unused connection to the pool. */
+  release(): void;
 }
 
 export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'SOA';
@@ -187,10 +221,17 @@ export interface Encrypted {
   readonly validTo: number;
 }
 
+/** How the environment's proxy variables say a URL is reached. */
+export type ProxyRoute =
+  | { readonly kind: 'direct' }
+  | { readonly kind: 'proxy'; readonly proxy: URL; readonly variable: string }
+  /** `problem` completes a sentence that begins with the variable's name; it holds no credentials. */
+  | { readonly kind: 'unusable'; readonly variable: string; readonly problem: string };
+
 /** A look at the network itself, for `doctor`. Nothing is tried again. */
 export interface Network {
-  /** What the environment puts between this machine and the URL. */
-  proxyFor(url: URL): URL | 'none' | 'no URL';
+  /** The proxy between this machine and the URL, as requests use it. */
+  proxyFor(url: URL): ProxyRoute;
   /** As this machine resolves names, its hosts file included. @throws {NetworkFailure} */
   lookup(host: string): Promise<readonly string[]>;
   /** Of the system, or the server at `host[:port]`. */

@@ -1,4 +1,5 @@
 /** The longer sentences of report.ts. */
+import { INVALID_PROXY } from './context.ts';
 import type { Facts, ServiceSaid } from './errors.ts';
 import { clockTime, duration } from './view/progress.ts';
 
@@ -39,14 +40,20 @@ export function describeNetwork(facts: Facts['network']): string {
     case 'tls':
       return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); nothing was sent.`;
     case 'proxy':
-      return `The proxy ${peer} did not let the request through: ${facts.detail} (${code}); nothing was sent.`;
+      return describeProxy(facts);
     case 'response-timeout':
       return `There was no answer from ${peer} in ${duration(timeoutMs)}${tries}.`;
     case 'body-timeout':
       return `The answer of ${peer} did not end within ${duration(timeoutMs)}${tries}.`;
     default:
-      return `The connection to ${peer} broke before the answer (${code})${tries}.`;
+      return `The connection to ${peer} broke before the answer (${code})${tries}${facts.mayHaveBeenSent ? '' : '; nothing was sent'}.`;
   }
+}
+
+function describeProxy({ peer, code, detail, mayHaveBeenSent }: Facts['network']): string {
+  const sent = mayHaveBeenSent ? '' : '; nothing was sent';
+  if (code === INVALID_PROXY) return `${detail}${sent}.`;
+  return `The proxy ${peer} did not let the request through: ${detail} (${code})${sent}.`;
 }
 
 const TLS_WORDS: Readonly<Record<string, string>> = {
@@ -72,7 +79,7 @@ export function networkHint(facts: Facts['network']): string {
     case 'tls':
       return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
     case 'proxy':
-      return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.';
+      return 'Check the proxy variables of the environment: petstore doctor names the one that is used.';
     default:
       return 'Check the network and run the command again.';
   }

@@ -14,6 +14,7 @@ import { MemoryLedgers } from '../src/limits/memory-ledger.ts';
 import { type Plan, PLANS } from '../src/sandbox/rules.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts';
 import { onCleanup } from './support/cleanup.ts';
+import { sendOver } from './support/test-ports.ts';
 import { createTestContext, type TestContext } from './support/test-context.ts';
 
 interface Bench {
@@ -77,7 +78,7 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
 async function raw(bench: Bench, request: Partial<HttpRequest> & { path: string }) {
   const http = await bench.context.openHttp({ direct: true });
   const { path, ...rest } = request;
-  const reply = await http.send({
+  const reply = await sendOver(http, {
     method: 'GET',
     url: new URL(`${bench.sandbox.baseUrl}${path}`),
     headers: { authorization: `Bearer ${bench.sandbox.apiKey}` },

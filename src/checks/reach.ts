@@ -70,18 +70,18 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis>
 
 /** @returns whether it is worth sending a request */
 async function* lookAtWay(context: CommandContext, network: Network, url: URL): AsyncGenerator<Diagnosis, boolean> {
-  const proxy = network.proxyFor(url);
-  if (proxy === 'no URL') {
-    yield bad('proxy', 'The proxy in HTTPS_PROXY or HTTP_PROXY is no URL.', 'Write it as http://host:port.');
+  const route = network.proxyFor(url);
+  if (route.kind === 'unusable') {
+    yield bad('proxy', `${route.variable} ${route.problem}.`, 'Write it as http://host:port.');
     return false;
   }
-  if (proxy === 'none') yield ok('proxy', `None is between this machine and ${url.host}.`);
+  if (route.kind === 'direct') yield ok('proxy', `None is between this machine and ${url.host}.`);
   else {
-    const through = `${proxy.protocol}//${proxy.host}`;
+    const { proxy, variable } = route;
+    const through = `${proxy.protocol}//${proxy.host} (${variable})`;
     yield note('proxy', `Requests go through ${through}, which resolves the name and connects.`);
-    return (
-      (yield* lookAtHost(context, network, proxy, 'Check HTTPS_PROXY, or name the service in NO_PROXY.')) !== undefined
-    );
+    const fix = `Check ${variable}, or name the service in NO_PROXY.`;
+    return (yield* lookAtHost(context, network, proxy, fix)) !== undefined;
   }
   const peer = yield* lookAtHost(context, network, url, 'Check the base URL, and whether a firewall is in between.');
   if (peer === undefined) return false;

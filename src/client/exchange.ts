@@ -43,22 +43,26 @@ async function settleLost(ticket: Ticket, error: HttpFailure): Promise<void> {
   await ticket.lost(error.facts.mayHaveBeenSent);
 }
 
-function send(service: Service, call: Call, url: URL, signal: AbortSignal): Promise<HttpReply> {
-  return service.http.send({
+async function send(service: Service, call: Call, url: URL, signal: AbortSignal): Promise<HttpReply> {
+  const { apiKey, http, timeoutMs } = service;
+  // While connecting, nothing is in flight that would need a grace period.
+  const connection = await http.connect({ url, timeoutMs, signal: service.signal });
+  const request = {
     method: call.method,
     url,
     headers: {
       accept: 'application/json',
       'accept-encoding': 'gzip, br',
       // Empty for who asks without one.
-      ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
+      ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
       'user-agent': service.userAgent,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(call.body !== undefined && { body: call.body }),
-    timeoutMs: service.timeoutMs,
+    timeoutMs,
     signal,
-  });
+  };
+  return connection.send(request, () => true);
 }
 
 interface Stopper {

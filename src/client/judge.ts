@@ -31,10 +31,10 @@ export interface Asked {
   readonly attempts: number;
 }
 
-const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout'];
+const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
 const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
 /** The service answered, but not with what its contract says. */
-const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut'];
+const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Trouble {
   const failure = BROKEN_ANSWER.includes(facts.phase)
@@ -50,6 +50,7 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Trouble {
 function brokenAnswer(facts: HttpFailureFacts): string {
   if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
   if (facts.phase === 'protocol') return 'is not HTTP';
+  if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
   return 'broke off before its end';
 }
 

@@ -45,9 +45,10 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
       return { status: reply.status, headers: reply.headers, body, ...(failure !== undefined && { failure }) };
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
-      if (error.facts.phase === 'aborted' && !asked.isWrite) throw service.signal.reason;
+      const mayBeApplied = asked.isWrite && error.facts.mayHaveBeenSent;
+      if (error.facts.phase === 'aborted' && !mayBeApplied) throw service.signal.reason;
       const { failure } = judgeFailure(error.facts, asked);
-      throw asked.isWrite && error.facts.mayHaveBeenSent ? unknown(service, call, failure) : failure;
+      throw mayBeApplied ? unknown(service, call, failure) : failure;
     }
   }
 }

@@ -78,7 +78,8 @@ async function tryOnce<T>(
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     // A write that was cut short by the program's own end may have been applied: its caller must say so.
-    if (error.facts.phase === 'aborted' && !asked.isWrite) throw service.signal.reason;
+    const mayBeApplied = asked.isWrite && error.facts.mayHaveBeenSent;
+    if (error.facts.phase === 'aborted' && !mayBeApplied) throw service.signal.reason;
     return { trouble: judgeFailure(error.facts, asked) };
   }
 }

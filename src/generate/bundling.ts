@@ -156,9 +156,7 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/api/api-request.js': { names: ['default'], file: 'undici' },
   'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
-  'undici/lib/dispatcher/dispatcher.js': { names: ['default'], file: 'undici' },
-  'undici/lib/dispatcher/env-http-proxy-agent.js': { names: ['default'], file: 'undici' },
-  'undici/lib/dispatcher/pool.js': { names: ['default'], file: 'undici' },
+  'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
   'zod/mini': {
     names: ['bigint', 'enum', 'extend', 'int', 'object', 'pipe', 'refine', 'string', 'transform', 'union'],
     file: 'zod',

@@ -1,82 +1,107 @@
-/** What undici, node:net, node:tls and node:zlib throw -> the Http port's failures. */
-import { HttpFailure, type HttpFailurePhase } from '../context.ts';
+/** Turns what undici, node:net, node:tls and node:zlib throw into the Http port's failures. */
+import { HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../context.ts';
 import { portOf } from './proxies.ts';
 
-/** Codes that can only come from a connection that was never made: no byte of the request was sent. */
-const UNSENT: Readonly<Record<string, HttpFailurePhase>> = {
-  ENOTFOUND: 'dns',
-  EAI_AGAIN: 'dns',
-  EAI_FAIL: 'dns',
-  EAI_NODATA: 'dns',
-  ECONNREFUSED: 'connect',
-  EHOSTUNREACH: 'connect',
-  ENETUNREACH: 'connect',
-  EHOSTDOWN: 'connect',
-  ENETDOWN: 'connect',
-  EADDRNOTAVAIL: 'connect',
-  UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
-  UND_ERR_PRX_CONN: 'proxy',
-  UND_ERR_PRX_TLS: 'proxy',
-  UND_ERR_SOCKS5: 'proxy',
-};
+const CERTIFICATE =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
+const NAME = /^(ENOTFOUND|EAI_)/;
 
-const AFTER_SENDING: Readonly<Record<string, HttpFailurePhase>> = {
-  UND_ERR_HEADERS_TIMEOUT: 'response-timeout',
+const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_BODY_TIMEOUT: 'body-timeout',
   UND_ERR_HEADERS_OVERFLOW: 'header-overflow',
   HPE_HEADER_OVERFLOW: 'header-overflow',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'body-cut',
 };
 
-const CERTIFICATE =
-  /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
+/** The time allowed to connect has passed. */
+export class ConnectTimeout extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+export const hostAndPort = (url: URL): string => `${url.hostname}:${portOf(url)}`;
+
+type SystemError = Error & { code?: string; hostname?: string; errors?: SystemError[] };
+
+interface Cause {
+  readonly code: string;
+  readonly error: SystemError;
+}
+
+function causeOf(thrown: unknown): Cause {
+  const outer = (thrown instanceof Error ? thrown : new Error(String(thrown))) as SystemError;
+  const error = outer.code === undefined && outer.errors?.[0] !== undefined ? outer.errors[0] : outer;
+  return { code: error.code ?? error.name, error };
+}
+
+/** What was to be reached when connecting failed: the proxy by TCP or TLS, the proxy's CONNECT answer, the service. */
+export interface Leg {
+  readonly url: URL;
+  readonly to: 'service' | 'proxy' | 'tunnel';
+}
+
+/** Nothing was sent. */
+export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal | undefined): HttpFailure {
+  if (thrown instanceof HttpFailure) return thrown;
+  const { code, error } = causeOf(thrown);
+  const base = connectPhase(code);
+  const phase = signal?.aborted === true ? 'aborted' : leg.to === 'service' ? base : 'proxy';
+  const detail = phase === 'proxy' ? proxyProblem(base, leg, error) : error.message;
+  const peer = phase === 'dns' ? leg.url.hostname : hostAndPort(leg.url);
+  return new HttpFailure({ phase, mayHaveBeenSent: false, peer, code, detail }, thrown);
+}
+
+function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeout' {
+  if (NAME.test(code)) return 'dns';
+  if (CERTIFICATE.test(code)) return 'tls';
+  return code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'connect';
+}
+
+function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: SystemError): string {
+  if (base === 'connect-timeout')
+    return to === 'tunnel' ? 'it did not answer in time' : 'it could not be reached in time';
+  if (error.name === 'HTTPParserError') return 'its answer is not HTTP';
+  if (to === 'tunnel') return 'it closed the connection without an answer';
+  if (base === 'dns') return 'its name cannot be resolved';
+  return base === 'tls' ? 'its certificate was not accepted' : 'it cannot be reached';
+}
+
+/** A proxy that answers with a status of its own in place of the service's. */
+export function proxyRefusal(proxy: URL, status: number, cause?: unknown): HttpFailure {
+  const detail = status === 407 ? 'it asks for a user name and a password' : 'it answers with an error';
+  const peer = hostAndPort(proxy);
+  return new HttpFailure({ phase: 'proxy', mayHaveBeenSent: false, peer, code: `${status}`, detail }, cause);
+}
+
+export function unusableProxy(variable: string, problem: string): HttpFailure {
+  const detail = `${variable} ${problem}`;
+  return new HttpFailure({ phase: 'proxy', mayHaveBeenSent: false, peer: variable, code: INVALID_PROXY, detail });
+}
 
 export interface Exchange {
   /** `host:port` of the service. */
   readonly target: string;
-  /** The proxy that the environment names for this scheme. */
-  readonly proxy: URL | undefined;
-  /** Errors that came while connecting. */
-  readonly whileConnecting: WeakSet<object>;
+  /** The proxy that forwards the request; a tunnel's proxy takes no part in it. */
+  readonly forwarder: URL | undefined;
+  /** Whether the first byte of the request has been written. */
+  isWritten: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-type SystemError = Error & { code?: string; hostname?: string; port?: number; errors?: SystemError[] };
-
 /** `stage`: whether the response's headers had been received. */
 export function toHttpFailure(thrown: unknown, stage: 'headers' | 'body', exchange: Exchange): HttpFailure {
-  const error = (thrown instanceof Error ? thrown : new Error(String(thrown))) as SystemError;
-  const inner = error.code === undefined && error.errors?.[0] !== undefined ? error.errors[0] : error;
-  const code = inner.code ?? inner.name;
-  const facts = (phase: HttpFailurePhase, mayHaveBeenSent: boolean): HttpFailure =>
-    new HttpFailure(
-      { phase, mayHaveBeenSent, peer: peerOf(phase, inner, exchange), code, detail: inner.message },
-      thrown,
-    );
+  if (thrown instanceof HttpFailure) return thrown;
+  const { code, error } = causeOf(thrown);
+  const { target, forwarder, isWritten, signal } = exchange;
+  const facts = (phase: HttpFailurePhase, peer = target, detail = error.message): HttpFailure =>
+    new HttpFailure({ phase, mayHaveBeenSent: isWritten, peer, code, detail }, thrown);
 
-  if (exchange.signal?.aborted === true) return facts('aborted', true);
-  if (isProxyRefusal(inner) || failedAtProxy(inner, exchange)) return facts('proxy', false);
-  const unsent = UNSENT[code];
-  if (unsent !== undefined) return facts(unsent, false);
-  if (CERTIFICATE.test(code)) return facts('tls', false);
-  if (exchange.whileConnecting.has(error)) return facts(code === 'ETIMEDOUT' ? 'connect-timeout' : 'connect', false);
-  if (stage === 'body') return facts(AFTER_SENDING[code] ?? 'body-cut', true);
-  return facts(AFTER_SENDING[code] ?? (error.name === 'HTTPParserError' ? 'protocol' : 'reset'), true);
-}
-
-/** undici has no code of its own for a proxy that answers CONNECT, or a forwarded request, with a refusal. */
-function isProxyRefusal(error: SystemError): boolean {
-  return /^Proxy (response \(\d+\)|Authentication Required)/.test(error.message);
-}
-
-function failedAtProxy(error: SystemError, { proxy, target }: Exchange): boolean {
-  if (proxy === undefined || UNSENT[error.code ?? ''] === undefined) return false;
-  if (error.hostname !== undefined) return error.hostname === proxy.hostname;
-  if (error.port !== undefined) return `${error.port}` === portOf(proxy) && !target.endsWith(`:${error.port}`);
-  return error.message.includes(proxy.host);
-}
-
-function peerOf(phase: HttpFailurePhase, error: SystemError, { proxy, target }: Exchange): string {
-  if (phase === 'proxy' && proxy !== undefined) return `${proxy.hostname}:${portOf(proxy)}`;
-  return phase === 'dns' ? (error.hostname ?? target.replace(/:\d+$/, '')) : target;
+  if (signal?.aborted === true) return facts('aborted');
+  if (!isWritten) return facts('reset');
+  if (stage === 'body') return facts(RESPONSE[code] ?? 'body-cut');
+  if (error.name === 'HTTPParserError' && RESPONSE[code] === undefined) {
+    return forwarder === undefined
+      ? facts('protocol')
+      : facts('proxy', hostAndPort(forwarder), 'its answer is not HTTP');
+  }
+  return facts(RESPONSE[code] ?? 'reset');
 }

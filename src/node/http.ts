@@ -1,152 +1,176 @@
 /**
- * The Http port over undici: one attempt at a time, connections kept, redirects and retries none.
- * Proxies come from HTTPS_PROXY, HTTP_PROXY and NO_PROXY; extra authorities from NODE_EXTRA_CA_CERTS,
- * which Node itself adds to every TLS connection.
+ * The Http port over undici: connections that are kept, one request at a time on each; redirects and retries none.
+ * Proxies come from the environment (proxies.ts); extra authorities from NODE_EXTRA_CA_CERTS, which Node itself adds
+ * to every TLS connection.
  */
-import type { Transform } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import Pool from 'undici/lib/dispatcher/pool.js';
-import buildConnector from 'undici/lib/core/connect.js';
+import type Client from 'undici/lib/dispatcher/client.js';
 import request from 'undici/lib/api/api-request.js';
-import { type Http, HttpFailure, type HttpReply, type HttpRequest } from '../context.ts';
-import { type Exchange, toHttpFailure } from './http-failure.ts';
-import { type Environment, portOf, type Proxies, proxiesOf, proxyFor, proxyUrl } from './proxies.ts';
+import { type Connection, type Http, HttpFailure, type HttpRequest } from '../context.ts';
+import { type Exchange, hostAndPort, proxyRefusal, toHttpFailure, unusableProxy } from './http-failure.ts';
+import { toReply } from './http-reply.ts';
+import { clientOver, socketOpener } from './http-socket.ts';
+import { type Environment, proxyAuthorization, routeTo } from './proxies.ts';
+
+/** How long an unused connection is kept, in ms: as long as undici keeps a used one. */
+const IDLE_MS = 4_000;
+
+/** A connection between requests. */
+interface Line {
+  readonly socket: Socket;
+  readonly client: Client;
+  /** The proxy to which requests are sent whole: that of an http URL. */
+  readonly forwarder: URL | undefined;
+  /** Makes it available again. */
+  giveBack(): void;
+}
 
 export function openHttp(env: Environment, options: { direct?: boolean } = {}): Http {
-  const dispatchers = new Map<string, Promise<Dispatcher>>();
-  const whileConnecting = new WeakSet<object>();
-  const proxies = options.direct === true ? {} : proxiesOf(env);
+  const sockets = new Set<Socket>();
+  const idle = new Map<string, Line[]>();
+  const openSocket = socketOpener((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
 
-  const dispatcherFor = (url: URL, timeoutMs: number): Promise<Dispatcher> => {
-    const known = dispatchers.get(url.origin);
-    if (known !== undefined) return known;
-    const opened =
-      proxyFor(url, proxies) === undefined
-        ? Promise.resolve(directPool(url, timeoutMs, whileConnecting))
-        : proxyAgent(proxies, timeoutMs);
-    dispatchers.set(url.origin, opened);
-    return opened;
+  const takeIdle = (origin: string): Line | undefined => {
+    const lines = idle.get(origin) ?? [];
+    let line = lines.pop();
+    while (line !== undefined && !isOpen(line.socket)) line = lines.pop();
+    return line;
+  };
+
+  const openLine = async (target: Parameters<Http['connect']>[0]): Promise<Line> => {
+    const { origin, protocol } = target.url;
+    const proxy = options.direct === true ? undefined : proxyFor(target.url, env);
+    const socket = await openSocket(target, proxy);
+    socket.once('timeout', () => socket.destroy());
+    const line: Line = {
+      socket,
+      client: clientOver(socket, origin),
+      forwarder: protocol === 'http:' ? proxy : undefined,
+      giveBack() {
+        if (!isOpen(socket)) return;
+        idle.set(origin, [...(idle.get(origin) ?? []), line]);
+      },
+    };
+    return line;
   };
 
   return {
-    async send(call) {
+    async connect(target) {
+      return handOut(takeIdle(target.url.origin) ?? (await openLine(target)));
+    },
+    async close() {
+      const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(closed);
+    },
+  };
+}
+
+/** @throws {HttpFailure} */
+function proxyFor(url: URL, env: Environment): URL | undefined {
+  const route = routeTo(url, env);
+  if (route.kind === 'unusable') throw unusableProxy(route.variable, route.problem);
+  return route.kind === 'proxy' ? route.proxy : undefined;
+}
+
+/** Data that no request asked for ends a connection too. */
+function isOpen(socket: Socket): boolean {
+  return socket.readyState === 'open' && socket.readableLength === 0;
+}
+
+function handOut(line: Line): Connection {
+  const { socket } = line;
+  let isTaken = true;
+  socket.ref().setTimeout(0);
+  return {
+    get isOpen() {
+      return isTaken && isOpen(socket);
+    },
+    async send(call, maySend) {
+      isTaken = false;
       const exchange: Exchange = {
-        target: `${call.url.hostname}:${portOf(call.url)}`,
-        proxy: proxyUrl(proxyFor(call.url, proxies)),
-        whileConnecting,
+        target: hostAndPort(call.url),
+        forwarder: line.forwarder,
+        isWritten: false,
         signal: call.signal,
       };
       try {
-        return toReply(await dispatch(await dispatcherFor(call.url, call.timeoutMs), call), exchange);
+        return toReply(await dispatch(line, call, exchange, maySend), exchange, line.giveBack);
       } catch (error) {
-        if (error instanceof HttpFailure) throw error;
+        line.giveBack();
         throw toHttpFailure(error, 'headers', exchange);
       }
     },
-    async close() {
-      const open = await Promise.allSettled(dispatchers.values());
-      for (const each of open) if (each.status === 'fulfilled') await each.value.destroy();
+    release() {
+      if (!isTaken) return;
+      isTaken = false;
+      socket.unref().setTimeout(IDLE_MS);
+      line.giveBack();
     },
   };
 }
 
-function dispatch(dispatcher: Dispatcher, call: HttpRequest): Promise<Dispatcher.ResponseData> {
-  return request.call(dispatcher, {
-    origin: call.url.origin,
-    path: `${call.url.pathname}${call.url.search}`,
-    method: call.method,
-    headers: { ...call.headers },
-    body: call.body ?? null,
-    signal: call.signal,
-    headersTimeout: call.timeoutMs,
-    bodyTimeout: call.timeoutMs,
-    responseHeaders: 'raw',
-  });
-}
-
-function directPool(url: URL, timeoutMs: number, whileConnecting: WeakSet<object>): Dispatcher {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
-  return new Pool(url.origin, {
-    allowH2: false,
-    connect: (options, callback) => {
-      connect(options, (...result) => {
-        if (result[0] !== null) whileConnecting.add(result[0]);
-        callback(...result);
-      });
-    },
-  });
-}
-
-async function proxyAgent(proxies: Proxies, timeoutMs: number): Promise<Dispatcher> {
-  for (const text of [proxies.http, proxies.https]) {
-    if (text !== undefined && proxyUrl(text) === undefined) {
-      throw new HttpFailure({
-        phase: 'proxy',
-        mayHaveBeenSent: false,
-        peer: 'the proxy of HTTPS_PROXY or HTTP_PROXY',
-        code: 'INVALID_PROXY_URL',
-        detail: 'the value is not a URL',
-      });
-    }
-  }
-  const [{ default: EnvHttpProxyAgent }, { default: Dispatcher }, { default: connect }] = await Promise.all([
-    import('undici/lib/dispatcher/env-http-proxy-agent.js'),
-    import('undici/lib/dispatcher/dispatcher.js'),
-    import('undici/lib/api/api-connect.js'),
-  ]);
-  // undici's index gives every dispatcher its calls; a tunnel needs this one.
-  Object.assign(Dispatcher.prototype, { connect });
-  return new EnvHttpProxyAgent({
-    ...(proxies.http !== undefined && { httpProxy: proxies.http }),
-    ...(proxies.https !== undefined && { httpsProxy: proxies.https }),
-    noProxy: proxies.none ?? '',
-    allowH2: false,
-    connectTimeout: timeoutMs,
-    connect: { timeout: timeoutMs },
-  });
-}
-
-function toReply(response: Dispatcher.ResponseData, exchange: Exchange): HttpReply {
-  // 'raw' gives names and values in turn, which the types do not say.
-  const raw = response.headers as unknown as string[];
-  const headers = new Map<string, string[]>();
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), raw[i + 1]!]);
-  }
-  const coding = (headers.get('content-encoding') ?? []).join(',').trim().toLowerCase();
-  return { status: response.statusCode, headers, body: readBody(response.body, coding, exchange) };
-}
-
-async function* readBody(
-  body: Dispatcher.ResponseData['body'],
-  coding: string,
+async function dispatch(
+  { client, forwarder }: Line,
+  call: HttpRequest,
   exchange: Exchange,
-): AsyncGenerator<Uint8Array> {
+  maySend: () => boolean,
+): Promise<Dispatcher.ResponseData> {
+  const { url, signal, timeoutMs } = call;
+  const path = `${url.pathname}${url.search}`;
+  let timer: NodeJS.Timeout | undefined;
+  /** undici calls it before it writes, in the same turn. */
+  const beforeWriting = (controller: Dispatcher.DispatchController): void => {
+    if (signal?.aborted === true) return;
+    if (!maySend()) throw HttpFailure.withdrawn(exchange.target);
+    exchange.isWritten = true;
+    timer = setTimeout(() => {
+      controller.abort(responseTimeout(exchange.target));
+    }, timeoutMs);
+  };
   try {
-    yield* coding === '' || coding === 'identity' ? body : await decoded(body, coding);
-    // The pool takes a connection back one turn after its response has ended: the next request is to go out on it.
-    await setImmediate();
-  } catch (error) {
-    throw toHttpFailure(error, 'body', exchange);
+    const response = await request.call(withHook(client, beforeWriting), {
+      origin: url.origin,
+      path: forwarder === undefined ? path : `${url.origin}${path}`,
+      method: call.method,
+      headers: {
+        ...call.headers,
+        ...(forwarder !== undefined && { host: url.host, ...proxyAuthorization(forwarder) }),
+      },
+      body: call.body ?? null,
+      signal,
+      bodyTimeout: timeoutMs,
+      responseHeaders: 'raw',
+    });
+    if (forwarder === undefined || response.statusCode !== 407) return response;
+    response.body.on('error', () => undefined).destroy();
+    throw proxyRefusal(forwarder, response.statusCode);
   } finally {
-    // Whoever stops reading early must not leave the rest of the body on the connection.
-    body.on('error', () => undefined).destroy();
+    clearTimeout(timer);
   }
 }
 
-async function decoded(body: Dispatcher.ResponseData['body'], coding: string): Promise<AsyncIterable<Uint8Array>> {
-  const zlib = await import('node:zlib');
-  const { pipeline } = await import('node:stream');
-  const decoders: Readonly<Record<string, () => Transform>> = {
-    gzip: () => zlib.createGunzip(),
-    'x-gzip': () => zlib.createGunzip(),
-    deflate: () => zlib.createInflate(),
-    br: () => zlib.createBrotliDecompress(),
+function withHook(
+  client: Client,
+  beforeWriting: (controller: Dispatcher.DispatchController) => void,
+): Pick<Dispatcher, 'dispatch'> {
+  return {
+    dispatch(options, handler) {
+      const start = handler.onRequestStart?.bind(handler);
+      handler.onRequestStart = (controller, context) => {
+        beforeWriting(controller);
+        start?.(controller, context);
+      };
+      return client.dispatch(options, handler);
+    },
   };
-  const decoder = decoders[coding]?.();
-  if (decoder === undefined) throw new Error(`the content coding ${coding} is unknown`);
-  // Errors reach the reader through the decoder that it iterates.
-  return pipeline(body, decoder, () => undefined);
+}
+
+function responseTimeout(peer: string): HttpFailure {
+  const detail = 'the response headers did not come in time';
+  return new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, peer, code: 'TIMEOUT', detail });
 }

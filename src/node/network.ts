@@ -3,7 +3,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import { type Environment, isExempt, proxiesOf, proxyFor, proxyUrl } from './proxies.ts';
+import { type Environment, routeTo } from './proxies.ts';
 import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../context.ts';
 
 interface Limits {
@@ -16,13 +16,8 @@ const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
 const DNS_TRIES = 2;
 
 export function openNetwork(env: Environment, limits: Limits): Network {
-  const proxies = proxiesOf(env);
   return {
-    proxyFor: (url) => {
-      const text = proxyFor(url, proxies);
-      if (text === undefined || isExempt(url, proxies)) return 'none';
-      return proxyUrl(text) ?? 'no URL';
-    },
+    proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {
       const found = await inTime(limits, lookup(host, { all: true }));
       return found.map(({ address }) => address);

@@ -1,50 +1,89 @@
-/** Proxies as the environment names them: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+/**
+ * Which proxy a URL is reached through, from the environment; pure. Like curl: `https_proxy` for https, `http_proxy`
+ * for http (in lower case only: a CGI server sets HTTP_PROXY from a request's header), else `all_proxy`, unless
+ * `no_proxy` names the host. Unlike curl, never for this machine itself.
+ */
+import { BlockList, isIP } from 'node:net';
+import type { ProxyRoute } from '../context.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Proxies {
-  readonly https?: string;
-  readonly http?: string;
-  readonly none?: string;
+/** The first that has a value counts. */
+const VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  'https:': ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'],
+  'http:': ['http_proxy', 'all_proxy', 'ALL_PROXY'],
+};
+const EXCEPTIONS: readonly string[] = ['no_proxy', 'NO_PROXY'];
+/** Never proxied: http is allowed to these because it does not leave the machine. */
+const LOOPBACK = 'localhost,127.0.0.0/8,::1';
+
+export function routeTo(url: URL, env: Environment): ProxyRoute {
+  const variable = firstSet(VARIABLES[url.protocol] ?? [], env);
+  if (variable === undefined) return { kind: 'direct' };
+  const exceptions = firstSet(EXCEPTIONS, env);
+  if (isNamed(url, LOOPBACK) || (exceptions !== undefined && isNamed(url, env[exceptions] ?? ''))) {
+    return { kind: 'direct' };
+  }
+  return readProxy(variable, env[variable] ?? '');
 }
 
-/** Lower case wins, as in curl; an empty value is unset. */
-export function proxiesOf(env: Environment): Proxies {
-  const read = (...names: string[]): string | undefined => {
-    const value = names.map((name) => env[name]).find((each) => each !== undefined && each !== '');
-    return value === undefined || value.includes('://') ? value : `http://${value}`;
-  };
-  const http = read('http_proxy', 'HTTP_PROXY');
-  return {
-    https: read('https_proxy', 'HTTPS_PROXY') ?? http,
-    http,
-    none: env.no_proxy ?? env.NO_PROXY ?? '',
-  };
+function firstSet(names: readonly string[], env: Environment): string | undefined {
+  return names.find((name) => (env[name] ?? '') !== '');
 }
 
-/** The proxy that the scheme has. For requests NO_PROXY is undici's to judge. */
-export function proxyFor(url: URL, proxies: Proxies): string | undefined {
-  return url.protocol === 'https:' ? proxies.https : proxies.http;
+function readProxy(variable: string, value: string): ProxyRoute {
+  const text = value.includes('://') ? value : `http://${value}`;
+  const shown = JSON.stringify(value.replace(/^([a-z][\w+.-]*:\/\/)?.*@/i, '$1***@').slice(0, 100));
+  const unusable = (problem: string): ProxyRoute => ({ kind: 'unusable', variable, problem });
+  if (!URL.canParse(text)) return unusable(`is not a URL: ${shown}`);
+  const proxy = new URL(text);
+  if (/^https?:$/.test(proxy.protocol)) return { kind: 'proxy', proxy, variable };
+  return unusable(`is ${shown}, and petstore supports http and https proxies only`);
 }
 
-export function proxyUrl(text: string | undefined): URL | undefined {
-  return text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
+/** True when the list (commas or spaces between its entries) names the URL's host. */
+function isNamed(url: URL, list: string): boolean {
+  const host = url.hostname.replace(/^\[(.+)\]$/, '$1').replace(/\.$/, '');
+  const entries = list.toLowerCase().split(/[,\s]+/);
+  return entries.some((entry) => entry !== '' && matches(entry, host, portOf(url)));
+}
+
+function matches(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true;
+  const subnet = /^\[?([^\]]+?)\]?\/(\d{1,3})$/.exec(entry);
+  if (subnet !== null) return isInSubnet(host, subnet[1]!, Number(subnet[2]));
+  // A name or an address, in brackets where it is IPv6 with a port.
+  const [, bracketed, plain = '', entryPort] = /^(?:\[(.+)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
+  const name = bracketed ?? plain;
+  if (entryPort !== undefined && entryPort !== port) return false;
+  if (isIP(host) !== 0) return isInSubnet(host, name, isIP(name) === 4 ? 32 : 128);
+  const suffix = name.replace(/^\*?\./, '').replace(/\.$/, '');
+  return suffix !== '' && (host.endsWith(`.${suffix}`) || (host === suffix && !name.startsWith('*')));
+}
+
+function isInSubnet(host: string, network: string, bits: number): boolean {
+  const version = isIP(network);
+  if (isIP(host) === 0 || version === 0 || bits > (version === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
 export function portOf(url: URL): string {
   return url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
 }
 
-/** Whether NO_PROXY names the host, as undici's EnvHttpProxyAgent reads it, which tells nobody. */
-export function isExempt(url: URL, { none = '' }: Proxies): boolean {
-  const host = url.hostname.replace(/^\[(.+)\]$/, '$1').replace(/\.$/, '');
-  return none
-    .toLowerCase()
-    .split(/[,\s]+/)
-    .some((entry) => {
-      const [, bracketed, plain = '', port] = /^(?:\[(.+)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
-      const name = (bracketed ?? plain).replace(/^\*?\./, '').replace(/\.$/, '');
-      if (name === '' || (port !== undefined && port !== portOf(url))) return false;
-      return name === '*' || host.endsWith(`.${name}`) || (host === name && !entry.startsWith('*'));
-    });
+/** The header that carries the user name and password of the proxy's URL, where it has any. */
+export function proxyAuthorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  return { 'proxy-authorization': `Basic ${credentials}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,27 +1,29 @@
 // The parts of undici that one request needs, loaded one by one: the whole library takes twice as long to start.
-declare module 'undici/lib/dispatcher/pool.js' {
-  import { Pool } from 'undici';
-  export default Pool;
-}
-declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
-  import { EnvHttpProxyAgent } from 'undici';
-  export default EnvHttpProxyAgent;
+declare module 'undici/lib/dispatcher/client.js' {
+  import { Client } from 'undici';
+  export default Client;
 }
 declare module 'undici/lib/core/connect.js' {
-  import { buildConnector } from 'undici';
-  export default buildConnector;
+  import type { Socket } from 'node:net';
+  import type { buildConnector as build } from 'undici';
+  // It returns the socket as well, which undici's own types leave out.
+  export type Connector = (options: build.Options, callback: build.Callback) => Socket;
+  export default function buildConnector(options: build.BuildOptions): Connector;
 }
 declare module 'undici/lib/api/api-request.js' {
   import type { Dispatcher } from 'undici';
-  const request: (this: Dispatcher, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
+  const request: (
+    this: Pick<Dispatcher, 'dispatch'>,
+    options: Dispatcher.RequestOptions,
+  ) => Promise<Dispatcher.ResponseData>;
   export default request;
 }
 declare module 'undici/lib/api/api-connect.js' {
+  import type { Socket } from 'node:net';
   import type { Dispatcher } from 'undici';
-  const connect: Dispatcher['connect'];
+  const connect: (
+    this: Pick<Dispatcher, 'dispatch'>,
+    options: Dispatcher.ConnectOptions,
+  ) => Promise<{ readonly statusCode: number; readonly socket: Socket }>;
   export default connect;
-}
-declare module 'undici/lib/dispatcher/dispatcher.js' {
-  import { Dispatcher } from 'undici';
-  export default Dispatcher;
 }

@@ -178,7 +178,7 @@ const GOOD: Encrypted = {
 function way(change: Partial<Network> = {}): Network {
   const records: Readonly<Record<string, readonly string[]>> = { A: ['192.0.2.1'], AAAA: ['2001:db8::1'] };
   return {
-    proxyFor: () => 'none',
+    proxyFor: () => ({ kind: 'direct' }),
     lookup: () => Promise.resolve(['192.0.2.1', '2001:db8::1']),
     resolver: () => ({
       records: (type) => Promise.resolve(records[type] ?? []),
@@ -254,10 +254,22 @@ describe('doctor, on the way to the service', () => {
       /not for pets\.example, but for DNS:pets/,
     ],
     ['of an unknown authority', untrusted('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), ['tls: fail'], /does not trust \(UNABLE/],
-    ['a proxy that is no URL', { proxyFor: () => 'no URL' }, ['proxy: fail'], /is no URL/],
+    [
+      'a proxy that cannot be used',
+      { proxyFor: () => ({ kind: 'unusable', variable: 'ALL_PROXY', problem: 'is not a URL: "::"' }) },
+      ['proxy: fail'],
+      /^ALL_PROXY is not a URL: "::"\.$/,
+    ],
     [
       'a proxy that is not there',
-      { proxyFor: () => new URL('http://clerk:secret@proxy.example:3128'), connect: refuse('ECONNREFUSED') },
+      {
+        proxyFor: () => ({
+          kind: 'proxy',
+          proxy: new URL('http://clerk:secret@proxy.example:3128'),
+          variable: 'HTTPS_PROXY',
+        }),
+        connect: refuse('ECONNREFUSED'),
+      },
       ['tcp: fail'],
       /192\.0\.2\.1:3128/,
     ],
@@ -374,28 +386,24 @@ describe('doctor against real servers', () => {
   });
 
   it('through a proxy: looks at the proxy, and asks through it', async () => {
-    const server = await scriptedServer([{ status: 200, body: '[]' }], { tls: sound() });
-    const proxy = await startProxy();
+    const server = await scriptedServer([{ status: 200, body: '[]' }], { tls: sound(['pets.example']) });
+    const proxy = await startProxy({ route: () => ({ host: '127.0.0.1', port: server.port }) });
     const { code, stdout } = await runPetstore(['--json', 'doctor'], {
-      env: {
-        ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')),
-        NODE_EXTRA_CA_CERTS: caFile(),
-        HTTPS_PROXY: proxy.url,
-      },
+      env: { ...staging('https://pets.example/v1'), NODE_EXTRA_CA_CERTS: caFile(), HTTPS_PROXY: proxy.url },
     });
-    expect({ code, log: proxy.log }).toEqual({ code: 0, log: [`CONNECT localhost:${server.port}`] });
+    expect({ code, log: proxy.log }).toEqual({ code: 0, log: ['CONNECT pets.example:443'] });
     expect(read(stdout).found.find(({ check }) => check === 'proxy')?.says).toContain(proxy.url);
   });
 
   it('NO_PROXY leads past it', async () => {
-    const server = await scriptedServer([{ status: 200, body: '[]' }], { tls: sound() });
+    const server = await scriptedServer([{ status: 200, body: '[]' }]);
     const proxy = await startProxy();
-    const { code } = await runPetstore(['--json', 'doctor'], {
+    const { code } = await runPetstore(['--json', '--insecure-http', 'doctor'], {
       env: {
-        ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')),
-        NODE_EXTRA_CA_CERTS: caFile(),
-        HTTPS_PROXY: proxy.url,
-        NO_PROXY: `none.example, localhost:${server.port}`,
+        // An address of this machine that is not one of loopback.
+        ...staging(`http://0.0.0.0:${server.port}/v1`),
+        http_proxy: proxy.url,
+        NO_PROXY: `none.example, 0.0.0.0:${server.port}`,
       },
     });
     expect({ code, log: proxy.log }).toEqual({ code: 0, log: [] });

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
-import { startProxy } from '../support/proxy.ts';
 import { item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson } from '../support/staging.ts';
@@ -218,57 +217,5 @@ describe('a write whose answer is lost', () => {
     const server = await scriptedServer([OLD, closeIdle(), OLD, DONE]);
     const { code, error } = await runJson(server.baseUrl, [...SET, '--expect', '10']);
     expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [GET, PATCH, GET, PATCH] });
-  });
-});
-
-describe('proxies', () => {
-  it('go by HTTP_PROXY, HTTPS_PROXY and NO_PROXY', async () => {
-    const plain = await scriptedServer([json(STOCK), json(STOCK)]);
-    const secure = await scriptedServer([json(STOCK)], { tls: tlsIdentities().good });
-    const proxy = await startProxy({ credentials: 'clerk:proxy-secret-1' });
-    const url = proxy.url.replace('//', '//clerk:proxy-secret-1@');
-    const env = { HTTP_PROXY: url, HTTPS_PROXY: url, NODE_EXTRA_CA_CERTS: caFile() };
-
-    const first = await runJson(plain.baseUrl, LIST, { env });
-    const second = await runJson(secure.baseUrl, LIST, { env });
-    const third = await runJson(plain.baseUrl, LIST, { env: { ...env, NO_PROXY: 'example.com,127.0.0.1' } });
-    expect({ codes: [first, second, third].map(({ code }) => code), log: proxy.log }).toEqual({
-      codes: [0, 0, 0],
-      log: [`GET ${plain.baseUrl}/inventory`, `CONNECT 127.0.0.1:${secure.port}`],
-    });
-  });
-
-  it.each([
-    ['http', 407],
-    ['https', 407],
-  ])('fault 11: an %s proxy that answers %i is named, its credentials are not', async (scheme) => {
-    const proxy = await startProxy({ credentials: 'clerk:right' });
-    const url = proxy.url.replace('//', '//clerk:proxy-secret-1@');
-    const { code, notes, error } = await runJson(`${scheme}://127.0.0.1:9/v1`, ['--debug', ...LIST], {
-      env: { HTTP_PROXY: url, HTTPS_PROXY: url },
-    });
-    expect({ code, message: error?.message, tries: proxy.log.length }).toEqual({
-      code: 7,
-      message: expect.stringMatching(
-        new RegExp(
-          `^The proxy 127\\.0\\.0\\.1:${proxy.port} did not let the request through: .*407.*; nothing was sent\\.$`,
-        ),
-      ) as string,
-      tries: 1,
-    });
-    expect(JSON.stringify([notes, error])).not.toMatch(/proxy-secret-1|clerk|Y2xlcms/);
-  });
-
-  it.each(['http', 'https'])('fault 11: an unreachable %s proxy is named', async (scheme) => {
-    const port = await refusedPort();
-    const url = `http://clerk:proxy-secret-1@127.0.0.1:${port}`;
-    const { code, error } = await runJson(`${scheme}://127.0.0.1:9/v1`, LIST, {
-      env: { HTTP_PROXY: url, HTTPS_PROXY: url },
-    });
-    expect({ code, message: error?.message }).toEqual({
-      code: 7,
-      message: expect.stringContaining(`The proxy 127.0.0.1:${port} did not let the request through`) as string,
-    });
-    expect(JSON.stringify(error)).not.toMatch(/proxy-secret-1|clerk/);
   });
 });

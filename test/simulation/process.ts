@@ -4,6 +4,7 @@
  */
 import {
   type Clock,
+  type Connection,
   type Http,
   HttpFailure,
   type HttpReply,
@@ -55,7 +56,14 @@ export class SimulatedProcess {
       // Nothing hangs in this world, so no alarm rings.
       alarm: () => () => undefined,
     };
-    this.http = { send: (request) => this.#request(request), close: async () => undefined };
+    const send: Connection['send'] = (request, maySend) => this.#request(request, maySend);
+    this.http = {
+      connect: async () => {
+        await this.#step();
+        return { isOpen: true, send, release: () => undefined };
+      },
+      close: async () => undefined,
+    };
   }
 
   /** Dies now; the answer to whatever it waits for comes to nobody. */
@@ -92,7 +100,7 @@ export class SimulatedProcess {
     const url = new URL(`https://pets.example/v1/inventory/${pet}`);
     const request = { method: 'PATCH', url, headers: {}, body: JSON.stringify({ quantity }), timeoutMs: 0 } as const;
     try {
-      const { status, headers } = await this.#request(request);
+      const { status, headers } = await this.#request(request, () => true);
       const seconds = (name: string): number => Number(headers.get(name)?.[0] ?? 0) * 1_000;
       return { status, retryAfterMs: seconds('retry-after'), resetAt: seconds('x-ratelimit-reset') };
     } catch {
@@ -100,9 +108,10 @@ export class SimulatedProcess {
     }
   }
 
-  async #request({ method, url, body }: HttpRequest): Promise<HttpReply> {
+  async #request({ method, url, body }: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
     const { time, service, random, crash } = this.#world;
     await this.#step();
+    if (!maySend()) throw HttpFailure.withdrawn(url.host);
     const sentAt = time.now;
     await time.sleep(latencyMs(random));
     const isLost = random() < crash;

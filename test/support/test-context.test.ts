@@ -5,7 +5,7 @@ import { gate, gated } from './faults.ts';
 import { json } from './replies.ts';
 import { scriptedServer } from './scripted-server.ts';
 import { createTestContext } from './test-context.ts';
-import { httpReply, mulberry32 } from './test-ports.ts';
+import { httpReply, mulberry32, sendOver } from './test-ports.ts';
 
 const call = (origin: string) => ({ method: 'GET', url: new URL(origin), headers: {}, timeoutMs: 5_000 }) as const;
 
@@ -74,7 +74,7 @@ test('time stands still while the network is at work', async () => {
   const context = createTestContext();
   const http = await context.openHttp();
   const happened: string[] = [];
-  const exchange = http.send(call(server.origin)).then(async ({ status, body }) => {
+  const exchange = sendOver(http, call(server.origin)).then(async ({ status, body }) => {
     happened.push('answer');
     return [status, await textOf(body)];
   });
@@ -94,7 +94,7 @@ test('a handler answers in place of the network, and may be slow in virtual time
     },
   });
   const started = context.clock.monotonic();
-  const { status, headers, body } = await (await context.openHttp()).send(call('https://pets.example/v1'));
+  const { status, headers, body } = await sendOver(await context.openHttp(), call('https://pets.example/v1'));
   expect([status, [...headers], await textOf(body), context.clock.monotonic() - started]).toEqual([
     201,
     [
@@ -109,7 +109,7 @@ test('a handler answers in place of the network, and may be slow in virtual time
 test('a request to a handler can be aborted', async () => {
   const context = createTestContext({ http: () => new Promise(() => undefined) });
   const http = await context.openHttp();
-  const sent = http.send({ ...call('https://pets.example/v1'), signal: context.signal });
+  const sent = sendOver(http, { ...call('https://pets.example/v1'), signal: context.signal });
   context.interrupt();
   await expect(sent).rejects.toMatchObject({ facts: { phase: 'aborted', peer: 'pets.example' } });
 });

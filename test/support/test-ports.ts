@@ -1,5 +1,6 @@
 /** Ports for the test context. */
 import {
+  type Connection,
   type Http,
   HttpFailure,
   type HttpReply,
@@ -45,14 +46,30 @@ export function holdDuring<Port extends object>(clock: VirtualClock, port: Port)
   return Object.fromEntries(wrapped) as Port;
 }
 
-/** Time stands still until a reply's head is there and while its body is read. */
+/** Time stands still while connecting, until a reply's head is there, and while its body is read. */
 export function holdExchanges(clock: VirtualClock, http: Http): Http {
   return {
-    async send(request) {
-      const reply = await clock.during(() => http.send(request));
-      return { ...reply, body: heldBody(clock, reply.body) };
+    async connect(target) {
+      const connection = await clock.during(() => http.connect(target));
+      return withSend(connection, async (request, maySend) => {
+        const reply = await clock.during(() => connection.send(request, maySend));
+        return { ...reply, body: heldBody(clock, reply.body) };
+      });
     },
     close: () => http.close(),
+  };
+}
+
+/** The connection with another way to send. */
+function withSend(connection: Connection, send: Connection['send']): Connection {
+  return {
+    get isOpen() {
+      return connection.isOpen;
+    },
+    send,
+    release: () => {
+      connection.release();
+    },
   };
 }
 
@@ -67,40 +84,52 @@ async function* heldBody(clock: VirtualClock, body: AsyncIterable<Uint8Array>): 
 
 /** The handler as an Http port. It may sleep on the clock, as a slow service would. */
 export function withoutSockets(handler: Handler): Http {
+  const send: Connection['send'] = (request, maySend) => {
+    if (!maySend()) return Promise.reject(HttpFailure.withdrawn(request.url.host));
+    return new Promise((resolve, reject) => {
+      const { signal, url } = request;
+      const abort = (): void => {
+        reject(
+          new HttpFailure({
+            phase: 'aborted',
+            mayHaveBeenSent: true,
+            peer: url.host,
+            code: 'ABORT_ERR',
+            detail: 'the request was aborted',
+          }),
+        );
+      };
+      if (signal?.aborted === true) abort();
+      signal?.addEventListener('abort', abort, { once: true });
+      Promise.resolve()
+        .then(() => handler(request))
+        .then(resolve, reject)
+        .finally(() => signal?.removeEventListener('abort', abort));
+    });
+  };
   return {
-    send: (request) =>
-      new Promise((resolve, reject) => {
-        const { signal, url } = request;
-        const abort = (): void => {
-          reject(
-            new HttpFailure({
-              phase: 'aborted',
-              mayHaveBeenSent: true,
-              peer: url.host,
-              code: 'ABORT_ERR',
-              detail: 'the request was aborted',
-            }),
-          );
-        };
-        if (signal?.aborted === true) abort();
-        signal?.addEventListener('abort', abort, { once: true });
-        Promise.resolve()
-          .then(() => handler(request))
-          .then(resolve, reject)
-          .finally(() => signal?.removeEventListener('abort', abort));
-      }),
+    connect: () => Promise.resolve({ isOpen: true, send, release: () => undefined }),
     close: async () => undefined,
   };
 }
 
 /** Notes each request in `sent`. */
 export const noting = (sent: HttpRequest[], http: Http): Http => ({
-  send(request) {
-    sent.push(request);
-    return http.send(request);
+  async connect(target) {
+    const connection = await http.connect(target);
+    return withSend(connection, (request, maySend) => {
+      sent.push(request);
+      return connection.send(request, maySend);
+    });
   },
   close: () => http.close(),
 });
+
+/** Sends one request on a connection of its own choice. */
+export async function sendOver(http: Http, request: HttpRequest): Promise<HttpReply> {
+  const connection = await http.connect(request);
+  return connection.send(request, () => true);
+}
 
 /** Answers in order; a question without an answer, or an answer without a question, fails the test. */
 export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; questions: readonly AskedQuestion[] } {

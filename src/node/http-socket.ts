@@ -1,0 +1,125 @@
+/** Opens sockets on which a request can be written at once: DNS, TCP, TLS and a proxy's CONNECT, all within one time. */
+import type { Socket } from 'node:net';
+import Client from 'undici/lib/dispatcher/client.js';
+import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
+import type { HttpTarget } from '../context.ts';
+import { ConnectTimeout, type Leg, proxyRefusal, toConnectFailure } from './http-failure.ts';
+import { portOf, proxyAuthorization } from './proxies.ts';
+
+/** Opens one socket to `target`, through `proxy` where there is one. @throws {HttpFailure} */
+export type OpenSocket = (target: HttpTarget, proxy: URL | undefined) => Promise<Socket>;
+
+/** `onSocket` is called with each TCP or TLS socket as soon as it exists. */
+export function socketOpener(onSocket: (socket: Socket) => void): OpenSocket {
+  // Each has a cache of TLS sessions. Certificates are checked even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
+  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, rejectUnauthorized: true });
+  const toService = newConnector();
+  const toProxy = newConnector();
+
+  return async (target, proxy) => {
+    const limit = limitOf(target);
+    const dial = (connector: Connector, url: URL, httpSocket?: Socket): Promise<Socket> =>
+      dialOnce((callback) => connector(addressOf(url, httpSocket), callback), limit.signal, onSocket);
+    let leg: Leg = proxy === undefined ? { url: target.url, to: 'service' } : { url: proxy, to: 'proxy' };
+    try {
+      if (proxy === undefined) return await dial(toService, target.url);
+      const socket = await dial(toProxy, proxy);
+      if (target.url.protocol === 'http:') return socket;
+      leg = { url: proxy, to: 'tunnel' };
+      const tunnel = await openTunnel(socket, target.url, proxy, limit.signal);
+      leg = { url: target.url, to: 'service' };
+      return await dial(toService, target.url, tunnel);
+    } catch (error) {
+      throw toConnectFailure(error, leg, target.signal);
+    } finally {
+      limit.clear();
+    }
+  };
+}
+
+/** A signal that aborts after the target's time, or with the target's signal. */
+function limitOf({ timeoutMs, signal }: HttpTarget): { signal: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const onAbort = (): void => {
+    controller.abort(signal?.reason);
+  };
+  const timer = setTimeout(() => {
+    controller.abort(new ConnectTimeout(`no connection within ${timeoutMs} ms`));
+  }, timeoutMs);
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function addressOf(url: URL, httpSocket: Socket | undefined): Parameters<Connector>[0] {
+  const { host, protocol } = url;
+  const hostname = url.hostname.replace(/^\[(.+)\]$/, '$1');
+  return { host, hostname, protocol, port: portOf(url), ...(httpSocket !== undefined && { httpSocket }) };
+}
+
+function dialOnce(
+  start: (callback: Parameters<Connector>[1]) => Socket,
+  signal: AbortSignal,
+  onSocket: (socket: Socket) => void,
+): Promise<Socket> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      socket.destroy();
+      reject(signal.reason as Error);
+    };
+    const socket = start((error, ready) => {
+      signal.removeEventListener('abort', onAbort);
+      if (error === null) resolve(ready);
+      else reject(error);
+    });
+    onSocket(socket);
+    // Destroyed by close(), which is not an error to the connector.
+    socket.once('close', () => {
+      reject(new Error('the connection was closed'));
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** Asks the proxy for a tunnel to the service (RFC 9110, 9.3.6). */
+async function openTunnel(socket: Socket, url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+  const { default: connect } = await import('undici/lib/api/api-connect.js');
+  const authority = `${url.hostname}:${portOf(url)}`;
+  const { statusCode, socket: tunnel } = await connect.call(clientOver(socket, proxy.origin), {
+    origin: proxy.origin,
+    path: authority,
+    headers: { host: authority, ...proxyAuthorization(proxy) },
+    signal,
+  });
+  if (statusCode >= 200 && statusCode < 300) return tunnel;
+  tunnel.destroy();
+  throw proxyRefusal(proxy, statusCode);
+}
+
+/** undici's client over a socket that is connected already; it never opens another. */
+export function clientOver(socket: Socket, origin: string): Client {
+  let isTaken = false;
+  return new Client(origin, {
+    allowH2: false,
+    // The caller's own timers are exact, and 1xx responses do not start them anew.
+    headersTimeout: 0,
+    connect: (_options, callback) => {
+      // undici does not expect the answer within its own call.
+      queueMicrotask(() => {
+        if (isTaken || socket.destroyed) {
+          callback(new Error('the connection was closed before the request was written'), null);
+          return;
+        }
+        isTaken = true;
+        callback(null, socket);
+      });
+    },
+  });
+}
