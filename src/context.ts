@@ -314,8 +314,10 @@ export interface Machine {
   /** What runs the program: Bun in the standalone executable, Node elsewhere. */
   readonly runtime: { readonly name: 'Node' | 'Bun'; readonly version: string };
   readonly pid: number;
-  /** The same for all processes since the machine was started, and for no others. */
+  /** The same for all processes since the machine was started, and for no others. Empty where the system has no such name. */
   readonly bootId: string;
+  /** Names the processes among which `pid` is unique: of one machine and PID namespace. */
+  readonly processSpace: string;
   /** Whether a process with that number runs on this machine; true where it cannot be told. */
   isAlive(pid: number): boolean;
   /** The folder that relative paths are below. */

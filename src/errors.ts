@@ -15,6 +15,15 @@ export interface ServiceSaid {
   readonly raw?: string;
 }
 
+/** A wait that is longer than allowed. Times: epoch ms, durations: ms. */
+interface Waiting {
+  retryAt: number;
+  waitMs: number;
+  maxWaitMs: number;
+  /** Blocks in a row that requests of this command have met. */
+  refusals: number;
+}
+
 /** Kind of failure -> its facts. */
 export interface Facts {
   /** The call itself is wrong; nothing was sent. */
@@ -58,15 +67,13 @@ export interface Facts {
   /** 404 on one pet; without `said` the list was read and lacks it. */
   'pet-not-found': { petId: bigint; environment: string; said?: ServiceSaid };
 
-  /** Waiting would take longer than allowed. Times: epoch ms, durations: ms. */
   'rate-limited': {
-    why: 'rate-limited' | 'banned' | 'window-spent' | 'asking' | 'paced';
-    retryAt: number;
-    waitMs: number;
-    maxWaitMs: number;
-    /** Requests of this command that the service answered with 429. */
-    refusals: number;
-  };
+    why: 'rate-limited' | 'window-spent' | 'asking' | 'paced';
+  } & Waiting;
+  /** A block after a 403 lasts. */
+  banned: Waiting;
+  /** The service has asked, with a 503, not to be called before a time. */
+  paused: Waiting;
 
   network: HttpFailureFacts & { timeoutMs: number; attempts: number };
   /** The deadline of the whole command passed while nothing of a write was in flight. */

@@ -12,10 +12,8 @@ export function said({ code, message }: ServiceSaid): string {
 export function describeRateLimit(facts: Facts['rate-limited'], now: number): string {
   const wait = `${duration(facts.waitMs)}, until ${clockTime(facts.retryAt, now)}`;
   const allowed = facts.waitMs > facts.maxWaitMs ? `, longer than the ${duration(facts.maxWaitMs)} allowed` : '';
-  const nothing = facts.refusals > 0 ? 'nothing more was sent' : 'nothing was sent';
+  const nothing = unsent(facts);
   switch (facts.why) {
-    case 'banned':
-      return `The key may be banned: petstore sends nothing with it for ${wait}${allowed}; ${nothing}.`;
     case 'window-spent':
       return `The key's allowance is spent for ${wait}${allowed}; ${nothing}.`;
     case 'asking':
@@ -25,6 +23,15 @@ export function describeRateLimit(facts: Facts['rate-limited'], now: number): st
     case 'rate-limited':
       return `The service is rate limiting this key (429) for ${wait}${allowed}; ${nothing}.`;
   }
+}
+
+export function unsent({ refusals }: Facts['paused']): string {
+  return refusals > 0 ? 'nothing more was sent' : 'nothing was sent';
+}
+
+export function waitHint({ retryAt, waitMs, maxWaitMs }: Facts['paused'], now: number): string {
+  const allow = waitMs > maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(waitMs / 1000)}s` : '.';
+  return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
 
 export function describeNetwork(facts: Facts['network']): string {

@@ -14,6 +14,8 @@ import {
   said,
   systemWords,
   unknownHint,
+  unsent,
+  waitHint,
   type Wording,
 } from './report-words.ts';
 import { BULK_WORDS } from './report-bulk.ts';
@@ -141,9 +143,20 @@ const WORDS = {
   'rate-limited': (facts, now) => ({
     exit: 6,
     sentence: describeRateLimit(facts, now),
-    hint:
-      `Run the command again after ${clockTime(facts.retryAt, now)}` +
-      (facts.waitMs > facts.maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(facts.waitMs / 1000)}s` : '.'),
+    hint: waitHint(facts, now),
+    retryable: true,
+    retryAt: facts.retryAt,
+  }),
+  banned: (facts, now) => ({
+    exit: 12,
+    sentence: `The key may be banned (403): petstore sends nothing with it until ${clockTime(facts.retryAt, now)}.`,
+    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+    retryAt: facts.retryAt,
+  }),
+  paused: (facts, now) => ({
+    exit: 8,
+    sentence: `The service is unavailable (503) and named ${clockTime(facts.retryAt, now)} as the time to try again; ${unsent(facts)}.`,
+    hint: waitHint(facts, now),
     retryable: true,
     retryAt: facts.retryAt,
   }),

@@ -10,7 +10,7 @@ import { updateInventory } from '../src/client/update.ts';
 import type { HttpRequest } from '../src/context.ts';
 import { isFailure } from '../src/errors.ts';
 import { createGate } from '../src/limits/gate.ts';
-import { MemoryLedgers } from '../src/limits/memory-ledger.ts';
+import { memoryLedger } from '../src/limits/memory-ledger.ts';
 import { type Plan, PLANS } from '../src/sandbox/rules.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts';
 import { onCleanup } from './support/cleanup.ts';
@@ -38,10 +38,11 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     userAgent: 'test',
     http,
     gate: createGate({
-      ledger: new MemoryLedgers(clock).of('sandbox', key),
+      ledger: memoryLedger(clock),
       clock,
       random,
       maxWaitMs: 75_000,
+      timeoutMs: 30_000,
       probes: 1,
       reserve: 0,
       signal,

@@ -1,10 +1,9 @@
 /**
- * One attempt: the gate's leave, one request, the response's headers back to the gate.
+ * One attempt: a connection, the gate's leave, one request, the response's headers back to the gate.
  * No retry, no judgement.
  */
+import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../context.ts';
 import { Failure } from '../errors.ts';
-import { HttpFailure, type HttpReply } from '../context.ts';
-import type { Ticket } from '../limits/gate.ts';
 import { warnOfSunset } from './sunset.ts';
 import type { Call, Service } from './service.ts';
 
@@ -12,57 +11,82 @@ import type { Call, Service } from './service.ts';
 const GRACE_MS = 2_000;
 
 /**
- * @throws {Failure} `rate-limited`: the gate does not let the request through in time; nothing was sent
- * @throws {HttpFailure} no response, or (from `body`) a broken one
+ * Sends one request and returns the response.
+ * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed; nothing was sent
+ * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
 export async function exchange(service: Service, call: Call): Promise<HttpReply> {
-  const ticket = await service.gate.enter();
   const url = new URL(`${service.baseUrl.href.replace(/\/$/, '')}${call.path}`);
+  for (;;) {
+    const reply = await attempt(service, call, url);
+    if (reply !== undefined) return reply;
+  }
+}
+
+/** Undefined where the leave to send ended before the first byte: it has to be asked for again. */
+async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
+  const { clock, gate } = service;
+  const { ticket, connection } = await gate.enter(operationOf(call), () => connect(service, call, url));
   const stop = stopper(service, call.method !== 'GET');
-  const started = service.clock.monotonic();
-  const tell = (facts: { status: number } | { failure: HttpFailure['facts'] }): void => {
-    service.watch.attempt({ method: call.method, url: url.href, ms: service.clock.monotonic() - started, ...facts });
-  };
+  const started = clock.monotonic();
   try {
-    const reply = await send(service, call, url, stop.signal);
-    await ticket.answered(reply.status, reply.headers, service.clock.now());
-    tell({ status: reply.status });
+    const reply = await connection.send(requestOf(service, call, url, stop.signal), () => ticket.isFresh());
+    await ticket.answered(reply.status, reply.headers, clock.now());
+    tell(service, call, url, started, { status: reply.status });
     warnOfSunset(reply.headers, service, call);
     return { ...reply, body: stop.during(withinBudget(withinSize(reply.body, service), service, url, stop.abort)) };
   } catch (error) {
     stop.over();
-    if (error instanceof HttpFailure) {
-      tell({ failure: error.facts });
-      await settleLost(ticket, error);
-    }
+    if (!(error instanceof HttpFailure)) throw error;
+    await ticket.lost(error.facts.mayHaveBeenSent);
+    if (error.facts.phase === 'withdrawn') return undefined;
+    tell(service, call, url, started, { failure: error.facts });
     throw error;
   }
 }
 
-async function settleLost(ticket: Ticket, error: HttpFailure): Promise<void> {
-  await ticket.lost(error.facts.mayHaveBeenSent);
+async function connect(service: Service, call: Call, url: URL): Promise<Connection> {
+  const started = service.clock.monotonic();
+  try {
+    return await service.http.connect({ url, timeoutMs: service.timeoutMs, signal: service.signal });
+  } catch (error) {
+    if (error instanceof HttpFailure) tell(service, call, url, started, { failure: error.facts });
+    throw error;
+  }
 }
 
-async function send(service: Service, call: Call, url: URL, signal: AbortSignal): Promise<HttpReply> {
-  const { apiKey, http, timeoutMs } = service;
-  // While connecting, nothing is in flight that would need a grace period.
-  const connection = await http.connect({ url, timeoutMs, signal: service.signal });
-  const request = {
+function tell(
+  { clock, watch }: Service,
+  { method }: Call,
+  url: URL,
+  started: number,
+  result: { status: number } | { failure: HttpFailure['facts'] },
+): void {
+  watch.attempt({ method, url: url.href, ms: clock.monotonic() - started, ...result });
+}
+
+/** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
+export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
+  const [plain = ''] = path.split(/[?#]/);
+  return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
+}
+
+function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {
+  return {
     method: call.method,
     url,
     headers: {
       accept: 'application/json',
       'accept-encoding': 'gzip, br',
-      // Empty for who asks without one.
-      ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
+      // Empty for unauthenticated requests (smoke checks).
+      ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
       'user-agent': service.userAgent,
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(call.body !== undefined && { body: call.body }),
-    timeoutMs,
+    timeoutMs: service.timeoutMs,
     signal,
   };
-  return connection.send(request, () => true);
 }
 
 interface Stopper {

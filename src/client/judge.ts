@@ -6,12 +6,13 @@
  * - `read`     a read may be repeated, a write may not
  * - `unsent`   nothing was sent, so a write may be repeated too
  * - `look`     a write may have been applied: look first, repeat only if it was not
+ * - `look-only` the same, but a repeat would fail again
  * - `rate`     429: the gate decides when
  */
 import type { HttpFailureFacts } from '../context.ts';
 import { Failure, type ServiceSaid } from '../errors.ts';
 
-export type Repeat = 'never' | 'read' | 'unsent' | 'look' | 'rate';
+export type Repeat = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
 
 export interface Trouble {
   readonly repeat: Repeat;
@@ -79,7 +80,9 @@ export function judgeStatus(
     );
   }
   if (status >= 300 && status < 400) {
-    return never(new Failure('redirected', { status, origin: originOf(more.location, asked.url) }));
+    const failure = new Failure('redirected', { status, origin: originOf(more.location, asked.url) });
+    // Whoever redirects may have passed the write on.
+    return asked.isWrite ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) return judgeServerError(said, asked, more);
   const failure = new Failure('unexpected-status', { said });

@@ -78,8 +78,8 @@ async function tryOnce<T>(
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     // A write that was cut short by the program's own end may have been applied: its caller must say so.
-    const mayBeApplied = asked.isWrite && error.facts.mayHaveBeenSent;
-    if (error.facts.phase === 'aborted' && !mayBeApplied) throw service.signal.reason;
+    const { phase, mayHaveBeenSent } = error.facts;
+    if (phase === 'aborted' && !(asked.isWrite && mayHaveBeenSent)) throw service.signal.reason;
     return { trouble: judgeFailure(error.facts, asked) };
   }
 }
@@ -98,11 +98,15 @@ async function mayTryAgain(service: Service, trouble: Trouble, attempt: number):
   return attempt < ATTEMPTS && waitBefore(service, trouble, attempt);
 }
 
-/** Waits as long as the service asks, at least the backoff; false where that is longer than allowed. */
+/**
+ * Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed.
+ * The backoff itself is short, and chance must not decide whether a write is looked up.
+ */
 export async function waitBefore(service: Service, trouble: Trouble, attempt: number): Promise<boolean> {
   const { clock } = service;
-  const ms = Math.max(backoffMs(attempt, service.random), trouble.retryAfterMs ?? 0);
-  if (ms > service.maxWaitMs) return false;
+  const askedMs = trouble.retryAfterMs ?? 0;
+  if (askedMs > service.maxWaitMs) return false;
+  const ms = Math.max(backoffMs(attempt, service.random), askedMs);
   const end = clock.monotonic() + ms;
   const until = clock.now() + ms;
   try {

@@ -46,6 +46,7 @@ export async function updateInventory(service: Service, update: Update): Promise
   if (!('repeat' in first)) return finished(service, first, update);
   const seen = await look(service, update, first);
   if (seen !== undefined) return finished(service, seen, update);
+  if (first.repeat === 'look-only') throw first.failure;
   const second = await sendOnce(service, operation, 1);
   if (!('repeat' in second)) return finished(service, second, update);
   throw unknown(service, update, second, true);
@@ -61,7 +62,7 @@ async function sendOnce(
     return await perform(service, operation, spent);
   } catch (error) {
     if (!(error instanceof Troubled)) throw error;
-    if (error.trouble.repeat === 'look') return error.trouble;
+    if (error.trouble.repeat === 'look' || error.trouble.repeat === 'look-only') return error.trouble;
     throw error.trouble.failure;
   }
 }
@@ -123,7 +124,6 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
       repeat: 'look',
       failure: new Failure('contract', { what: 'The answer to the update', problem: text }),
     });
-  refuseWebPage(reply);
   const item = await readAnswer(reply).catch((error: unknown) => {
     if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
     if (error instanceof ContractViolation) throw problem(error.message);
@@ -138,6 +138,7 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
 }
 
 async function readAnswer(reply: HttpReply): Promise<InventoryItem> {
+  refuseWebPage(reply);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   for await (const chunk of reply.body) {

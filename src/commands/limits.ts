@@ -5,7 +5,9 @@ import { connect, findLedgerOwner } from '../config/connect.ts';
 import { openLedger } from '../config/ledger.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
-import type { LedgerView } from '../limits/ledger.ts';
+import { type LedgerView, tightestWindow } from '../limits/ledger.ts';
+import { ownerName } from '../limits/owner.ts';
+import type { Window } from '../limits/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -73,36 +75,42 @@ async function confirmClearing(context: CommandContext): Promise<void> {
 function describe(view: LedgerView, environment: string, { clock }: CommandContext): RecordView {
   const now = clock.now();
   const toWall = (at: number): number => now + at - clock.monotonic();
-  const text = [
+  const live = view.windows.filter(({ resetAt }) => toWall(resetAt) > now);
+  const isShared = live.some(({ sharedWithOthers }) => sharedWithOthers);
+  const lines: [string, string][] = [
     ['environment', environment],
-    ['allowance', allowanceWords(view, toWall, now)],
+    ...allowanceWords(view, live, toWall, now).map((words): [string, string] => ['allowance', words]),
     ['block', blockWords(view, toWall, now)],
     ['in flight', inFlightWords(view, toWall, now)],
-    ['others', view.foreign ? 'another client draws on the key too' : 'none seen'],
+    ['others', isShared ? 'another client draws on the key too' : 'none seen'],
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - toWall(view.seenAt))} ago`],
-  ].map(([name = '', words = '']) => `${name.padEnd(11)}  ${words}`);
-  const { window, block } = view;
-  const live = window !== undefined && toWall(window.resetAt) > now ? window : undefined;
+  ];
+  const { block } = view;
+  const tightest = tightestWindow(view, clock.monotonic());
   const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(toWall(at)).toISOString());
   const members: [string, JsonValue][] = [
     ['environment', environment],
-    ['limit', window?.limit ?? null],
-    ['remaining', live?.remaining ?? null],
-    ['resetAt', iso(live?.resetAt)],
+    ['limit', (tightest ?? view.windows.at(-1))?.limit ?? null],
+    ['remaining', tightest?.remaining ?? null],
+    ['resetAt', iso(tightest?.resetAt)],
+    // Where operations have limits of their own.
+    ...(live.length > 1
+      ? [['windows', live.map((window) => windowJson(window, iso(window.resetAt)))] as [string, JsonValue]]
+      : []),
     ['block', block === undefined ? null : blockJson(view, iso(block.until), toWall(block.until) <= now)],
     [
       'inFlight',
-      view.inFlight.map(({ id, at }) => new Map([['by', ownerOf(id)] as const, ['since', iso(at)] as const])),
+      view.inFlight.map(({ id, at }) => new Map([['by', ownerName(id)] as const, ['since', iso(at)] as const])),
     ],
-    ['othersSeen', view.foreign],
+    ['othersSeen', isShared],
     ['knownAt', iso(view.seenAt)],
   ];
   return {
     view: 'record',
-    text: text.join('\n'),
+    text: lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'),
     json: new Map(members),
     fields: members
-      .filter(([name]) => !['block', 'inFlight'].includes(name))
+      .filter(([name]) => !['windows', 'block', 'inFlight'].includes(name))
       .map(([name, value]) => ({ name, value: value === null ? '' : (value as string | number | boolean).toString() }))
       .concat({ name: 'blockedUntil', value: block === undefined ? '' : (iso(block.until) ?? '') }),
   };
@@ -110,17 +118,30 @@ function describe(view: LedgerView, environment: string, { clock }: CommandConte
 
 type ToWall = (at: number) => number;
 
-function allowanceWords({ window }: LedgerView, toWall: ToWall, now: number): string {
-  if (window === undefined) return 'unknown';
-  const resetAt = toWall(window.resetAt);
-  if (resetAt <= now) return `the window of ${window.limit} is over; the next request tells what is left`;
-  return limitWords({ ...window, resetAt, now });
+/** One line, or one for each window where operations have limits of their own. */
+function allowanceWords({ windows }: LedgerView, live: LedgerView['windows'], toWall: ToWall, now: number): string[] {
+  const [last] = windows.slice(-1);
+  if (last === undefined) return ['unknown'];
+  if (live.length === 0) return [`the window of ${last.limit} is over; the next request tells what is left`];
+  return live.map((window) => {
+    const names = live.length > 1 ? ` for ${window.operations.join(', ')}` : '';
+    return `${limitWords({ ...window, resetAt: toWall(window.resetAt), now })}${names}`;
+  });
+}
+
+function windowJson({ operations, limit, remaining }: Window, resetAt: string | null): JsonValue {
+  return new Map<string, JsonValue>([
+    ['operations', [...operations]],
+    ['limit', limit],
+    ['remaining', remaining],
+    ['resetAt', resetAt],
+  ]);
 }
 
 function blockWords({ block, strikes }: LedgerView, toWall: ToWall, now: number): string {
   if (block === undefined) return 'none';
   const until = toWall(block.until);
-  const why = block.why === 'banned' ? '403, perhaps a ban' : `429, ${strikes} in a row`;
+  const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
   if (until <= now) return `over (${why}); the next request is a probe`;
   return `${why}: nothing is sent for ${duration(until - now)}, until ${clockTime(until, now)}`;
 }
@@ -136,10 +157,5 @@ function blockJson({ block, strikes }: LedgerView, until: JsonValue, over: boole
 
 function inFlightWords({ inFlight }: LedgerView, toWall: ToWall, now: number): string {
   if (inFlight.length === 0) return 'none';
-  return inFlight.map(({ id, at }) => `${ownerOf(id)}, for ${duration(now - toWall(at))}`).join('; ');
-}
-
-/** Before the first slash of a reservation's id. */
-function ownerOf(id: string): string {
-  return id.split('/')[0] ?? id;
+  return inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - toWall(at))}`).join('; ');
 }

@@ -2,6 +2,8 @@
 import type { Service } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
+import { tightestWindow } from '../limits/ledger.ts';
+import { ownerOf } from '../limits/owner.ts';
 import { SANDBOX_KEY } from '../sandbox/key.ts';
 import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
@@ -28,10 +30,15 @@ export interface Session {
   close(): Promise<void>;
 }
 
+export interface ConnectOptions {
+  /** How many requests may follow a 429, each after its wait; one more ends the command. By default one. */
+  readonly probes?: number;
+}
+
 /** @throws {Failure} `no-key`, `no-base-url`, `base-url`, and what readConfigFile throws */
-export async function connect(context: CommandContext): Promise<Session> {
+export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Session> {
   const target = await findTarget(context);
-  return target === 'sandbox' ? connectSandbox(context) : open(context, target);
+  return target === 'sandbox' ? connectSandbox(context, options) : open(context, target, options);
 }
 
 /** Whose ledger it is, without a connection: where, and under which key. @throws {Failure} as connect */
@@ -64,16 +71,20 @@ async function findTarget(context: CommandContext): Promise<Target | 'sandbox'> 
 /** The sandbox's port changes from command to command; its limits do not. */
 const SANDBOX_ORIGIN = 'sandbox';
 
-async function connectSandbox(context: CommandContext): Promise<Session> {
+async function connectSandbox(context: CommandContext, options: ConnectOptions): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
   const sandbox = await startSandbox(context, { file: sandboxFile(context) });
-  const session = await open(context, {
-    environment: 'sandbox',
-    baseUrl: new URL(sandbox.baseUrl),
-    apiKey: sandbox.apiKey,
-    keySource: 'the sandbox',
-    ledgerOrigin: SANDBOX_ORIGIN,
-  });
+  const session = await open(
+    context,
+    {
+      environment: 'sandbox',
+      baseUrl: new URL(sandbox.baseUrl),
+      apiKey: sandbox.apiKey,
+      keySource: 'the sandbox',
+      ledgerOrigin: SANDBOX_ORIGIN,
+    },
+    options,
+  );
   return {
     ...session,
     async close() {
@@ -92,7 +103,7 @@ export interface Target {
 }
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
-export async function open(context: CommandContext, target: Target): Promise<Session> {
+export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random } = context;
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, target.environment === 'sandbox');
@@ -100,12 +111,14 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
   const { signal, cancel } = withDeadline(context);
   const gate = createGate({
     ledger: opened.ledger,
-    owner: `process ${context.machine.pid}`,
+    owner: ownerOf(context.machine),
     clock,
     random,
     maxWaitMs: globals.maxWait,
+    timeoutMs: globals.timeout,
     get probes() {
-      return opened.probes;
+      // Where nothing is shared with other processes, a 429 ends the command.
+      return opened.isAlone ? 0 : (options.probes ?? 1);
     },
     reserve: globals.reserve,
     signal,
@@ -133,13 +146,12 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
   return {
     environment: target.environment,
     service,
-    isAlone: () => opened.probes === 0,
+    isAlone: () => opened.isAlone,
     async allowance() {
-      const { window, inFlight } = await opened.ledger.view();
-      const ahead = (window?.resetAt ?? 0) - clock.monotonic();
-      if (window === undefined || ahead <= 0) return undefined;
-      const left = Math.max(0, window.remaining - inFlight.length - globals.reserve);
-      return { limit: window.limit, left, resetAt: clock.now() + ahead };
+      const window = tightestWindow(await opened.ledger.view(), clock.monotonic());
+      if (window === undefined) return undefined;
+      const left = Math.max(0, window.left - globals.reserve);
+      return { limit: window.limit, left, resetAt: clock.now() + window.resetAt - clock.monotonic() };
     },
     async close() {
       cancel();

@@ -2,20 +2,24 @@
  * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
  * With PETSTORE_LEDGER, one on a Redis server that several machines share.
  */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { type Redis, RedisFailure } from '../context.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { BlockFile, withBlockFile } from '../limits/block-file.ts';
 import { withFallback } from '../limits/fallback-ledger.ts';
 import type { Ledger } from '../limits/ledger.ts';
-import { MemoryLedgers } from '../limits/memory-ledger.ts';
+import { memoryLedger } from '../limits/memory-ledger.ts';
 import { sqliteLedger } from '../limits/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
+import { clockTime } from '../view/progress.ts';
 import { stateFolder } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 
 export interface OpenLedger {
   readonly ledger: Ledger;
-  /** How many requests may follow a 429. */
-  readonly probes: number;
+  /** True while nothing is shared with other processes that use the key: one request at a time then. */
+  readonly isAlone: boolean;
   close(): void;
 }
 
@@ -60,7 +64,6 @@ function isRedis(address: string): boolean {
 }
 
 async function openShared(context: CommandContext, owner: Owner, url: string): Promise<OpenLedger> {
-  let own: OpenLedger | undefined;
   let isLost = false;
   const onLost = ({ message }: RedisFailure): void => {
     isLost = true;
@@ -69,13 +72,14 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
         'a 429 ends this command.',
     );
   };
+  const own = await openOwn(context, owner);
   let redis: Redis;
   try {
     redis = await context.openRedis(url);
   } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;
     onLost(error);
-    return { ...(await openOwn(context, owner)), probes: 0 };
+    return { ...own, isAlone: true };
   }
   const [{ redisLedger }, { createHmac }] = await Promise.all([
     import('../limits/redis-ledger.ts'),
@@ -83,22 +87,15 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
   ]);
   // The key itself is the salt: whoever shares it finds the same name, and nobody else can tell what it is about.
   const name = createHmac('sha256', owner.apiKey).update(owner.ledgerOrigin).digest('hex');
-  const ledger = withFallback({
-    shared: redisLedger(redis, context.clock, name),
-    async openOwn() {
-      own = await openOwn(context, owner);
-      return own.ledger;
-    },
-    onLost,
-  });
+  const { clock } = context;
   return {
-    ledger,
-    get probes() {
-      return isLost ? 0 : 1;
+    ledger: withFallback({ clock, shared: redisLedger(redis, clock, name), own: own.ledger, onLost }),
+    get isAlone() {
+      return isLost;
     },
     close() {
       redis.close();
-      own?.close();
+      own.close();
     },
   };
 }
@@ -106,41 +103,68 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
 /**
  * The ledger in the state database. Where that cannot be used, petstore knows of no other process: it says so,
  * and does not try again after a 429.
+ * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner): Promise<OpenLedger> {
+async function openOwn(context: CommandContext, owner: Owner): Promise<OpenLedger> {
   try {
     const folder = stateFolder(context);
-    if (await context.files.isOnNetwork(folder))
-      return alone(
-        context,
-        { ledgerOrigin, apiKey },
-        'is on a network file system, whose locks other machines may not see',
-      );
+    const file = blockFile(context, folder, owner);
+    if (await context.files.isOnNetwork(folder)) {
+      return alone(context, 'is on a network file system, whose locks other machines may not see', file);
+    }
     const state = await openState(context, folder);
     if (state.putAside !== undefined) {
       context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
     }
+    // The second place has to be there before the first is full.
+    await file.prepare().catch(() => undefined);
     return {
-      ledger: sqliteLedger(context, state, ledgerOrigin, apiKey),
-      probes: 1,
+      ledger: withSecondPlace(context, sqliteLedger(context, state, owner.ledgerOrigin, owner.apiKey), file),
+      isAlone: false,
       // Not closed: the process is about to end, and the last one to close copies the write-ahead log back, which takes
-      // longer than the two entries of a request. What stands in the log is as safe as what stands in the file.
+      // longer than the two entries of a request. What is in the log is as safe as what is in the file.
       close: () => undefined,
     };
   } catch (error) {
     if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
-    return alone(context, { ledgerOrigin, apiKey }, 'cannot be used');
+    return alone(context, 'cannot be used');
   }
 }
 
-function alone(context: CommandContext, { ledgerOrigin, apiKey }: Owner, why: string): OpenLedger {
+function alone(context: CommandContext, why: string, file?: BlockFile): OpenLedger {
   context.notices.warning(
     `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
       'a 429 ends this command.',
   );
+  const ledger = memoryLedger(context.clock);
   return {
-    ledger: new MemoryLedgers(context.clock).of(ledgerOrigin, apiKey),
-    probes: 0,
+    ledger: file === undefined ? ledger : withSecondPlace(context, ledger, file),
+    isAlone: true,
     close: () => undefined,
   };
+}
+
+/** Named by a hash of origin and key that is not the ledger's: its salt is in the database that may not open. */
+function blockFile(context: CommandContext, folder: string, { ledgerOrigin, apiKey }: Owner): BlockFile {
+  const name = bytesToHex(sha256(utf8ToBytes(`petstore block ${JSON.stringify([ledgerOrigin, apiKey])}`)));
+  return new BlockFile(context, `${folder}/blocks`, name.slice(0, 32));
+}
+
+function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFile): Ledger {
+  const { clock, notices } = context;
+  return withBlockFile(ledger, {
+    clock,
+    file,
+    onUnwritten(failure, block, isKept) {
+      const detail = isFailure(failure) && failure.is('state') ? failure.facts.detail : undefined;
+      const why = `The state database could not be written${detail === undefined ? '' : `: ${detail}`}`;
+      if (block === undefined) {
+        notices.warning(`${why}.`);
+        return;
+      }
+      const until = clockTime(clock.now() + block.until - clock.monotonic(), clock.now());
+      const kept = isKept ? `is kept in ${file.path} instead` : 'is known to this command alone';
+      notices.warning(`${why}. The service refused a request until ${until}; that ${kept}.`);
+    },
+  });
 }

@@ -1,46 +1,88 @@
 /**
- * A ledger on another machine, and one on this machine for when that one is lost. A refusal is noted in both, so that
- * whoever comes after the loss knows of it.
+ * A ledger that machines share, and this machine's own. A request needs leave of both, and a block that one of them
+ * knows is noted in the other: so nothing is sent early when the shared one is emptied, restarted or lost.
  */
-import { RedisFailure } from '../context.ts';
+import { type Clock, RedisFailure } from '../context.ts';
+import type { Decision } from './governor.ts';
 import type { Ledger } from './ledger.ts';
 
+/** The same block may end this much apart in two ledgers, ms. */
+const SAME_BLOCK_MS = 1_000;
+
 export interface Fallback {
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly shared: Ledger;
-  /** Opened when it is needed. */
-  openOwn(): Promise<Ledger>;
-  /** Told once. */
+  readonly own: Ledger;
+  /** Called once. */
   onLost(failure: RedisFailure): void;
 }
 
-export function withFallback({ shared, openOwn, onLost }: Fallback): Ledger {
+export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
   let isLost = false;
-  let opening: Promise<Ledger> | undefined;
-  const own = (): Promise<Ledger> => (opening ??= openOwn());
-  const either = async <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => {
-    if (!isLost) {
-      try {
-        return await work(shared);
-      } catch (error) {
-        if (!(error instanceof RedisFailure)) throw error;
-        isLost = true;
-        onLost(error);
-      }
+  const noteIn = (ledger: Ledger, decision: Decision): Promise<void> => noteBlock(ledger, decision, clock.monotonic());
+  /** Undefined once the shared ledger is lost. */
+  const onShared = async <T>(work: (ledger: Ledger) => Promise<T>): Promise<T | undefined> => {
+    if (isLost) return undefined;
+    try {
+      return await work(shared);
+    } catch (error) {
+      if (!(error instanceof RedisFailure)) throw error;
+      isLost = true;
+      onLost(error);
+      return undefined;
     }
-    return work(await own());
+  };
+  const both = async (ask: (ledger: Ledger, coordinated: boolean) => Promise<Decision>): Promise<Decision> => {
+    const there = await onShared((ledger) => ask(ledger, false));
+    if (there !== undefined && there.do !== 'send') {
+      await noteIn(own, there);
+      return there;
+    }
+    // This machine's own comes last: it is what the request's other side has told this process, too.
+    const here = await ask(own, there !== undefined);
+    if (here.do !== 'send') await onShared((ledger) => noteIn(ledger, here));
+    return here;
   };
   return {
-    admit: (intent) => either((ledger) => ledger.admit(intent)),
-    async answered(answer) {
-      const isRefusal = answer.status === 429 || answer.status === 403;
-      if (isRefusal && !isLost) await (await own()).answered(answer);
-      return either((ledger) => ledger.answered(answer));
+    check: (intent) => both((ledger, coordinated) => ledger.check({ ...intent, coordinated })),
+    async admit(intent) {
+      const decision = await both((ledger, coordinated) => ledger.admit({ ...intent, coordinated }));
+      if (decision.do !== 'send') await onShared((ledger) => ledger.lost(intent.id, false));
+      return decision;
     },
-    lost: (id, mayHaveBeenSent) => either((ledger) => ledger.lost(id, mayHaveBeenSent)),
-    view: () => either((ledger) => ledger.view()),
+    async answered(answer) {
+      const view = await own.answered(answer);
+      return (await onShared((ledger) => ledger.answered(answer))) ?? view;
+    },
+    async lost(id, mayHaveBeenSent) {
+      await own.lost(id, mayHaveBeenSent);
+      await onShared((ledger) => ledger.lost(id, mayHaveBeenSent));
+    },
+    async learn(block) {
+      await own.learn(block);
+      await onShared((ledger) => ledger.learn(block));
+    },
+    async view() {
+      const view = await own.view();
+      const there = await onShared((ledger) => ledger.view());
+      if (there === undefined) return view;
+      const block = [view.block, there.block].sort((a, b) => (b?.until ?? 0) - (a?.until ?? 0))[0];
+      return { ...there, ...(block !== undefined && { block }) };
+    },
     async clearBlock() {
-      if (!isLost) await (await own()).clearBlock();
-      return either((ledger) => ledger.clearBlock());
+      const view = await own.clearBlock();
+      return (await onShared((ledger) => ledger.clearBlock())) ?? view;
     },
   };
+}
+
+/** Notes in one ledger the block that the other one has named. */
+async function noteBlock(ledger: Ledger, decision: Decision, now: number): Promise<void> {
+  if (decision.do === 'send') return;
+  const { until, why } = decision;
+  if (why !== 'rate-limited' && why !== 'banned' && why !== 'paused') return;
+  const { block } = await ledger.view();
+  // Noted once: the ends differ by what the clocks do.
+  if (block !== undefined && block.until >= until - SAME_BLOCK_MS) return;
+  await ledger.learn({ since: now, until, why });
 }

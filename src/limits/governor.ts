@@ -7,27 +7,33 @@
  *     │ unknown │ ───────────────────────► │  open  │ ────────────────────────────────────► │ spent │
  *     └─────────┘      200 with headers    └────────┘ ◄──────────────────────────────────── └───────┘
  *          ▲                                 │    ▲              the window is over (probe)
- *          │ 200 without headers:        429 │    │ the probe is answered, not with 429
- *          │ one in flight, one a second     ▼    │
+ *          │ 200 without headers:        429 │    │ the probe is answered, and not refused
+ *          │ one in flight, paced            ▼    │
  *          │                               ┌─────────┐   429: a further strike, twice the wait
  *          └────────────────────────────── │ blocked │ ──┐
- *                      403: one hour ────► └─────────┘ ◄─┘
+ *           403: a ban  503: a pause ────► └─────────┘ ◄─┘
  *
- * Blocked: nothing is sent before the block ends; then exactly one request, the probe, whoever waits.
+ * A block belongs to the key; windows belong to the operations that use them (windows.ts).
+ * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
-import { blockMs } from './block.ts';
+import { banMs, blockMs, pauseMs } from './block.ts';
 import type { LimitHeaders } from './headers.ts';
+import {
+  countDrawn,
+  countSent,
+  hasRoom,
+  isLive,
+  observeWindow,
+  type Window,
+  windowsFor,
+  windowsOf,
+} from './windows.ts';
 
-export type BlockReason = 'rate-limited' | 'banned';
-/** `asking`: another request is under way whose answer tells. `paced`: no limits are told, so one request a second. */
+/** 429, 403, or a 503 that names a time. */
+export type BlockReason = 'rate-limited' | 'banned' | 'paused';
+/** `asking`: waiting for another request's response. `paced`: the service sends no limit headers, so requests are spaced. */
 export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced';
-
-export interface Window {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetAt: number;
-}
 
 export interface Block {
   readonly since: number;
@@ -37,36 +43,44 @@ export interface Block {
 
 export interface Reservation {
   readonly id: string;
+  /** Such as `PATCH /inventory/{id}`. */
+  readonly operation: string;
   readonly at: number;
+  /** When to give up waiting for its answer, because its process was killed for instance. */
+  readonly lostAt: number;
+}
+
+/** The pace where the service sends no limit headers. */
+export interface Pace {
+  readonly everyMs: number;
+  readonly nextAt: number;
 }
 
 export interface LedgerState {
-  readonly window?: Window;
+  readonly windows: readonly Window[];
   readonly block?: Block;
   /** 429s in a row, each to a request sent after the block before had ended. */
   readonly strikes: number;
   /** The one request that may find out how things stand. */
   readonly probe?: Reservation;
   readonly inFlight: readonly Reservation[];
-  /** Answers come without usable headers: not before this, and one at a time. */
-  readonly pacedUntil?: number;
-  /** Requests let through since the ledger began. */
-  readonly admitted: number;
-  /** When the window was first seen, what was left then, and how many of ours had been let through and answered. */
-  readonly baseline?: { readonly at: number; readonly remaining: number; readonly admitted: number };
-  /** Somebody else draws on the key too. */
-  readonly foreign: boolean;
+  readonly pace?: Pace;
   /** When the service last answered. */
   readonly seenAt?: number;
 }
 
-export const UNKNOWN: LedgerState = { strikes: 0, inFlight: [], admitted: 0, foreign: false };
+export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
 
 export interface Intent {
   readonly id: string;
+  readonly operation: string;
   readonly maxWaitMs: number;
   /** Requests to leave for others. */
   readonly reserve: number;
+  /** Longest time that its answer may take, ms. */
+  readonly timeoutMs: number;
+  /** True where a shared ledger knows what the key's other clients send, so that none has to be kept for them here. */
+  readonly coordinated?: boolean;
 }
 
 export interface Hold {
@@ -81,122 +95,131 @@ export type Decision = { readonly do: 'send' } | ({ readonly do: 'wait' | 'refus
 
 export interface Answer {
   readonly id: string;
+  readonly operation: string;
   readonly status: number;
   readonly headers: LimitHeaders;
   /** In [0, 1): the jitter of a block. */
   readonly random: number;
 }
 
-const BAN_MS = 3_600_000;
 const PACE_MS = 1_000;
-/** A probe or reservation whose answer never came, its process killed for instance. */
+const SLOWEST_PACE_MS = 60_000;
+/** The pace recovers by a thousandth with each answer: from half to whole in some 700. */
+const RECOVERY = 0.999;
+/** When to give up on a probe or reservation that was never answered: at the least. */
 const LOST_AFTER_MS = 120_000;
 /** How soon to ask again while another's probe is under way. */
 const POLL_MS = 50;
-const FOREIGN_RESERVE = 2;
-/** Two answers of one window may name its end this much apart: rounding, and the way of the answer. */
-const SAME_WINDOW_MS = 2_500;
 
+/** Decides on a request, and reserves it where it may be sent. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
   const state = forgetLost(before, now);
-  const held = hold(state, now, intent.reserve);
+  const held = hold(state, now, intent);
   if (held !== undefined) {
     const tooLong = (held.again ?? held.until) - now > intent.maxWaitMs;
     return { state, decision: { do: tooLong ? 'refuse' : 'wait', ...held } };
   }
-  const reservation = { id: intent.id, at: now };
-  const asks = mustProbe(state, now);
+  const { id, operation } = intent;
+  const lostAt = now + Math.max(LOST_AFTER_MS, 2 * intent.timeoutMs);
+  const reservation = { id, operation, at: now, lostAt };
+  const probes = mustProbe(state, now, operation);
   return {
     state: {
       ...state,
+      windows: countSent(state.windows, operation),
       inFlight: [...state.inFlight, reservation],
-      admitted: state.admitted + 1,
-      ...(asks && { probe: reservation }),
+      ...(probes && { probe: reservation }),
     },
     decision: { do: 'send' },
   };
 }
 
-/** What keeps a request back, if anything does. */
-function hold(state: LedgerState, now: number, reserve: number): Hold | undefined {
-  const { block, window, pacedUntil, inFlight } = state;
+/** Returns the reason to hold a request, if any. */
+function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined {
+  const { block, pace, inFlight } = state;
+  const { operation } = intent;
   if (block !== undefined && now < block.until) return { until: block.until, why: block.why };
-  if (mustProbe(state, now)) {
-    if (state.probe !== undefined) return forAnswer(state.probe, now);
-    // A block that has ended needs no further word: its probe is due.
-    if (block === undefined && pacedUntil !== undefined) {
-      if (inFlight[0] !== undefined) return forAnswer(inFlight[0], now);
-      if (now < pacedUntil) return { until: pacedUntil, why: 'paced' };
-    }
-    return undefined;
-  }
-  const live = window as Window;
-  return mayDraw(state, live, reserve) ? undefined : { until: live.resetAt, why: 'window-spent' };
+  const asking = mustProbe(state, now, operation) ? state.probe : undefined;
+  if (asking !== undefined) return forAnswer(asking, now);
+  // After a block its probe is due, whatever the windows say.
+  if (block !== undefined) return undefined;
+  const spent = windowsFor(state.windows, operation).filter(
+    (window) => isLive(window, now) && !hasRoom(window, state.windows, inFlight, intent),
+  );
+  if (spent.length > 0) return { until: Math.max(...spent.map(({ resetAt }) => resetAt)), why: 'window-spent' };
+  if (pace === undefined || !isWindowless(state, now, operation)) return undefined;
+  const unanswered = inFlight.find((each) => isWindowless(state, now, each.operation));
+  if (unanswered !== undefined) return forAnswer(unanswered, now);
+  return now < pace.nextAt ? { until: pace.nextAt, why: 'paced' } : undefined;
 }
 
 function forAnswer(asked: Reservation, now: number): Hold {
-  return { until: asked.at + LOST_AFTER_MS, why: 'asking', again: now + POLL_MS };
+  return { until: asked.lostAt, why: 'asking', again: now + POLL_MS };
 }
 
-function mustProbe({ block, window }: LedgerState, now: number): boolean {
-  return block !== undefined || window === undefined || now >= window.resetAt;
+function mustProbe(state: LedgerState, now: number, operation: string): boolean {
+  return state.block !== undefined || isWindowless(state, now, operation);
 }
 
-function mayDraw({ foreign, inFlight }: LedgerState, window: Window, reserve: number): boolean {
-  const kept = foreign ? Math.max(FOREIGN_RESERVE, reserve) : reserve;
-  const left = window.remaining - inFlight.length;
-  if (left - kept < 1) return false;
-  // Near the edge another client may take the last ones: one at a time, each answer telling what is left.
-  return !foreign || inFlight.length === 0 || left > 2 * kept + 1;
+/** True where no window is known that the operation uses now. */
+function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
+  return !windowsOf(windows, operation).some((window) => isLive(window, now));
 }
 
-/** Reservations of a window that is over, and those that nobody will answer any more. */
+/** Drops reservations from windows that are over, and those that were never answered. */
 function forgetLost(state: LedgerState, now: number): LedgerState {
-  const isLost = (each: Reservation): boolean => now - each.at > LOST_AFTER_MS;
-  const over = state.window !== undefined && now >= state.window.resetAt;
-  const inFlight = state.inFlight.filter((each) => !isLost(each) || (state.window !== undefined && !over));
+  const isKept = (each: Reservation): boolean =>
+    now <= each.lostAt || windowsFor(state.windows, each.operation).some((window) => isLive(window, now));
   const { probe, ...rest } = state;
-  return { ...rest, inFlight, ...(probe !== undefined && !isLost(probe) && { probe }) };
+  const inFlight = state.inFlight.filter(isKept);
+  return { ...rest, inFlight, ...(probe !== undefined && now <= probe.lostAt && { probe }) };
 }
 
-/** What the answer to a request tells. Total over any headers. */
+/** Returns the state after an answer, whatever its headers say. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const sent = before.inFlight.find(({ id }) => id === answer.id);
-  const state = { ...release(before, answer.id), seenAt: now };
-  if (answer.status === 429) return refused(state, now, answer, sent);
-  if (answer.status === 403) {
-    const until = Math.max(now + BAN_MS, state.block?.until ?? 0);
-    return { ...withWindow(state, now, answer.headers, sent), block: { since: now, until, why: 'banned' } };
-  }
-  const next = withWindow(state, now, answer.headers, sent);
-  // An answer to what was sent before the block says nothing of how things stand since.
-  if (next.block !== undefined && (sent?.at ?? 0) < next.block.until) return next;
-  const { block: _over, ...open } = next;
+  const state = withWindows({ ...release(before, answer.id), seenAt: now }, now, answer, sent);
+  const { status, headers } = answer;
+  if (status === 429) return refused(state, now, answer, sent);
+  const pause = status === 503 ? pauseMs(headers) : undefined;
+  if (pause !== undefined) return learn(state, { since: now, until: now + pause, why: 'paused' });
+  if (status === 403) return learn(state, { since: now, until: now + banMs(headers), why: 'banned' });
+  // A request that was sent before the block ended says nothing of how things stand since.
+  if (state.block !== undefined && (sent?.at ?? 0) < state.block.until) return state;
+  const { block: _over, ...open } = state;
   return { ...open, strikes: 0 };
 }
 
-/** Somebody who knows better says that the block is over: one probe may ask. */
-export function unblock({ block: _lifted, window: _doubtful, ...state }: LedgerState): LedgerState {
-  return { ...state, strikes: 0 };
+/** Notes a block: of two, the one that ends later counts; a ban stays one. */
+export function learn(state: LedgerState, learnt: Block): LedgerState {
+  const { block } = state;
+  if (block === undefined || block.until <= learnt.since) return { ...state, block: learnt };
+  const why = [block.why, learnt.why].includes('banned') ? 'banned' : learnt.why;
+  return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
 }
 
-/** A request that got no answer. It counts as drawn unless it certainly never left. */
+/** The user cleared the block: allow one probe. */
+export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...state }: LedgerState): LedgerState {
+  return { ...state, windows: [], strikes: 0 };
+}
+
+/** Notes that a request got no answer. It counts as sent unless it certainly was not. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
-  const isOurs = before.inFlight.some((each) => each.id === id);
+  const sent = before.inFlight.find((each) => each.id === id);
   const state = release(before, id);
-  if (!isOurs || !mayHaveBeenSent || state.window === undefined || now >= state.window.resetAt) return state;
-  return { ...state, window: { ...state.window, remaining: Math.max(0, state.window.remaining - 1) } };
+  if (sent === undefined || !mayHaveBeenSent) return state;
+  return { ...state, windows: countDrawn(state.windows, sent.operation, now) };
 }
 
 /**
- * A request whose process is no more. It counts as drawn, and nobody waits for it. But where it was to find out whether
- * a block is over, its unseen answer may have been a further 429: the block goes on until it would be given up anyway.
+ * Notes that a request's process is dead. The request counts as sent. If it was to find out whether a block is over,
+ * its unseen answer may have been a further 429: the block goes on for as long as that answer would have been awaited.
  */
 export function abandon(before: LedgerState, now: number, id: string): LedgerState {
   const state = lose(before, now, id, true);
   const { block } = state;
   if (block === undefined || before.probe?.id !== id) return state;
-  return { ...state, block: { ...block, until: Math.max(block.until, before.probe.at + LOST_AFTER_MS) } };
+  return { ...state, block: { ...block, since: now, until: Math.max(block.until, before.probe.lostAt) } };
 }
 
 function release(state: LedgerState, id: string): LedgerState {
@@ -208,53 +231,29 @@ function release(state: LedgerState, id: string): LedgerState {
 function refused(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { block } = state;
   // Several in flight may be refused together: that is one strike, not one each.
-  const sentBefore = block !== undefined && sent !== undefined && sent.at < block.until;
-  const strikes = sentBefore ? Math.max(1, state.strikes) : state.strikes + 1;
-  const until = Math.max(now + blockMs(answer.headers, strikes, answer.random), block?.until ?? 0);
-  const { window } = answer.headers;
+  const isSame = block !== undefined && sent !== undefined && sent.at < block.until;
+  const strikes = isSame ? Math.max(1, state.strikes) : state.strikes + 1;
+  const until = now + blockMs(answer.headers, strikes, answer.random);
+  const isPaced = answer.headers.window === undefined && isWindowless(state, now, answer.operation);
+  const everyMs = Math.min(SLOWEST_PACE_MS, (state.pace?.everyMs ?? PACE_MS) * 2);
   return {
-    ...state,
+    ...learn(state, { since: now, until, why: 'rate-limited' }),
     strikes,
-    block: { since: now, until, why: block?.why === 'banned' && now < block.until ? 'banned' : 'rate-limited' },
-    ...(window !== undefined && { window: { limit: window.limit, remaining: 0, resetAt: now + window.resetInMs } }),
+    ...(isPaced && !isSame && { pace: { everyMs, nextAt: now + everyMs } }),
   };
 }
 
-function withWindow(
-  state: LedgerState,
-  now: number,
-  headers: LimitHeaders,
-  sent: Reservation | undefined,
-): LedgerState {
-  const { window: old } = state;
-  const live = old !== undefined && now < old.resetAt;
-  const told = headers.window;
-  if (told === undefined) {
-    // One answer without headers within a known window: count it ourselves.
-    if (live) return { ...state, window: { ...old, remaining: Math.max(0, old.remaining - 1) } };
-    const { window: _gone, baseline: _stale, ...rest } = state;
-    return { ...rest, pacedUntil: (sent?.at ?? now) + PACE_MS };
+/** Takes up what an answer tells of the windows; without headers, of the pace. */
+function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
+  const { headers, operation, status } = answer;
+  if (headers.window !== undefined) {
+    const told = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
+    const telling = { now, operation, told, sentAt: sent?.at, inFlight: state.inFlight };
+    return { ...state, windows: observeWindow(state.windows, telling) };
   }
-  const { pacedUntil: _unpaced, ...unpaced } = state;
-  const resetAt = now + told.resetInMs;
-  const answered = state.admitted - state.inFlight.length;
-  if (!live || resetAt > old.resetAt + SAME_WINDOW_MS) {
-    const window = { limit: told.limit, remaining: told.remaining, resetAt };
-    return { ...unpaced, window, baseline: { at: now, remaining: told.remaining, admitted: answered } };
-  }
-  const baseline = state.baseline ?? { at: now, remaining: old.remaining, admitted: answered };
-  // A late answer from the window before says nothing of this one.
-  const isPast = resetAt < old.resetAt - SAME_WINDOW_MS && told.limit === old.limit;
-  if (isPast && sent !== undefined && sent.at < baseline.at) return unpaced;
-  const drawn = baseline.remaining - told.remaining;
-  return {
-    ...unpaced,
-    baseline,
-    foreign: state.foreign || drawn > state.admitted - baseline.admitted,
-    window: {
-      limit: told.limit,
-      remaining: Math.min(old.remaining, told.remaining),
-      resetAt: Math.max(resetAt, old.resetAt),
-    },
-  };
+  // One answer without headers within a known window: count it ourselves.
+  if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
+  if (status === 429) return state;
+  const everyMs = Math.max(PACE_MS, (state.pace?.everyMs ?? PACE_MS) * RECOVERY);
+  return { ...state, pace: { everyMs, nextAt: (sent?.at ?? now) + everyMs } };
 }

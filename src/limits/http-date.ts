@@ -1,38 +1,43 @@
-/** HTTP-date in its three forms (RFC 9110, 5.6.7), checked against the calendar. */
+/** Dates as headers carry them: HTTP-date in its three forms (RFC 9110, 5.6.7), read leniently, and ISO 8601 (RFC 3339). */
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 const TIME = '(?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})';
-const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-const LONG_DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+const ZONE = '(?:GMT|UTC|[+-]00:?00)';
+const DAYS = '(?:mon|tue|wed|thu|fri|sat|sun)';
+const LONG_DAYS = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)';
 
-// A recipient need not check that the weekday is the right one; a wait must not become shorter because it is not.
+// The weekday is not compared with the date: a wait must not become shorter because it is wrong.
 const FORMS = [
-  new RegExp(`^(?:${DAYS.join('|')}), (?<day>[0-9]{2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} GMT$`),
-  new RegExp(`^(?:${LONG_DAYS.join('|')}), (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}) ${TIME} GMT$`),
-  new RegExp(`^(?:${DAYS.join('|')}) ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`),
+  new RegExp(`^${DAYS}, (?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
+  new RegExp(`^${LONG_DAYS}, (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
+  new RegExp(`^${DAYS} ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
+  /^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ](?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})(?:[.,][0-9]+)?(?:Z|(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zoneMinute>[0-9]{2}))$/i,
 ];
 
 /**
- * Epoch ms, or undefined for anything that is not an HTTP-date of a real day.
- * @param now epoch ms: what a year of two digits is near to
+ * Returns epoch ms, or undefined for anything that is not a date of the calendar. A fraction of a second is rounded up.
+ * @param now epoch ms: a year of two digits is the one within 50 years of it
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
   const parts = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   if (parts === undefined) return undefined;
-  const number = (name: string): number => Number(parts[name]);
-  const month = MONTHS.indexOf(parts.month ?? '');
+  const number = (name: string): number => Number(parts[name] ?? 0);
+  const named = MONTHS.indexOf((parts.month ?? '').toLowerCase());
+  const month = named < 0 ? number('month') - 1 : named;
   const [day, hour, minute, second] = [number('day'), number('hour'), number('minute'), number('second')];
   if (hour > 23 || minute > 59 || second > 60) return undefined;
   const year = parts.year?.length === 2 ? fullYear(number('year'), now) : number('year');
   const midnight = new Date(0);
   midnight.setUTCFullYear(year, month, day);
-  // A day that the month does not have would be one of another month.
-  if (midnight.getUTCDate() !== day) return undefined;
-  return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000;
+  // JavaScript carries a day that the month does not have over into the next month.
+  if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== month) return undefined;
+  const offset = (parts.sign === '-' ? -1 : 1) * (number('zoneHour') * 60 + number('zoneMinute')) * 60_000;
+  const fraction = /[.,][0-9]*[1-9]/.test(text.slice(19)) ? 1_000 : 0;
+  return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000 + fraction - offset;
 }
 
-/** Two digits that would be more than 50 years ahead are of the past (RFC 9110, 5.6.7). */
+/** Returns the year that two digits mean: never more than 50 years ahead (RFC 9110, 5.6.7). */
 function fullYear(twoDigits: number, now: number): number {
   const thisYear = new Date(now).getUTCFullYear();
   const year = thisYear - (thisYear % 100) + twoDigits;

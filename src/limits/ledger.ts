@@ -1,36 +1,93 @@
 /**
- * Where one key's state is kept. Operations, not a transaction around our code: an adapter may run each as one
- * atomic step of its own, in a database or on a server. Times are ms on the clock's monotonic timeline.
+ * Where one key's state is kept. Each operation is one atomic step: read, decide with the governor, keep.
+ * Times are ms on the clock's monotonic timeline.
  */
-import type { Answer, Block, Decision, Intent, LedgerState, Reservation, Window } from './governor.ts';
+import {
+  type Answer,
+  type Block,
+  decide,
+  type Decision,
+  type Intent,
+  learn,
+  type LedgerState,
+  lose,
+  observe,
+  type Reservation,
+  unblock,
+} from './governor.ts';
+import type { Window } from './windows.ts';
 
-/** What the ledger knows, for people. */
-export interface LedgerView {
-  readonly window?: Window;
-  readonly block?: Block;
-  readonly strikes: number;
-  readonly inFlight: readonly Reservation[];
-  readonly foreign: boolean;
-  readonly seenAt?: number;
-}
-
-export function viewOf({ window, block, strikes, inFlight, foreign, seenAt }: LedgerState): LedgerView {
-  return {
-    ...(window !== undefined && { window }),
-    ...(block !== undefined && { block }),
-    strikes,
-    inFlight,
-    foreign,
-    ...(seenAt !== undefined && { seenAt }),
-  };
-}
+/** What the ledger knows, for people and for the gate. */
+export type LedgerView = Pick<LedgerState, 'windows' | 'block' | 'strikes' | 'inFlight' | 'seenAt'>;
 
 export interface Ledger {
-  /** Decides, and reserves where the answer is `send`. */
+  /** Returns whether a request would have to wait, and reserves nothing. */
+  check(intent: Intent): Promise<Decision>;
+  /** Decides, and reserves where the decision is `send`. */
   admit(intent: Intent): Promise<Decision>;
   answered(answer: Answer): Promise<LedgerView>;
   lost(id: string, mayHaveBeenSent: boolean): Promise<void>;
+  /** Notes a block that another ledger knows of. */
+  learn(block: Block): Promise<void>;
   view(): Promise<LedgerView>;
-  /** Forgets the block, at its caller's risk. */
+  /** Clears the block at the user's risk. */
   clearBlock(): Promise<LedgerView>;
+}
+
+/** What a step of a ledger computes from the state at `now`. */
+export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
+
+export interface StepOptions {
+  /** Nothing is kept. */
+  readonly isRead?: boolean;
+  /** On the disk before the step is over: a block must outlive a power cut. */
+  readonly durable?: boolean;
+  /** Waited for in spite of a signal: what must be recorded is. */
+  readonly despiteSignal?: boolean;
+}
+
+/** Makes a ledger from one way to run a step atomically. */
+export function createLedger(step: <T>(work: Work<T>, options?: StepOptions) => Promise<T>): Ledger {
+  const decided =
+    (intent: Intent): Work<Decision> =>
+    (before, now) => {
+      const { state, decision } = decide(before, now, intent);
+      return { state: decision.do === 'send' ? state : before, result: decision };
+    };
+  return {
+    check: (intent) => step(decided(intent), { isRead: true }),
+    admit: (intent) => step(decided(intent)),
+    answered: (answer) =>
+      step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
+    async lost(id, mayHaveBeenSent) {
+      await step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true });
+    },
+    async learn(block) {
+      await step((before) => kept(learn(before, block)), { despiteSignal: true, durable: true });
+    },
+    view: () => step(kept, { isRead: true }),
+    clearBlock: () => step((before) => kept(unblock(before)), { durable: true }),
+  };
+}
+
+function kept(state: LedgerState): { state: LedgerState; result: LedgerView } {
+  return { state, result: state };
+}
+
+/** Returns whether an answer may begin a block. */
+export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
+  return status === 429 || status === 403 || status === 503;
+}
+
+/** Returns the live window with the least left, of one operation or of all; `left` is what is not under way. */
+export function tightestWindow(
+  { windows, inFlight }: LedgerView,
+  now: number,
+  operation?: string,
+): (Window & { readonly left: number }) | undefined {
+  const uses = ({ operations }: Window, name: string): boolean => operations.includes(name);
+  const live = windows.filter((each) => now < each.resetAt && (operation === undefined || uses(each, operation)));
+  const leftOf = (window: Window): number =>
+    window.remaining - inFlight.filter((each: Reservation) => uses(window, each.operation)).length;
+  return live.map((each) => ({ ...each, left: Math.max(0, leftOf(each)) })).sort((a, b) => a.left - b.left)[0];
 }

@@ -1,58 +1,45 @@
 /**
- * The ledger that several machines share, on a Redis server: each step is one script there (governor-script.ts), on
- * the server's clock, so that no machine's clock matters. A key goes a day after what it says is over.
+ * The ledger that several machines share, on a Redis server: the same decisions as everywhere, on the server's clock,
+ * kept by compare-and-set. The server forgets a key a day after everything in it is over.
  */
-import type { Clock, Redis } from '../context.ts';
-import type { Decision, LedgerState } from './governor.ts';
-import { GOVERNOR_SCRIPT } from './governor-script.ts';
-import { type Ledger, type LedgerView, viewOf } from './ledger.ts';
+import { type Clock, type Redis, RedisFailure } from '../context.ts';
+import { UNKNOWN } from './governor.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { parseState, stringifyState } from './ledger-state.ts';
+import { shift } from './timeline.ts';
 
-interface Told {
-  /** The server's time, ms. */
-  readonly now: number;
-  readonly decision: Decision;
-  readonly state: LedgerState;
-}
+/** Returns the server's time in ms, whether the new value was kept, and the value as it was, as JSON. */
+const SWAP = `
+local time = redis.call('TIME')
+local value = redis.call('GET', KEYS[1]) or ''
+local swaps = ARGV[1] == 'swap' and value == ARGV[2]
+if swaps then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
+return cjson.encode({ time[1] * 1000 + math.floor(time[2] / 1000), swaps, value })
+`;
+const KEPT_MS = 86_400_000;
+/** Somebody gets through at each try, so even many machines are done long before. */
+const MOST_TRIES = 200;
 
-/** JSON has no Infinity. */
-const LONGEST_MS = 1e15;
-
-/**
- * @param name what the pair of origin and key is called on the server: it must not tell either
- * @param time the server's time in ms, for tests; by default the server's own
- */
-export function redisLedger(redis: Redis, clock: Pick<Clock, 'monotonic'>, name: string, time?: () => number): Ledger {
-  const step = async (operation: string, argument: object): Promise<Told & { view: LedgerView }> => {
-    const args = [operation, JSON.stringify(argument), time === undefined ? '' : String(time())];
-    const told = JSON.parse(await redis.run(GOVERNOR_SCRIPT, `petstore:ledger:1:${name}`, args)) as Told;
-    return { ...told, view: viewOf(here(told.state, clock.monotonic() - told.now)) };
-  };
-  return {
-    async admit(intent) {
-      const { now, decision } = await step('admit', { ...intent, maxWaitMs: Math.min(intent.maxWaitMs, LONGEST_MS) });
-      if (decision.do === 'send') return decision;
-      const shift = clock.monotonic() - now;
-      const { again } = decision;
-      return { ...decision, until: decision.until + shift, ...(again !== undefined && { again: again + shift }) };
-    },
-    answered: async (answer) => (await step('answered', answer)).view,
-    lost: async (id, mayHaveBeenSent) => {
-      await step('lost', { id, mayHaveBeenSent });
-    },
-    view: async () => (await step('view', {})).view,
-    clearBlock: async () => (await step('clear', {})).view,
-  };
-}
-
-/** From the server's clock to this machine's. Redis writes an empty list as it writes an empty object. */
-function here(state: LedgerState, shift: number): LedgerState {
-  const { window, block, seenAt } = state;
-  const inFlight = Array.isArray(state.inFlight) ? (state.inFlight as LedgerState['inFlight']) : [];
-  return {
-    ...state,
-    inFlight: inFlight.map(({ id, at }) => ({ id, at: at + shift })),
-    ...(window !== undefined && { window: { ...window, resetAt: window.resetAt + shift } }),
-    ...(block !== undefined && { block: { ...block, since: block.since + shift, until: block.until + shift } }),
-    ...(seenAt !== undefined && { seenAt: seenAt + shift }),
-  };
+/** @param name what the pair of origin and key is called on the server: it must not tell either */
+export function redisLedger(redis: Redis, clock: Pick<Clock, 'monotonic' | 'turn'>, name: string): Ledger {
+  const key = `petstore:ledger:2:${name}`;
+  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> =>
+    JSON.parse(await redis.run(SWAP, key, args)) as [number, boolean, string];
+  return createLedger(async (work, { isRead } = {}) => {
+    let [now, , value] = await run('read');
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const toLocal = clock.monotonic() - now;
+      const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
+      const { state, result } = work(before, now + toLocal);
+      if (isRead === true || state === before) return result;
+      const after = stringifyState(shift(state, -toLocal));
+      const ends = [...state.windows.map(({ resetAt }) => resetAt), state.block?.until ?? 0, now + toLocal];
+      const keptMs = Math.ceil(Math.max(...ends) - now - toLocal + KEPT_MS);
+      const [later, swapped, found] = await run('swap', value, after, String(keptMs));
+      if (swapped) return result;
+      [now, value] = [later, found];
+      await clock.turn();
+    }
+    throw new RedisFailure(new Error('too many clients change the same ledger'));
+  });
 }

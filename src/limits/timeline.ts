@@ -1,10 +1,10 @@
 /**
- * A ledger's state in the words of another boot. Within one boot the monotonic clock is every process's own;
- * after a reboot the wall clock has to serve, and a wait never becomes longer than it was.
+ * Translates a key's state between timelines: to the monotonic clock of another boot, or to a server's clock.
  */
-import type { LedgerState } from './governor.ts';
+import type { LedgerState, Reservation } from './governor.ts';
 
 export interface Moment {
+  /** Empty where the system has no name for a boot. */
   readonly boot: string;
   /** Monotonic ms of that boot. */
   readonly monotonic: number;
@@ -12,26 +12,43 @@ export interface Moment {
   readonly wall: number;
 }
 
+/**
+ * Returns the state on the present boot's monotonic clock. A monotonic clock that went on belongs to the same boot,
+ * whatever the wall clock says; after a reboot the wall clock has to serve, and no wait becomes longer than it was.
+ * Where a reboot cannot be told because the new boot is older than the saved one was, waits only become longer.
+ */
 export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerState {
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
   // A clock that was set back has passed no time.
   const passed = Math.max(0, now.wall - saved.wall);
   const move = (at: number): number => now.monotonic + Math.max(0, at - saved.monotonic - passed);
-  const { window, block, strikes, admitted, foreign, seenAt } = state;
+  const { windows, block, strikes, seenAt } = state;
   return {
     strikes,
-    admitted,
-    foreign,
     ...(seenAt !== undefined && { seenAt: now.monotonic - passed - (saved.monotonic - seenAt) }),
-    // Whoever was under way when the machine stopped has sent, for all we know.
+    // Requests that were under way when the machine stopped may have been sent.
     inFlight: [],
-    ...(window !== undefined && {
-      window: {
-        ...window,
-        remaining: Math.max(0, window.remaining - state.inFlight.length),
-        resetAt: move(window.resetAt),
-      },
-    }),
+    windows: windows.map((window) => ({
+      ...window,
+      remaining: Math.max(0, window.remaining - state.inFlight.length),
+      resetAt: move(window.resetAt),
+      seenAt: now.monotonic,
+    })),
     ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
+  };
+}
+
+/** Returns the state with all its times moved by so many ms. */
+export function shift(state: LedgerState, by: number): LedgerState {
+  const { windows, block, inFlight, probe, pace, seenAt } = state;
+  const move = (each: Reservation): Reservation => ({ ...each, at: each.at + by, lostAt: each.lostAt + by });
+  return {
+    ...state,
+    windows: windows.map((each) => ({ ...each, resetAt: each.resetAt + by, seenAt: each.seenAt + by })),
+    inFlight: inFlight.map(move),
+    ...(probe !== undefined && { probe: move(probe) }),
+    ...(block !== undefined && { block: { ...block, since: block.since + by, until: block.until + by } }),
+    ...(pace !== undefined && { pace: { ...pace, nextAt: pace.nextAt + by } }),
+    ...(seenAt !== undefined && { seenAt: seenAt + by }),
   };
 }

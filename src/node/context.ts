@@ -1,6 +1,6 @@
 /** The program's one real context: the ports over this process. */
-import { readFileSync } from 'node:fs';
-import { homedir, uptime, userInfo } from 'node:os';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
 import type { Context, SignalName } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
@@ -39,6 +39,9 @@ export function nodeContext(): Context {
       },
       get bootId() {
         return bootId();
+      },
+      get processSpace() {
+        return `${bootId().slice(0, 8)}.${namespace('pid')}`;
       },
     },
     signal,
@@ -96,12 +99,29 @@ function userName(): string {
   }
 }
 
-/** Linux has an id for it; elsewhere the minute in which the machine was started has to do. */
+/**
+ * Returns Linux's id of the boot, with the time namespace where it is not the machine's own: its monotonic clock is
+ * another one. Empty elsewhere: there the monotonic clock itself tells a reboot, and a clock that is set does not.
+ */
 function bootId(): string {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const time = namespace('time');
+    return time === '' || time === FIRST_TIME_NAMESPACE ? boot : `${boot}.${time}`;
   } catch {
-    return `up-since-${Math.round((Date.now() / 1_000 - uptime()) / 60)}`;
+    return '';
+  }
+}
+
+/** PROC_TIME_INIT_INO of the Linux kernel. */
+const FIRST_TIME_NAMESPACE = '4026531834';
+
+/** Returns the number of a namespace of this process (namespaces(7)); empty where there is none to be seen. */
+function namespace(kind: 'pid' | 'time'): string {
+  try {
+    return readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '');
+  } catch {
+    return '';
   }
 }
 

@@ -55,12 +55,13 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
   return `${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
-export type WaitWhy = 'rate-limited' | 'banned' | 'window-spent' | 'asking' | 'paced' | 'backoff';
+export type WaitWhy = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'backoff';
 
 /** Short: with all that follows, a line of 80 columns holds it. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Perhaps banned',
+  paused: 'Service paused (503)',
   'window-spent': 'Allowance spent',
   asking: 'Another request first, at most',
   paced: 'Limits unknown',

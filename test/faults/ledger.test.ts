@@ -1,11 +1,13 @@
 /** One key, several processes: the promise that a key is not used before its time, through the built program. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
-import { error, item, json, tooMany } from '../support/replies.ts';
+import { error, item, json, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 
@@ -39,10 +41,35 @@ describe('fault 29, 40: a block that one process has met', () => {
     const first = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
     const second = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
     expect({ codes: [first.code, second.code], log: server.log() }).toEqual({
-      codes: [12, 6],
+      codes: [12, 12],
       log: ['GET /v1/inventory'],
     });
-    expect(second.stderr).toMatch(/^error: The key may be banned: petstore sends nothing with it for (1 h|\d+ min)/);
+    expect(second.stderr).toMatch(/^error: The key may be banned \(403\): petstore sends nothing with it until /);
+  });
+
+  it('fault 126: a 403 that names a time is obeyed to that time, and every command exits 12', async () => {
+    const server = await scriptedServer([error(403, undefined, undefined, { headers: { 'Retry-After': '86400' } })]);
+    const home = createHome();
+    const run = (...args: string[]) => runPetstore(['--json', ...args], { home, env: staging(server.baseUrl) });
+    const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'adjust', '7', '+1')];
+    const retryAt = (JSON.parse(ended[1]!.stderr) as { error: { retryAt: string } }).error.retryAt;
+    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
+      codes: [12, 12, 12],
+      log: ['GET /v1/inventory'],
+    });
+    expect(Date.parse(retryAt) - Date.now()).toBeGreaterThan(85_000_000);
+  });
+
+  it('fault 135: a 503 that names a time pauses every process of the key', async () => {
+    const server = await scriptedServer([error(503, undefined, undefined, { headers: { 'Retry-After': '3600' } })]);
+    const home = createHome();
+    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
+    const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'set', '7', '12')];
+    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
+      codes: [8, 8, 8],
+      log: ['GET /v1/inventory'],
+    });
+    expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) and named .* nothing was sent\.$/m);
   });
 
   it('is no block for another key', async () => {
@@ -121,5 +148,69 @@ it('eight processes at once, a window of five: five requests, no refusal', async
   expect({ codes: codes.sort(), requests: server.requests.length }).toEqual({
     codes: [0, 0, 0, 0, 0, 6, 6, 6],
     requests: 5,
+  });
+});
+
+describe('fault 115: a refusal that the state database cannot take', () => {
+  const blocksOf = (state: string): string[] => readdirSync(join(state, 'petstore', 'blocks'));
+
+  it('while another process holds it is kept beside it, said, and obeyed', async () => {
+    const home = createHome();
+    const path = join(home.state, 'petstore', 'state.db');
+    let holder: DatabaseSync | undefined;
+    const server = await scriptedServer([
+      STOCK,
+      (exchange) => {
+        holder = new DatabaseSync(path);
+        holder.exec('BEGIN IMMEDIATE');
+        return send(tooMany(600), exchange);
+      },
+    ]);
+    const run = () => runPetstore(LIST, { home, env: staging(server.baseUrl) });
+    expect((await run()).code).toBe(0);
+    const refused = await run();
+    expect(refused.code).toBe(6);
+    expect(refused.stderr).toMatch(
+      /^warning: The state database could not be written\. The service refused a request until .*; that is kept in .*\/blocks\/[0-9a-f]{32} instead\.$/m,
+    );
+    expect(refused.stderr).toMatch(/^error: The service is rate limiting this key \(429\) for (9|10) min/m);
+    expect(blocksOf(home.state)).toEqual([expect.stringMatching(/^[0-9a-f]{32}@rate-limited@/)]);
+    holder?.close();
+    expect((await run()).code).toBe(6);
+    expect((await runPetstore(['limits'], { home, env: staging(server.baseUrl) })).stdout).toContain('429');
+    expect({ log: server.log(), blocks: blocksOf(home.state) }).toEqual({
+      log: ['GET /v1/inventory', 'GET /v1/inventory'],
+      blocks: [expect.stringMatching(/^[0-9a-f]{32}$/)],
+    });
+  });
+
+  it('because the disk is full is kept where no space is needed, said, and obeyed', async (test) => {
+    if (spawnSync('unshare', ['-m', 'true']).status !== 0) return test.skip();
+    const home = createHome();
+    const state = join(home.path, 'full');
+    const inside = (pid: number): string => `/proc/${pid}/root${state}`;
+    const running: { pid?: number } = {};
+    const server = await scriptedServer([
+      STOCK,
+      (exchange) => {
+        const folder = inside(running.pid!);
+        // All that SQLite could still use, the log that it writes into again included.
+        truncateSync(join(folder, 'petstore', 'state.db-wal'));
+        expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 ** 20))).toThrow('ENOSPC');
+        return send(tooMany(600), exchange);
+      },
+    ]);
+    const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' &&
+      "$@" >/dev/null && { "$@"; echo "code $?" >&2; rm '${state}/ballast'; "$@"; echo "code $?" >&2; }`;
+    const refusing = startPetstore(LIST, {
+      home,
+      env: staging(server.baseUrl),
+      command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
+    });
+    running.pid = refusing.pid;
+    const { stderr } = await refusing.exited;
+    expect(stderr.match(/^code \d+$/gm)).toEqual(['code 6', 'code 6']);
+    expect(stderr).toMatch(/^warning: The state database could not be written: the disk is full\. .* is kept in /m);
+    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 });

@@ -47,7 +47,7 @@ const ROWS: Row[] = [
     least: 601,
     most: 606,
   },
-  ...['-1', '1.5', '1e3', '', '1, 2', '0x10', 'soon'].map((junk) => ({
+  ...['-1', '1e3', '', '0x10', 'soon', 'soon, 5'].map((junk) => ({
     name: `fault 31: junk: ${JSON.stringify(junk)}`,
     reply: () => limited(junk),
     least: 61,

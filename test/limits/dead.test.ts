@@ -1,14 +1,22 @@
 import { expect, it } from 'vitest';
+import { ownerOf } from '../../src/limits/owner.ts';
 import { sqliteLedger } from '../../src/limits/sqlite-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
 
-const intent = (pid: number) => ({ id: `process ${pid}/0/0.5`, maxWaitMs: 0, reserve: 0 });
+const OPERATION = 'GET /inventory';
+const intent = (pid: number, space = 'here') => ({
+  id: `${ownerOf({ pid, processSpace: space })}/0/0.5`,
+  operation: OPERATION,
+  maxWaitMs: 0,
+  reserve: 0,
+  timeoutMs: 30_000,
+});
 
 async function ledger() {
   const dead = new Set<number>();
-  const context = createTestContext({ machine: { pid: 1, isAlive: (pid) => !dead.has(pid) } });
+  const context = createTestContext({ machine: { pid: 1, processSpace: 'here', isAlive: (pid) => !dead.has(pid) } });
   const state = await openState(context, context.home.state);
   onCleanup(() => state.close());
   return { dead, context, ledger: sqliteLedger(context, state, 'https://a.example', 'key') };
@@ -16,6 +24,7 @@ async function ledger() {
 
 const answer = (id: string, status: number, remaining: number) => ({
   id,
+  operation: OPERATION,
   status,
   headers: { window: { limit: 60, remaining, resetInMs: 60_000 } },
   random: 0,
@@ -35,14 +44,14 @@ it('a request whose process was killed counts as drawn', async () => {
   await shared.answered(answer(intent(1).id, 200, 2));
   await shared.admit(intent(7));
   dead.add(7);
-  const { window, inFlight } = await shared.view();
-  expect({ remaining: window?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
+  const { windows, inFlight } = await shared.view();
+  expect({ remaining: windows[0]?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
 });
 
 it('but the probe of a block is waited out: its answer may have been a 429 that nobody saw', async () => {
   const { dead, context, ledger: shared } = await ledger();
   await shared.admit(intent(1));
-  await shared.answered({ id: intent(1).id, status: 429, headers: { retryAfterMs: 10_000 }, random: 0 });
+  await shared.answered({ ...answer(intent(1).id, 429, 0), headers: { retryAfterMs: 10_000 } });
   await context.clock.advance(11_000);
   expect((await shared.admit(intent(7))).do).toBe('send');
   const probeAt = context.clock.monotonic();
@@ -53,4 +62,11 @@ it('but the probe of a block is waited out: its answer may have been a 429 that 
   expect((await shared.admit(intent(8))).do).toBe('refuse');
   await context.clock.advance(1);
   expect((await shared.admit(intent(8))).do).toBe('send');
+});
+
+it('fault 129: a process of another PID namespace is not taken for dead', async () => {
+  const { dead, ledger: shared } = await ledger();
+  await shared.admit(intent(7, 'elsewhere'));
+  dead.add(7);
+  expect((await shared.admit(intent(8))).do).toBe('refuse');
 });

@@ -10,11 +10,15 @@ import {
   UNKNOWN,
 } from '../../src/limits/governor.ts';
 import type { LimitHeaders } from '../../src/limits/headers.ts';
-import { MemoryLedgers } from '../../src/limits/memory-ledger.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import type { Window } from '../../src/limits/windows.ts';
+
+const LIST = 'GET /inventory';
+const SET = 'PATCH /inventory/{id}';
 
 const window = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
   window: { limit, remaining, resetInMs },
+  resetMs: resetInMs,
+  ...(remaining > 0 && { hasRemaining: true }),
 });
 
 /** One key's state with a clock, so that a test reads as what happens. */
@@ -23,22 +27,36 @@ class Key {
   now = 1_000;
   private ids = 0;
 
-  ask(maxWaitMs = Number.POSITIVE_INFINITY, reserve = 0): Decision & { id: string } {
+  private readonly operations = new Map<string, string>();
+
+  /** The first window that the operation is known to use. */
+  window(operation = LIST): Window | undefined {
+    return this.state.windows.find(({ operations }) => operations.includes(operation));
+  }
+
+  ask(maxWaitMs = Number.POSITIVE_INFINITY, reserve = 0, operation = LIST): Decision & { id: string } {
     const id = `r${this.ids++}`;
-    const { state, decision } = decide(this.state, this.now, { id, maxWaitMs, reserve });
+    this.operations.set(id, operation);
+    const { state, decision } = decide(this.state, this.now, { id, operation, maxWaitMs, reserve, timeoutMs: 30_000 });
     this.state = state;
     return { ...decision, id };
   }
 
   /** Asks and must be let through. */
-  send(): string {
-    const { do: done, id } = this.ask();
+  send(operation = LIST): string {
+    const { do: done, id } = this.ask(undefined, undefined, operation);
     expect(done).toBe('send');
     return id;
   }
 
   answer(id: string, status: number, headers: LimitHeaders = {}, random = 0): void {
-    this.state = observe(this.state, this.now, { id, status, headers, random });
+    const operation = this.operations.get(id) ?? LIST;
+    this.state = observe(this.state, this.now, { id, operation, status, headers, random });
+  }
+
+  /** One request, answered with what is left. */
+  exchange(operation: string, remaining: number, resetInMs?: number, limit?: number): void {
+    this.answer(this.send(operation), 200, window(remaining, resetInMs, limit));
   }
 
   lose(id: string, mayHaveBeenSent: boolean): void {
@@ -94,7 +112,7 @@ describe('an open window', () => {
     const [a, b] = [key.send(), key.send()];
     key.answer(b, 200, window(8));
     key.answer(a, 200, window(9));
-    expect(key.state.window?.remaining).toBe(8);
+    expect(key.window()?.remaining).toBe(8);
   });
 
   it('gives back what was certainly not sent, and counts what may have been', () => {
@@ -116,7 +134,7 @@ describe('an open window', () => {
   it('fault 42: another client that draws too is noticed, and two requests are left at the edge', () => {
     const key = Key.open(20);
     key.answer(key.send(), 200, window(10));
-    expect(key.state.foreign).toBe(true);
+    expect(key.window()?.sharedWithOthers).toBe(true);
     for (let left = 9; left >= 5; left--) key.answer(key.send(), 200, window(left));
     const last = key.send();
     expect(key.ask(0).do).toBe('refuse');
@@ -130,17 +148,14 @@ describe('an open window', () => {
     key.now += 1_000;
     key.answer(next, 200, window(59));
     key.answer(late, 200, window(28, 3_000));
-    expect(key.state).toMatchObject({ window: { remaining: 59, resetAt: 62_000 }, foreign: false });
-    const shorter = key.send();
-    key.answer(shorter, 200, window(1, 3_000, 5));
-    expect(key.state.window?.remaining).toBe(1);
+    expect(key.window()).toMatchObject({ remaining: 59, resetAt: 62_000, sharedWithOthers: false });
   });
 
   it('our own requests are nobody else’s', () => {
     const key = Key.open(20);
     const ids = Array.from({ length: 10 }, () => key.send());
     for (const [i, id] of ids.reverse().entries()) key.answer(id, 200, window(10 + i));
-    expect(key.state.foreign).toBe(false);
+    expect(key.window()?.sharedWithOthers).toBe(false);
   });
 });
 
@@ -153,6 +168,13 @@ describe('a 429', () => {
     ['the longer of both', { ...window(0, 45_000), retryAfterMs: 10_000 }, 46_000],
     ['fault 43: Remaining overruled', { ...window(50), retryAfterMs: 30_000 }, 31_000],
     ['fault 43: Remaining overruled, no Retry-After', window(50), 61_000],
+    ['fault 31: Reset alone, however far', window(5, 3_600_000), 3_601_000],
+    ['fault 31: something that cannot be read: at least 60 s', { retryAfterMs: 5_000, unreadable: true }, 61_000],
+    [
+      'Reset of a window with requests left, beside Retry-After',
+      { ...window(9_000, 3_600_000), retryAfterMs: 5_000 },
+      6_000,
+    ],
     ['fault 49: ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
   ])('blocks: %s', (_name, headers, ms) => {
     const key = Key.open(50);
@@ -231,10 +253,132 @@ describe('a 429', () => {
   });
 });
 
-it('fault 22: a 403 blocks for an hour', () => {
-  const key = Key.open(50);
-  key.answer(key.send(), 403, window(49));
-  expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + 3_600_000 });
+describe('a 403', () => {
+  it.each<readonly [string, LimitHeaders, number]>([
+    ['fault 22: that names nothing: an hour', {}, 3_600_000],
+    ['fault 22: whose window has requests left: an hour', window(49), 3_600_000],
+    ['whose window has requests left for longer than an hour: as long', window(49, 7_200_000), 7_200_000],
+    ['fault 126: with Retry-After: as long', { retryAfterMs: 7_200_000 }, 7_201_000],
+    ['fault 126: with a short Retry-After: a minute', { retryAfterMs: 3_000 }, 61_000],
+    ['fault 126: with nothing left until Reset: as long', window(0, 600_000), 601_000],
+    ['for ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
+  ])('%s', (_name, headers, ms) => {
+    const key = Key.open(50);
+    key.answer(key.send(), 403, headers);
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + ms });
+  });
+});
+
+describe('a 503', () => {
+  it.each<readonly [string, LimitHeaders, number | undefined]>([
+    ['fault 135: with Retry-After pauses for as long', { retryAfterMs: 5_000 }, 6_000],
+    ['fault 135: with nothing left until Reset pauses for as long', window(0, 40_000), 41_000],
+    ['fault 135: with something that cannot be read pauses for a minute', { unreadable: true }, 61_000],
+    ['that names no time pauses nothing', window(49), undefined],
+    ['without headers pauses nothing', {}, undefined],
+  ])('%s', (_name, headers, ms) => {
+    const key = Key.open(50);
+    key.answer(key.send(), 503, headers);
+    if (ms === undefined) expect(key.ask(0).do).toBe('send');
+    else expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'paused', until: 1_000 + ms });
+  });
+
+  it('is no strike, and after its pause one probe goes first', () => {
+    const key = Key.open(50);
+    key.answer(key.send(), 503, { retryAfterMs: 5_000 });
+    expect(key.state.strikes).toBe(0);
+    key.now += 6_000;
+    expect([key.ask().do, key.ask().do]).toEqual(['send', 'wait']);
+  });
+});
+
+describe('fault 133: limits of each operation', () => {
+  it('neither stalls the other', () => {
+    const key = new Key();
+    key.exchange(LIST, 99, 3_600_000, 100);
+    key.exchange(SET, 5, 3_000, 6);
+    for (let left = 4; left >= 0; left--) key.exchange(SET, left, 3_000, 6);
+    expect(key.ask(10_000, 0, SET)).toMatchObject({ do: 'wait', why: 'window-spent', until: 4_000 });
+    expect(key.ask(0, 0, LIST).do).toBe('send');
+    key.now = 4_000;
+    expect(key.ask(0, 0, SET).do).toBe('send');
+  });
+
+  it('a spent window of an hour leaves the other operation alone, once it has been seen to have its own', () => {
+    const key = new Key();
+    key.exchange(LIST, 1, 3_600_000, 100);
+    key.exchange(SET, 5, 3_000, 6);
+    key.exchange(LIST, 0, 3_600_000, 100);
+    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+    key.now += 600_000;
+    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+  });
+
+  it('an operation that no answer has named yet goes one at a time, and not at all where a window is spent', () => {
+    const key = new Key();
+    key.exchange(LIST, 10);
+    const first = key.send(SET);
+    expect(key.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'asking' });
+    expect(key.ask(0, 0, LIST).do).toBe('send');
+    key.answer(first, 200, window(8));
+    const spent = new Key();
+    spent.exchange(LIST, 0);
+    expect(spent.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('operations that name the same limit and end share one window, in every window that follows', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(SET, 58);
+    expect(key.state.windows).toMatchObject([{ limit: 60, remaining: 58, operations: [LIST, SET] }]);
+    key.now += 60_000;
+    key.exchange(SET, 0);
+    expect(key.ask(0, 0, LIST)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('the same limit with more left than a shared window can have is a window of its own', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(SET, 59);
+    for (let left = 58; left >= 10; left--) key.exchange(SET, left, 60_000 - 500);
+    key.now += 30_000;
+    key.exchange(LIST, 58, 60_000);
+    expect(key.window(LIST)).toMatchObject({ remaining: 58, operations: [LIST] });
+    expect(key.window(SET)).toMatchObject({ remaining: 10, operations: [SET] });
+  });
+
+  it('an operation is held by each of the windows that its answers have named', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(LIST, 0, 86_400_000, 1_000);
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', until: 1_000 + 86_400_000 });
+  });
+});
+
+it('another client is forgotten after five windows without it', () => {
+  const key = Key.open(60);
+  key.exchange(LIST, 50);
+  const seen: (boolean | undefined)[] = [];
+  for (let windows = 0; windows < 6; windows++) {
+    seen.push(key.window()?.sharedWithOthers);
+    key.now += 60_000;
+    key.exchange(LIST, 59);
+    key.exchange(LIST, 58);
+  }
+  expect([...seen, key.window()?.sharedWithOthers]).toEqual([true, true, true, true, true, true, false]);
+});
+
+it('a reserve never keeps all of a small window', () => {
+  const key = new Key();
+  key.exchange(LIST, 2, 3_000, 2);
+  expect([key.ask(0, 10).do, key.ask(0, 10).do]).toEqual(['send', 'refuse']);
+});
+
+it('of several ends that answers name for one window the earliest is as safe as the latest', () => {
+  const key = Key.open(50, 60_000);
+  key.exchange(LIST, 49, 59_100);
+  key.exchange(LIST, 48, 60_000);
+  expect(key.window()?.resetAt).toBe(1_000 + 59_100);
 });
 
 describe('fault 44: answers without limits', () => {
@@ -252,23 +396,29 @@ describe('fault 44: answers without limits', () => {
     expect(key.ask().do).toBe('send');
   });
 
+  it('a 429 halves the pace, which then recovers slowly', () => {
+    const key = new Key();
+    const pace = (): number => {
+      key.now = Math.max(key.state.block?.until ?? 0, key.state.pace?.nextAt ?? 0, key.now);
+      const id = key.send();
+      const at = key.now;
+      key.answer(id, 200);
+      return key.state.pace!.nextAt - at;
+    };
+    expect(pace()).toBe(1_000);
+    key.now = key.state.pace!.nextAt;
+    key.answer(key.send(), 429);
+    expect(pace()).toBe(1_998);
+    const paces = Array.from({ length: 1_000 }, pace);
+    expect(paces.every((each, i) => i === 0 || each <= paces[i - 1]!)).toBe(true);
+    expect([paces[100]! > 1_800, paces.at(-1)]).toEqual([true, 1_000]);
+  });
+
   it('within a known window are counted by ourselves', () => {
     const key = Key.open(2);
     key.answer(key.send(), 200);
-    expect(key.state.window?.remaining).toBe(1);
+    expect(key.window()?.remaining).toBe(1);
   });
-});
-
-it('fault 50: two keys, and two origins, have separate ledgers', async () => {
-  const clock = new VirtualClock();
-  const ledgers = new MemoryLedgers(clock);
-  const intent = { id: 'a', maxWaitMs: 0, reserve: 0 };
-  const blocked = ledgers.of('https://a.example', 'key-1');
-  await blocked.admit(intent);
-  await blocked.answered({ id: 'a', status: 429, headers: { retryAfterMs: 60_000 }, random: 0 });
-  const others = [ledgers.of('https://a.example', 'key-2'), ledgers.of('https://b.example', 'key-1')];
-  expect((await ledgers.of('https://a.example', 'key-1').admit(intent)).do).toBe('refuse');
-  for (const other of others) expect((await other.admit(intent)).do).toBe('send');
 });
 
 describe('whatever happens', () => {
@@ -296,7 +446,7 @@ describe('whatever happens', () => {
       arbitrary: fc.record({
         type: fc.constant('answer' as const),
         which: fc.nat(5),
-        status: fc.constantFrom(200, 200, 200, 429, 401, 403, 500),
+        status: fc.constantFrom(200, 200, 200, 429, 401, 403, 500, 503),
         headers,
         random: fc.double({ min: 0, max: 0.999, noNaN: true }),
       }),
@@ -311,13 +461,14 @@ describe('whatever happens', () => {
         for (const each of events) {
           if (each.type === 'pass') key.now += each.ms;
           else if (each.type === 'ask') {
-            const { block, window: live } = key.state;
+            const { block } = key.state;
+            const [live, another] = key.state.windows.filter(({ resetAt }) => key.now < resetAt);
             const inFlight = key.state.inFlight.length;
             const { do: done, id } = key.ask();
             if (done !== 'send') continue;
             flying.push(id);
             expect(block === undefined || key.now >= block.until).toBe(true);
-            if (block === undefined && live !== undefined && key.now < live.resetAt) {
+            if (block === undefined && live !== undefined && another === undefined) {
               expect(inFlight).toBeLessThan(live.remaining);
             }
           } else if (flying.length > 0) {

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Redis } from '../../src/context.ts';
 import type { Decision } from '../../src/limits/governor.ts';
 import type { Ledger } from '../../src/limits/ledger.ts';
-import { MemoryLedgers } from '../../src/limits/memory-ledger.ts';
+import { memoryLedger } from '../../src/limits/memory-ledger.ts';
 import { redisLedger } from '../../src/limits/redis-ledger.ts';
 import { sqliteLedger } from '../../src/limits/sqlite-ledger.ts';
 import { openRedis } from '../../src/node/redis.ts';
@@ -17,8 +18,21 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const ORIGIN = 'https://pets.example';
 const KEY = 'canary-key-0123456789';
-const ask = (id: string) => ({ id, maxWaitMs: Number.POSITIVE_INFINITY, reserve: 0 });
-const refusal = (id: string, retryAfterMs: number) => ({ id, status: 429, headers: { retryAfterMs }, random: 0 });
+const OPERATION = 'GET /inventory';
+const ask = (id: string) => ({
+  id,
+  operation: OPERATION,
+  maxWaitMs: Number.POSITIVE_INFINITY,
+  reserve: 0,
+  timeoutMs: 30_000,
+});
+const refusal = (id: string, retryAfterMs: number) => ({
+  id,
+  operation: OPERATION,
+  status: 429,
+  headers: { retryAfterMs },
+  random: 0,
+});
 
 interface Place {
   readonly home: Home;
@@ -38,11 +52,15 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
 async function onRedis({ clock }: Place): Promise<Ledger> {
   const redis = await openRedis((await startRedis()).url);
   onCleanup(() => redis.close());
-  return redisLedger(redis, clock, 'pair', () => clock.monotonic() + 5_000_000);
+  const onTestClock = async (...args: Parameters<Redis['run']>): Promise<string> => {
+    const [, ...rest] = JSON.parse(await redis.run(...args)) as [number, boolean, string];
+    return JSON.stringify([clock.monotonic() + 5_000_000, ...rest]);
+  };
+  return redisLedger({ ...redis, run: onTestClock }, clock, 'pair');
 }
 
 const KINDS: readonly [name: string, open: (place: Place) => Promise<Ledger>, isThere: boolean][] = [
-  ['in memory', ({ clock }) => Promise.resolve(new MemoryLedgers(clock).of(ORIGIN, KEY)), true],
+  ['in memory', ({ clock }) => Promise.resolve(memoryLedger(clock)), true],
   ['in the state database', inDatabase, true],
   ['on a Redis server', onRedis, hasRedis],
 ];
@@ -57,7 +75,7 @@ describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
       { do: 'wait', why: 'asking' },
     ]);
     const window = { limit: 60, remaining: 1, resetInMs: 60_000 };
-    await ledger.answered({ id: 'a', status: 200, headers: { window }, random: 0 });
+    await ledger.answered({ ...refusal('a', 0), status: 200, headers: { window } });
     expect([await ledger.admit(ask('c')), await ledger.admit(ask('d'))]).toMatchObject([
       { do: 'send' },
       { do: 'wait', why: 'window-spent' },
@@ -86,7 +104,7 @@ describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
     expect(await ledger.clearBlock()).toEqual({
       strikes: 0,
       inFlight: [],
-      foreign: false,
+      windows: [],
       seenAt: expect.any(Number) as number,
     });
     expect((await ledger.admit(ask('b'))).do).toBe('send');

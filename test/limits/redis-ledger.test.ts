@@ -1,11 +1,10 @@
-/** The governor as a script on a Redis server, beside the one in TypeScript; and what happens when the server goes. */
-import fc from 'fast-check';
+/** The ledger that machines share on a Redis server, and what happens when the server goes. */
 import { describe, expect, it } from 'vitest';
-import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from '../../src/limits/governor.ts';
-import type { LimitHeaders } from '../../src/limits/headers.ts';
-import { GOVERNOR_SCRIPT } from '../../src/limits/governor-script.ts';
+import { redisLedger } from '../../src/limits/redis-ledger.ts';
+import { nodeClock } from '../../src/node/clock.ts';
 import { openRedis } from '../../src/node/redis.ts';
 import { runPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
@@ -14,78 +13,44 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 
+async function flush(url: string): Promise<void> {
+  const client = await openRedis(url);
+  await client.run("return redis.call('FLUSHALL').ok", 'none', []);
+  client.close();
+}
+
 const LIST = ['inventory', 'list'];
 const STOCK = json([item(7, 10)]);
 
-const headers: fc.Arbitrary<LimitHeaders> = fc.record(
-  {
-    window: fc
-      .tuple(fc.nat(12), fc.nat(12), fc.integer({ min: 0, max: 100_000 }))
-      .map(([a, b, resetInMs]) => ({ limit: Math.max(a, b), remaining: Math.min(a, b), resetInMs })),
-    retryAfterMs: fc.integer({ min: 0, max: 100_000_000 }),
-  },
-  { requiredKeys: [] },
-);
-const event = fc.record({
-  pass: fc.oneof(fc.constant(0), fc.nat(2_000), fc.nat(130_000)),
-  type: fc.constantFrom('admit', 'admit', 'admit', 'answered', 'answered', 'answered', 'lost', 'clear'),
-  which: fc.nat(5),
-  maxWaitMs: fc.constantFrom(0, 5_000, 1e15),
-  reserve: fc.nat(3),
-  status: fc.constantFrom(200, 200, 200, 200, 429, 403, 500),
-  headers,
-  sent: fc.boolean(),
-});
-
-describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
-  it('decides and remembers as the one here does, whatever happens', async () => {
-    const server = await startRedis();
-    const redis = await openRedis(server.url);
-    let run = 0;
-    const property = fc.asyncProperty(fc.array(event, { maxLength: 50 }), async (events) => {
-      const key = `run ${run++}`;
-      let state: LedgerState = UNKNOWN;
-      let now = 1_000_000;
-      let ids = 0;
-      const flying: string[] = [];
-      for (const each of events) {
-        now += each.pass;
-        const id = each.type === 'admit' ? `r${ids++}` : (flying[each.which % flying.length] ?? 'nobody');
-        const intent = { id, maxWaitMs: each.maxWaitMs, reserve: each.reserve };
-        const answer = { id, status: each.status, headers: each.headers, random: 0 };
-        const lost = { id, mayHaveBeenSent: each.sent };
-        const argument = { admit: intent, answered: answer, lost, clear: {} }[each.type];
-        const text = await redis.run(GOVERNOR_SCRIPT, key, [each.type, JSON.stringify(argument), `${now}`]);
-        const there = JSON.parse(text) as { decision?: unknown; state: LedgerState };
-        let decision: unknown;
-        if (each.type === 'admit') {
-          const decided = decide(state, now, intent);
-          ({ state, decision } = decided);
-          if (decided.decision.do === 'send') flying.push(id);
-        } else {
-          if (each.type === 'answered') state = observe(state, now, answer);
-          else if (each.type === 'lost') state = lose(state, now, id, each.sent);
-          else state = unblock(state);
-          if (each.type !== 'clear' && flying.includes(id)) flying.splice(flying.indexOf(id), 1);
-        }
-        const inFlight = Array.isArray(there.state.inFlight) ? (there.state.inFlight as unknown[]) : [];
-        expect({ decision: there.decision, state: { ...there.state, inFlight } }).toEqual({ decision, state });
-      }
-    });
-    await fc.assert(property, { numRuns: 400 });
-    redis.close();
+describe.skipIf(!hasRedis)('a ledger on a Redis server', () => {
+  it('of many clients at once, as many are let through as there is room for', async () => {
+    const { url } = await startRedis();
+    const intent = { operation: 'GET /inventory', maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+    const ledgers = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const redis = await openRedis(url);
+        onCleanup(() => redis.close());
+        return redisLedger(redis, nodeClock, 'pair');
+      }),
+    );
+    const [first] = ledgers;
+    await first!.admit({ ...intent, id: 'first' });
+    const window = { limit: 60, remaining: 20, resetInMs: 600_000 };
+    await first!.answered({ ...intent, id: 'first', status: 200, headers: { window }, random: 0 });
+    const asked = ledgers.flatMap((ledger, i) => [1, 2, 3, 4].map((n) => ledger.admit({ ...intent, id: `${i}/${n}` })));
+    const decisions = await Promise.all(asked);
+    expect(decisions.filter(({ do: done }) => done === 'send')).toHaveLength(20);
+    expect((await first!.view()).inFlight).toHaveLength(20);
   });
 
-  it('jitter only adds to a wait', async () => {
+  it('a value that is not a state counts as unknown: one probe', async () => {
     const redis = await openRedis((await startRedis()).url);
-    const wait = async (random: number): Promise<number> => {
-      const answer = { id: 'a', status: 429, headers: { retryAfterMs: 10_000 }, random };
-      const args = ['answered', JSON.stringify(answer), '1000'];
-      const { state } = JSON.parse(await redis.run(GOVERNOR_SCRIPT, `${random}`, args)) as { state: LedgerState };
-      return state.block!.until - 1_000;
-    };
-    expect([await wait(0), await wait(0.5), await wait(0.999_999)]).toEqual([11_000, 11_500, 12_000]);
-    redis.close();
+    onCleanup(() => redis.close());
+    await redis.run("redis.call('SET', KEYS[1], ARGV[1]) return ''", 'petstore:ledger:2:pair', ['{"windows":7}']);
+    const ledger = redisLedger(redis, nodeClock, 'pair');
+    const intent = { operation: 'GET /inventory', maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+    expect((await ledger.admit({ ...intent, id: 'a' })).do).toBe('send');
+    expect((await ledger.admit({ ...intent, id: 'b' })).do).toBe('refuse');
   });
 
   it('two machines: what one is told, the other keeps to, and neither key nor address is told to the server', async () => {
@@ -105,7 +70,7 @@ describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
       [],
     );
     client.close();
-    expect(dump).toMatch(/^petstore:ledger:1:[0-9a-f]{64} [1-9]\d+\{/);
+    expect(dump).toMatch(/^petstore:ledger:2:[0-9a-f]{64} [1-9]\d+\{/);
     expect(dump).not.toContain(KEY);
     expect(dump).not.toContain('127.0.0.1');
   });
@@ -149,6 +114,41 @@ describe.skipIf(!hasRedis)('the governor on a Redis server', () => {
     await redis.kill('SIGKILL');
     expect((await runPetstore(LIST, { home, env })).code).toBe(6);
     expect(server.requests).toHaveLength(1);
+  });
+
+  const LIMITS = [...LIST, '--no-wait'];
+
+  it.each<readonly [string, (redis: Awaited<ReturnType<typeof startRedis>>) => Promise<void>]>([
+    ['emptied', ({ url }) => flush(url)],
+    ['killed', (redis) => redis.kill('SIGKILL')],
+    ['stopped', (redis) => redis.kill('SIGSTOP')],
+  ])('fault 114: %s, what this machine was answered or has learnt from it holds', async (_name, lose) => {
+    const redis = await startRedis();
+    const server = await scriptedServer([tooMany(86_400)]);
+    const env = { ...staging(server.baseUrl), PETSTORE_LEDGER: redis.url };
+    const homes = [createHome(), createHome()] as const;
+    const codes = [];
+    for (const home of homes) codes.push((await runPetstore(LIMITS, { home, env })).code);
+    await lose(redis);
+    for (const home of homes) codes.push((await runPetstore(LIMITS, { home, env })).code);
+    expect({ codes, requests: server.requests.length }).toEqual({ codes: [6, 6, 6, 6], requests: 1 });
+  });
+
+  it('fault 114: a block met without PETSTORE_LEDGER holds with it, and for the machines that share it', async () => {
+    const redis = await startRedis();
+    const server = await scriptedServer([tooMany(86_400)]);
+    const home = createHome();
+    const alone = staging(server.baseUrl);
+    const shared = { ...alone, PETSTORE_LEDGER: redis.url };
+    const runs = [
+      await runPetstore(LIMITS, { home, env: alone }),
+      await runPetstore(LIMITS, { home, env: shared }),
+      await runPetstore(LIMITS, { home: createHome(), env: shared }),
+    ];
+    expect({ codes: runs.map(({ code }) => code), requests: server.requests.length }).toEqual({
+      codes: [6, 6, 6],
+      requests: 1,
+    });
   });
 
   it('a server that hangs is lost after two seconds', async () => {

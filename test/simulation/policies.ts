@@ -28,6 +28,7 @@ const petstore: Policy = async (process, ledger, { pet, quantity }) => {
     clock,
     random,
     maxWaitMs: MAX_WAIT_MS,
+    timeoutMs: 30_000,
     probes: 1,
     reserve: 0,
     signal: NEVER,

@@ -83,6 +83,8 @@ export class SimulatedProcess {
       return result;
     };
     return {
+      check: (intent) => step(() => ledger.check(intent)),
+      learn: (block) => step(() => ledger.learn(block)),
       admit: (intent) => step(() => ledger.admit(intent)),
       answered: (answer) =>
         step(() => {

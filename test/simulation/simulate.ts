@@ -1,7 +1,7 @@
 /** One simulation: so many clients with one key against a model of the service, held against the service's own log. */
 import type { Random } from '../../src/context.ts';
-import { decide, type LedgerState, lose, observe, unblock, UNKNOWN } from '../../src/limits/governor.ts';
-import { type Ledger, viewOf } from '../../src/limits/ledger.ts';
+import { type LedgerState, UNKNOWN } from '../../src/limits/governor.ts';
+import { createLedger, type Ledger } from '../../src/limits/ledger.ts';
 import { type Moment, rebase } from '../../src/limits/timeline.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { POLICY, type PolicyName } from './policies.ts';
@@ -144,26 +144,12 @@ class Machine {
 
   /** As the one in the state database: each step reads, decides and keeps, in the words of the present boot. */
   #sharedLedger(): Ledger {
-    const step = <T>(work: (state: LedgerState, now: number) => { state: LedgerState; result: T }): Promise<T> => {
+    return createLedger((work, { isRead } = {}) => {
       const now = this.#now();
       const before = this.#saved === undefined ? UNKNOWN : rebase(this.#saved.state, this.#saved.moment, now);
       const { state, result } = work(before, now.monotonic);
-      this.#saved = { state, moment: now };
+      if (isRead !== true) this.#saved = { state, moment: now };
       return Promise.resolve(result);
-    };
-    const keep = (state: LedgerState) => ({ state, result: viewOf(state) });
-    return {
-      admit: (intent) =>
-        step((before, now) => {
-          const { state, decision } = decide(before, now, intent);
-          return { state, result: decision };
-        }),
-      answered: (answer) => step((before, now) => keep(observe(before, now, answer))),
-      async lost(id, mayHaveBeenSent) {
-        await step((before, now) => keep(lose(before, now, id, mayHaveBeenSent)));
-      },
-      view: () => step(keep),
-      clearBlock: () => step((before) => keep(unblock(before))),
-    };
+    });
   }
 }

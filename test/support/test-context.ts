@@ -96,6 +96,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       user: 'clerk',
       cwd: home.path,
       bootId: 'this-boot',
+      processSpace: 'this-machine',
       ...options.machine,
     },
     signal: interrupts.signal,
