@@ -25,6 +25,8 @@ import {
   hasRoom,
   isLive,
   observeWindow,
+  type Reservation,
+  type Reserve,
   type Window,
   windowsFor,
   windowsOf,
@@ -39,15 +41,6 @@ export interface Block {
   readonly since: number;
   readonly until: number;
   readonly why: BlockReason;
-}
-
-export interface Reservation {
-  readonly id: string;
-  /** Such as `PATCH /inventory/{id}`. */
-  readonly operation: string;
-  readonly at: number;
-  /** When to give up waiting for its answer, because its process was killed for instance. */
-  readonly lostAt: number;
 }
 
 /** The pace where the service sends no limit headers. */
@@ -71,16 +64,12 @@ export interface LedgerState {
 
 export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
 
-export interface Intent {
+export interface Intent extends Reserve {
   readonly id: string;
   readonly operation: string;
   readonly maxWaitMs: number;
-  /** Requests to leave for others. */
-  readonly reserve: number;
   /** Longest time that its answer may take, ms. */
   readonly timeoutMs: number;
-  /** True where a shared ledger knows what the key's other clients send, so that none has to be kept for them here. */
-  readonly coordinated?: boolean;
 }
 
 export interface Hold {

@@ -1,7 +1,7 @@
 /** A key's state as text, and back from whatever a database or server holds. */
 import { LONGEST_BLOCK_MS } from './block.ts';
-import { type Block, type LedgerState, type Reservation, UNKNOWN } from './governor.ts';
-import type { Window } from './windows.ts';
+import { type Block, type LedgerState, UNKNOWN } from './governor.ts';
+import type { Reservation, Window } from './windows.ts';
 
 export function stringifyState(state: LedgerState): string {
   return JSON.stringify(state);

@@ -12,10 +12,9 @@ import {
   type LedgerState,
   lose,
   observe,
-  type Reservation,
   unblock,
 } from './governor.ts';
-import type { Window } from './windows.ts';
+import type { Reservation, Window } from './windows.ts';
 
 /** What the ledger knows, for people and for the gate. */
 export type LedgerView = Pick<LedgerState, 'windows' | 'block' | 'strikes' | 'inFlight' | 'seenAt'>;

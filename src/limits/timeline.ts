@@ -1,7 +1,8 @@
 /**
  * Translates a key's state between timelines: to the monotonic clock of another boot, or to a server's clock.
  */
-import type { LedgerState, Reservation } from './governor.ts';
+import type { LedgerState } from './governor.ts';
+import type { Reservation } from './windows.ts';
 
 export interface Moment {
   /** Empty where the system has no name for a boot. */

@@ -3,8 +3,24 @@
  * the operations whose answers have named it: by its limit and its end. Limits of several operations are never mixed.
  * An operation that no answer has named yet may use any window: it needs room in all of them.
  */
-import type { Intent, Reservation } from './governor.ts';
 import type { LimitHeaders } from './headers.ts';
+
+/** A request that was let through and is not answered yet. */
+export interface Reservation {
+  readonly id: string;
+  /** Such as `PATCH /inventory/{id}`. */
+  readonly operation: string;
+  readonly at: number;
+  /** When to give up waiting for its answer, because its process was killed for instance. */
+  readonly lostAt: number;
+}
+
+/** What a request leaves to others. */
+export interface Reserve {
+  readonly reserve: number;
+  /** True where a shared ledger knows what the key's other clients send, so that none has to be kept for them here. */
+  readonly coordinated?: boolean;
+}
 
 export interface Window {
   readonly limit: number;
@@ -58,7 +74,7 @@ export function hasRoom(
   window: Window,
   windows: readonly Window[],
   inFlight: readonly Reservation[],
-  { reserve, coordinated }: Pick<Intent, 'reserve' | 'coordinated'>,
+  { reserve, coordinated }: Reserve,
 ): boolean {
   const isShared = window.sharedWithOthers && coordinated !== true;
   const wanted = isShared ? Math.max(OTHERS_RESERVE, reserve) : reserve;
