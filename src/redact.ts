@@ -39,7 +39,15 @@ export function redacting(output: Output, secrets: Secrets): Output {
 /** Passwords that the environment holds for other purposes, and that an error text might repeat. */
 export function addFromEnvironment(secrets: Secrets, env: Readonly<Record<string, string | undefined>>): void {
   if (env.PETSTORE_API_KEY !== undefined) secrets.add(env.PETSTORE_API_KEY);
-  for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'PETSTORE_LEDGER']) {
+  for (const name of [
+    'HTTPS_PROXY',
+    'https_proxy',
+    'HTTP_PROXY',
+    'http_proxy',
+    'ALL_PROXY',
+    'all_proxy',
+    'PETSTORE_LEDGER',
+  ]) {
     const password = /\/\/[^/@]*?:([^/@]*)@/.exec(env[name] ?? '')?.[1];
     if (password !== undefined) secrets.add(password);
   }

@@ -95,8 +95,8 @@ function* variables({ env }: CommandContext, settled: Settled | undefined): Gene
     said.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    const says = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the check of every certificate: others could read the key.';
-    said.push(bad('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
+    const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';
+    said.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
   }
   if (said.length === 0) said.push(ok('variables', 'None hides a value of the config.'));
   yield* said;

@@ -43,7 +43,7 @@ export function manPage(tree: Tree, version: string): string {
       ['.Ev PETSTORE_BASE_URL', ['Address of the service, ending in /v1.']],
       ['.Ev PETSTORE_API_KEY', ['The API key.']],
       ['.Ev PETSTORE_LEDGER', ['A Redis server through which machines share the limits of a key.']],
-      ['.Ev HTTPS_PROXY , HTTP_PROXY , NO_PROXY', ['Proxies.']],
+      ['.Ev HTTPS_PROXY , http_proxy , ALL_PROXY , NO_PROXY', ['Proxies.']],
       ['.Ev NODE_EXTRA_CA_CERTS', ['A file of certificate authorities to trust besides the usual ones.']],
       ['.Ev NO_COLOR , FORCE_COLOR', ['Colour.']],
     ]),

@@ -4,22 +4,28 @@ import Client from 'undici/lib/dispatcher/client.js';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import type { HttpTarget } from '../context.ts';
 import { ConnectTimeout, type Leg, proxyRefusal, toConnectFailure } from './http-failure.ts';
+import { CHECKED, openChecked } from './certificates.ts';
 import { portOf, proxyAuthorization } from './proxies.ts';
 
 /** Opens one socket to `target`, through `proxy` where there is one. @throws {HttpFailure} */
 export type OpenSocket = (target: HttpTarget, proxy: URL | undefined) => Promise<Socket>;
 
-/** `onSocket` is called with each TCP or TLS socket as soon as it exists. */
-export function socketOpener(onSocket: (socket: Socket) => void): OpenSocket {
-  // Each has a cache of TLS sessions. Certificates are checked even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
-  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, rejectUnauthorized: true });
+/** `onSocket` is called with each TCP or TLS socket as soon as it exists, and with the one that it takes over. */
+export function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void): OpenSocket {
+  // Each has a cache of TLS sessions.
+  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, ...CHECKED });
   const toService = newConnector();
   const toProxy = newConnector();
 
   return async (target, proxy) => {
     const limit = limitOf(target);
+    let newest: Socket | undefined;
     const dial = (connector: Connector, url: URL, httpSocket?: Socket): Promise<Socket> =>
-      dialOnce((callback) => connector(addressOf(url, httpSocket), callback), limit.signal, onSocket);
+      dialOnce(limit.signal, (callback) => {
+        newest = openChecked(() => connector(addressOf(url, httpSocket), callback));
+        onSocket(newest, httpSocket);
+        return newest;
+      });
     let leg: Leg = proxy === undefined ? { url: target.url, to: 'service' } : { url: proxy, to: 'proxy' };
     try {
       if (proxy === undefined) return await dial(toService, target.url);
@@ -30,6 +36,7 @@ export function socketOpener(onSocket: (socket: Socket) => void): OpenSocket {
       leg = { url: target.url, to: 'service' };
       return await dial(toService, target.url, tunnel);
     } catch (error) {
+      newest?.destroy();
       throw toConnectFailure(error, leg, target.signal);
     } finally {
       limit.clear();
@@ -63,15 +70,10 @@ function addressOf(url: URL, httpSocket: Socket | undefined): Parameters<Connect
   return { host, hostname, protocol, port: portOf(url), ...(httpSocket !== undefined && { httpSocket }) };
 }
 
-function dialOnce(
-  start: (callback: Parameters<Connector>[1]) => Socket,
-  signal: AbortSignal,
-  onSocket: (socket: Socket) => void,
-): Promise<Socket> {
+function dialOnce(signal: AbortSignal, start: (callback: Parameters<Connector>[1]) => Socket): Promise<Socket> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
-      socket.destroy();
       reject(signal.reason as Error);
     };
     const socket = start((error, ready) => {
@@ -79,7 +81,6 @@ function dialOnce(
       if (error === null) resolve(ready);
       else reject(error);
     });
-    onSocket(socket);
     // Destroyed by close(), which is not an error to the connector.
     socket.once('close', () => {
       reject(new Error('the connection was closed'));

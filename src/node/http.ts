@@ -29,8 +29,10 @@ interface Line {
 export function openHttp(env: Environment, options: { direct?: boolean } = {}): Http {
   const sockets = new Set<Socket>();
   const idle = new Map<string, Line[]>();
-  const openSocket = socketOpener((socket) => {
+  const openSocket = socketOpener((socket, takenOver) => {
     sockets.add(socket);
+    // Node crashes where a socket is destroyed before the TLS connection on it; that destroys both.
+    if (takenOver !== undefined) sockets.delete(takenOver);
     socket.once('close', () => sockets.delete(socket));
   });
 

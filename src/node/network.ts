@@ -3,6 +3,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import { CHECKED, openChecked } from './certificates.ts';
 import { type Environment, routeTo } from './proxies.ts';
 import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../context.ts';
 
@@ -28,7 +29,12 @@ export function openNetwork(env: Environment, limits: Limits): Network {
     },
     handshake: (peer) =>
       // Whether it can be trusted is what is asked: an untrusted one must be looked at too.
-      opened(limits, connectTls({ ...tlsTo(peer), rejectUnauthorized: false }), 'secureConnect', describe),
+      opened(
+        limits,
+        openChecked(() => connectTls({ ...tlsTo(peer), rejectUnauthorized: false })),
+        'secureConnect',
+        describe,
+      ),
     ask: (peer) => ask(limits, peer),
   };
 }
@@ -159,7 +165,8 @@ function chainOf(certificate: DetailedPeerCertificate): string[] {
 }
 
 function ask(limits: Limits, peer: Peer): Promise<{ status: number; location?: string }> {
-  const sent = request({ ...tlsTo(peer), path: '/', headers: { Host: peer.name, Connection: 'close' }, agent: false });
+  const headers = { Host: peer.name, Connection: 'close' };
+  const sent = openChecked(() => request({ ...tlsTo(peer), ...CHECKED, path: '/', headers, agent: false }));
   const answered = new Promise<{ status: number; location?: string }>((resolve, reject) => {
     sent.once('error', reject).once('response', ({ statusCode = 0, headers }) => {
       resolve({ status: statusCode, ...(headers.location !== undefined && { location: headers.location }) });

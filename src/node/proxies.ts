@@ -37,6 +37,8 @@ function readProxy(variable: string, value: string): ProxyRoute {
   const unusable = (problem: string): ProxyRoute => ({ kind: 'unusable', variable, problem });
   if (!URL.canParse(text)) return unusable(`is not a URL: ${shown}`);
   const proxy = new URL(text);
+  // A password with an unescaped / ? or #: what URL takes for the host is a part of it.
+  if (`${proxy.pathname}${proxy.search}${proxy.hash}`.includes('@')) return unusable(`is not a URL: ${shown}`);
   if (/^https?:$/.test(proxy.protocol)) return { kind: 'proxy', proxy, variable };
   return unusable(`is ${shown}, and petstore supports http and https proxies only`);
 }

@@ -1,6 +1,7 @@
 /** The Redis port over @redis/client: one connection, no reconnection, no queue, an answer in time or none. */
 import { createClient } from '@redis/client';
 import { type Redis, RedisFailure } from '../context.ts';
+import { CHECKED } from './certificates.ts';
 
 /** A ledger that answers later than that is lost, ms. */
 const PATIENCE_MS = 2_000;
@@ -10,7 +11,11 @@ export async function openRedis(url: string): Promise<Redis> {
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    socket: { connectTimeout: PATIENCE_MS, reconnectStrategy: false },
+    socket: {
+      connectTimeout: PATIENCE_MS,
+      reconnectStrategy: false,
+      ...(url.startsWith('rediss:') && { tls: true as const, ...CHECKED }),
+    },
   });
   // What goes wrong is told by the call that meets it.
   client.on('error', () => undefined);

@@ -123,7 +123,7 @@ describe('doctor --offline', () => {
     ['PETSTORE_API_KEY', 'another-key', 'warn', /is used, not what the config has/, /unset/],
     ['PETSTORE_ENV', 'staging', 'warn', /is used, not what the config has/, /unset/],
     ['PETSTORE_APIKEY', 'x', 'warn', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
-    ['NODE_TLS_REJECT_UNAUTHORIZED', '0', 'fail', /turns off the check of every certificate/, /NODE_EXTRA_CA_CERTS/],
+    ['NODE_TLS_REJECT_UNAUTHORIZED', '0', 'warn', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
   ])('the variable %s=%s', async (name, value, health, says, fix) => {
     const { sick, first } = await offline({ home: configured(CONFIG).home, env: { [name]: value } });
     expect(sick).toEqual([`variables: ${health}`]);

@@ -3,9 +3,11 @@ import { expect, it } from 'vitest';
 import { refusedPort } from '../support/holes.ts';
 import { startProxy } from '../support/proxy.ts';
 import { item, json } from '../support/replies.ts';
+import { startPetstore } from '../support/binary.ts';
+import { hostileServer } from '../support/hostile-server.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, type Told } from '../support/staging.ts';
-import { caFile, issueIdentity } from '../support/tls.ts';
+import { runJson, staging, takeApart, type Told } from '../support/staging.ts';
+import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
 
 const LIST = ['--insecure-http', 'inventory', 'list'];
 const STOCK = [item(1, 5), item(7, 10)];
@@ -71,4 +73,89 @@ it.each(['http', 'https'])('fault 11: an unreachable proxy of %s is named', asyn
     message: `The proxy 127.0.0.1:${port} did not let the request through: it cannot be reached (ECONNREFUSED); nothing was sent.`,
   });
   expect(JSON.stringify(error)).not.toMatch(/proxy-secret-1|clerk/);
+});
+
+const SET = ['inventory', 'set', '7', '12'];
+
+it.each([
+  ['list', LIST],
+  ['set', SET],
+])('fault 122: a proxy that is silent after CONNECT ends %s after --timeout, once', async (_name, args) => {
+  const proxy = await hostileServer({ isProxy: true, holds: ['tunnel'] });
+  const url = `http://127.0.0.1:${proxy.port}`;
+  const { code, error } = await runJson('https://pets.example/v1', ['--timeout', '400ms', ...args], {
+    env: through(url),
+  });
+  expect({ code, message: error?.message, outcome: error?.outcome, asked: proxy.heads.length }).toEqual({
+    code: 7,
+    message: `The proxy 127.0.0.1:${proxy.port} did not let the request through: it did not answer in time (ETIMEDOUT); nothing was sent.`,
+    outcome: 'not-sent',
+    asked: 1,
+  });
+});
+
+it('fault 122: and after --deadline', async () => {
+  const proxy = await hostileServer({ isProxy: true, holds: ['tunnel'] });
+  const { code, error } = await runJson('https://pets.example/v1', ['--deadline', '500ms', ...SET], {
+    env: through(`http://127.0.0.1:${proxy.port}`),
+  });
+  expect({ code, kind: error?.kind }).toEqual({ code: 7, kind: 'deadline' });
+});
+
+it.each(['SIGINT', 'SIGTERM'] as const)('fault 122: and with %s, at once: nothing was in flight', async (signal) => {
+  const proxy = await hostileServer({ isProxy: true, holds: ['tunnel'] });
+  const running = startPetstore(['--json', ...SET], {
+    env: { ...staging('https://pets.example/v1'), ...through(`http://127.0.0.1:${proxy.port}`) },
+  });
+  await proxy.reached('connect');
+  running.kill(signal);
+  const { code, error } = takeApart(await running.exited);
+  expect({ code, message: error?.message }).toEqual({
+    code: signal === 'SIGINT' ? 130 : 143,
+    message: `Stopped by ${signal}; nothing was in flight.`,
+  });
+});
+
+it('fault 122: 103 without end is no answer: a read ends after --timeout', async () => {
+  const endless = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n';
+  const server = await hostileServer({ answers: { head: { endless } } });
+  const { code, error } = await runJson(`http://127.0.0.1:${server.port}/v1`, ['--timeout', '400ms', ...LIST]);
+  expect({ code, message: error?.message }).toEqual({
+    code: 7,
+    message: `There was no answer from 127.0.0.1:${server.port} in 400 ms after 3 attempts.`,
+  });
+});
+
+it.each([
+  ['socks5://clerk:proxy-secret-1@127.0.0.1:9', '"socks5://***@127.0.0.1:9", and petstore supports http and https'],
+  ['clerk:proxy-secret-1@127.0.0.1:99999', 'not a URL: "***@127.0.0.1:99999"'],
+])('a variable that is no usable proxy is named, its credentials are not: %s', async (value, problem) => {
+  const { code, notes, error } = await run('https://pets.example/v1', { ALL_PROXY: value });
+  expect({ code, notes: notes.filter((note) => note.includes('arning')) }).toEqual({ code: 7, notes: [] });
+  expect(error?.message).toMatch(/^ALL_PROXY is .*; nothing was sent\.$/);
+  expect(error?.message).toContain(problem);
+  expect(JSON.stringify([notes, error])).not.toContain('proxy-secret-1');
+});
+
+it('an https proxy by its address carries requests, and Node prints no warning', async () => {
+  const identity = issueIdentity({ names: ['pets.example'] });
+  const service = await scriptedServer([json(STOCK)], { tls: identity });
+  const proxy = await startProxy({
+    tls: tlsIdentities().good,
+    route: () => ({ host: '127.0.0.1', port: service.port }),
+  });
+  const env = { ...through(proxy.url), NODE_EXTRA_CA_CERTS: caFile() };
+  const { code, notes } = await runJson('https://pets.example/v1', ['inventory', 'list'], { env });
+  expect({ code, notes, log: proxy.log }).toEqual({ code: 0, notes: [], log: ['CONNECT pets.example:443'] });
+});
+
+it('a certificate is checked although NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+  const server = await scriptedServer([], { tls: tlsIdentities().selfSigned });
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const { code, notes, error } = await runJson(server.baseUrl, ['inventory', 'list'], { env });
+  expect({ code, notes, message: error?.message }).toEqual({
+    code: 7,
+    notes: [],
+    message: expect.stringContaining('it is self-signed') as string,
+  });
 });

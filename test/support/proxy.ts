@@ -1,12 +1,16 @@
 /** A real HTTP proxy on loopback: CONNECT tunnels and absolute-form requests (RFC 9110, 7.3.2 and 9.3.6), with a log. */
 import { createServer, type IncomingMessage, request as forward, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { onCleanup } from './cleanup.ts';
+import type { Identity } from './tls.ts';
 
 export interface ProxyOptions {
   /** `user:password`: without them the answer is 407. */
   readonly credentials?: string;
+  /** A proxy that is itself reached over TLS. */
+  readonly tls?: Identity;
   /** Answers everything with this status. */
   readonly refuse?: number;
   /** Where to go for a `host:port` in place of there, so that names need not exist. */
@@ -15,7 +19,7 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly port: number;
-  /** `http://127.0.0.1:PORT`, for HTTP_PROXY and HTTPS_PROXY. */
+  /** `http://127.0.0.1:PORT`, or https, for http_proxy and HTTPS_PROXY. */
   readonly url: string;
   /** `CONNECT pets.example:443`, `GET http://pets.example/v1/inventory`. */
   readonly log: readonly string[];
@@ -45,11 +49,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
     return refusal(req, options);
   };
 
-  const server = createServer((req, res) => {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
     const refused = note(req);
     if (refused === undefined) relay(req, res, route);
     else res.writeHead(refused.status, refused.headers).end();
-  });
+  };
+  const { tls } = options;
+  const server = tls === undefined ? createServer(listener) : createSecureServer({ ...tls }, listener);
   server.on('connection', keep);
   server.on('connect', (req: IncomingMessage, client: Duplex) => {
     const refused = note(req);
@@ -65,7 +71,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
     await new Promise((resolve) => server.close(resolve));
   };
   onCleanup(close);
-  return { port, url: `http://127.0.0.1:${port}`, log, authorizations, close };
+  return { port, url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, log, authorizations, close };
 }
 
 function refusal(req: IncomingMessage, { credentials, refuse }: ProxyOptions): Refusal | undefined {

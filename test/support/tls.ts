@@ -6,6 +6,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import tls from 'node:tls';
 import { onCleanup } from './cleanup.ts';
 
 /** Private key and certificate, PEM. */
@@ -70,6 +71,15 @@ export function caFile(): string {
   const path = join(folder, 'ca.pem');
   writeFileSync(path, tlsIdentities().ca);
   return path;
+}
+
+/** Makes TLS connections of this process trust the authority until the test ends. */
+export function trustAuthority(): void {
+  const create = tls.createSecureContext;
+  tls.createSecureContext = (options) => create({ ...options, ca: tlsIdentities().ca });
+  onCleanup(() => {
+    tls.createSecureContext = create;
+  });
 }
 
 function makeIdentities(): Made {

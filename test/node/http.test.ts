@@ -1,0 +1,287 @@
+/** The Http port on real sockets, each step of a connection held or broken by the server. */
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/context.ts';
+import { openHttp } from '../../src/node/http.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { type HostileOptions, type HostileServer, hostileServer } from '../support/hostile-server.ts';
+import { issueIdentity, tlsIdentities, trustAuthority } from '../support/tls.ts';
+
+/** Never reached where the test is about something else. */
+const LONG = 20_000;
+/** Long enough for what works over loopback, short enough to be waited for. */
+const SHORT = 300;
+
+interface Bench {
+  readonly server: HostileServer;
+  readonly http: Http;
+  readonly url: URL;
+}
+
+/** A service on loopback, reached through the server itself where that is a proxy. */
+async function bench(
+  options: HostileOptions = {},
+  scheme = options.tls === undefined ? 'http' : 'https',
+): Promise<Bench> {
+  const server = await hostileServer(options);
+  const isProxied = options.isProxy === true || scheme === 'forwarded';
+  const proxy = `http://127.0.0.1:${server.port}`;
+  const http = openHttp(isProxied ? { http_proxy: proxy, https_proxy: proxy } : {});
+  onCleanup(() => http.close());
+  const origin = isProxied ? 'pets.example' : `127.0.0.1:${server.port}`;
+  return { server, http, url: new URL(`${scheme === 'https' ? 'https' : 'http'}://${origin}/v1/inventory`) };
+}
+
+const targetOf = ({ url }: Bench, timeoutMs = LONG, signal?: AbortSignal): HttpTarget => ({
+  url,
+  timeoutMs,
+  ...(signal !== undefined && { signal }),
+});
+
+function send(
+  connection: Connection,
+  { url }: Bench,
+  { maySend = () => true, ...more }: { maySend?: () => boolean; timeoutMs?: number; signal?: AbortSignal } = {},
+): ReturnType<Connection['send']> {
+  return connection.send({ method: 'GET', url, headers: {}, timeoutMs: LONG, ...more }, maySend);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<HttpFailureFacts> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof HttpFailure) return error.facts;
+  throw new Error(`no HttpFailure but ${String(error)}`);
+}
+
+async function textOf(reply: Awaited<ReturnType<Connection['send']>>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of reply.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe('permission to send is asked for last', () => {
+  it.each<[string, 'tunnel' | 'handshake', HostileOptions]>([
+    ['the TLS handshake', 'handshake', { tls: tlsIdentities().good, holds: ['handshake'] }],
+    [
+      "a proxy's CONNECT",
+      'tunnel',
+      { isProxy: true, tls: issueIdentity({ names: ['pets.example'] }), holds: ['tunnel'] },
+    ],
+  ])(
+    'fault 113: not while %s is held; refused then, not a byte of the request is written',
+    async (_what, step, options) => {
+      trustAuthority();
+      const at = await bench(options);
+      const asked: string[][] = [];
+      const sent = at.http.connect(targetOf(at)).then((connection) =>
+        send(connection, at, {
+          maySend: () => {
+            asked.push([...at.server.log]);
+            return false;
+          },
+        }),
+      );
+      await at.server.reached(step === 'tunnel' ? 'connect' : 'accepted');
+      expect(asked).toEqual([]);
+      at.server.release(step);
+      expect(await failureOf(sent)).toMatchObject({ phase: 'withdrawn', mayHaveBeenSent: false });
+      expect(asked).toHaveLength(1);
+      await at.http.close();
+      await at.server.reached('closed');
+      expect(at.server.log).not.toContain('request');
+    },
+  );
+
+  it('fault 113: not on a connection that is kept either; it is kept all the same', async () => {
+    const at = await bench();
+    expect(await textOf(await send(await at.http.connect(targetOf(at)), at))).toBe('[]');
+    const refused = send(await at.http.connect(targetOf(at)), at, { maySend: () => false });
+    expect(await failureOf(refused)).toMatchObject({ phase: 'withdrawn', mayHaveBeenSent: false });
+    expect(await textOf(await send(await at.http.connect(targetOf(at)), at))).toBe('[]');
+    expect(at.server.log).toEqual(['accepted', 'request', 'request']);
+  });
+
+  it('is not asked for once the signal has aborted', async () => {
+    const at = await bench();
+    const connection = await at.http.connect(targetOf(at));
+    const maySend = vi.fn(() => true);
+    expect(await failureOf(send(connection, at, { maySend, signal: AbortSignal.abort() }))).toMatchObject({
+      phase: 'aborted',
+      mayHaveBeenSent: false,
+    });
+    expect(maySend).not.toHaveBeenCalled();
+  });
+});
+
+describe('connections', () => {
+  it('one that was released unused is used by the next request', async () => {
+    const at = await bench();
+    (await at.http.connect(targetOf(at))).release();
+    expect(await textOf(await send(await at.http.connect(targetOf(at)), at))).toBe('[]');
+    expect(at.server.log).toEqual(['accepted', 'request']);
+  });
+
+  it('released twice, it is handed out once', async () => {
+    const at = await bench();
+    const first = await at.http.connect(targetOf(at));
+    first.release();
+    first.release();
+    await at.http.connect(targetOf(at));
+    await at.http.connect(targetOf(at));
+    expect(at.server.log).toEqual(['accepted', 'accepted']);
+  });
+
+  it.each(['unused', 'used'])('%s, one that the peer has closed is not open, and not handed out', async (state) => {
+    const at = await bench();
+    const connection = await at.http.connect(targetOf(at));
+    if (state === 'used') {
+      await textOf(await send(connection, at));
+    } else expect(connection.isOpen).toBe(true);
+    const held = state === 'used' ? await at.http.connect(targetOf(at)) : connection;
+    at.server.hangUp();
+    await at.server.reached('closed');
+    await setImmediate();
+    expect(held.isOpen).toBe(false);
+    held.release();
+    const before = at.server.log.length;
+    expect(await textOf(await send(await at.http.connect(targetOf(at)), at))).toBe('[]');
+    expect(at.server.log.slice(before)).toEqual(['accepted', 'request']);
+  });
+
+  it('closed before the request is written, nothing was sent and no permission asked for', async () => {
+    const at = await bench();
+    const connection = await at.http.connect(targetOf(at));
+    at.server.hangUp();
+    await at.server.reached('closed');
+    const maySend = vi.fn(() => true);
+    expect(await failureOf(send(connection, at, { maySend }))).toMatchObject({
+      phase: 'reset',
+      mayHaveBeenSent: false,
+    });
+    expect(maySend).not.toHaveBeenCalled();
+  });
+
+  it('as many at once as are asked for', async () => {
+    const at = await bench({ holds: ['head'] });
+    const all = Array.from({ length: 40 }, async () => textOf(await send(await at.http.connect(targetOf(at)), at)));
+    await at.server.reached('request', 40);
+    at.server.release('head');
+    expect(new Set(await Promise.all(all))).toEqual(new Set(['[]']));
+  });
+
+  it('close ends those that are being made, too', async () => {
+    const at = await bench({ tls: tlsIdentities().good, holds: ['handshake'] });
+    const connecting = failureOf(at.http.connect(targetOf(at)));
+    await at.server.reached('accepted');
+    await at.http.close();
+    expect(await connecting).toMatchObject({ phase: 'connect', mayHaveBeenSent: false });
+  });
+});
+
+const PETS = (): HostileOptions => ({ isProxy: true, tls: issueIdentity({ names: ['pets.example'] }) });
+const DRIP = { drip: 'HTTP/1.1 200 OK\r\nx: '.padEnd(100_000, 'y'), every: 20 };
+
+describe('each step of connecting ends', () => {
+  const steps: [string, () => HostileOptions, string][] = [
+    ['the TLS handshake', () => ({ tls: tlsIdentities().good, holds: ['handshake'] }), 'connect-timeout'],
+    ["a proxy's silence after CONNECT", () => ({ ...PETS(), holds: ['tunnel'] }), 'proxy'],
+    ["a proxy's answer that drips", () => ({ ...PETS(), answers: { tunnel: DRIP } }), 'proxy'],
+    ['the TLS handshake in a tunnel', () => ({ ...PETS(), holds: ['handshake'] }), 'connect-timeout'],
+  ];
+
+  it.each(steps)('fault 122: %s, after the timeout', async (_what, options, phase) => {
+    const at = await bench(options());
+    expect(await failureOf(at.http.connect(targetOf(at, SHORT)))).toMatchObject({ phase, mayHaveBeenSent: false });
+    await at.server.reached('closed');
+  });
+
+  it.each(steps)('fault 122: %s, with the signal', async (_what, options) => {
+    const at = await bench(options());
+    const stop = new AbortController();
+    const connecting = failureOf(at.http.connect(targetOf(at, LONG, stop.signal)));
+    await at.server.reached(at.url.hostname === 'pets.example' ? 'connect' : 'accepted');
+    stop.abort(new Error('stop'));
+    expect(await connecting).toMatchObject({ phase: 'aborted', mayHaveBeenSent: false });
+    await at.server.reached('closed');
+  });
+});
+
+describe('the wait for the response ends', () => {
+  const EARLY = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n';
+  const waits: [string, HostileOptions][] = [
+    ['a silent service', { holds: ['head'] }],
+    ['103 without end', { answers: { head: { endless: EARLY } } }],
+    ['102 that drips', { answers: { head: { drip: 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(9_999), every: 1 } } }],
+  ];
+
+  it.each(waits)('fault 122: %s, after the timeout', async (_what, options) => {
+    const at = await bench(options);
+    const sent = send(await at.http.connect(targetOf(at)), at, { timeoutMs: SHORT });
+    expect(await failureOf(sent)).toMatchObject({ phase: 'response-timeout', mayHaveBeenSent: true });
+    await at.server.reached('closed');
+  });
+
+  it.each(waits)('fault 122: %s, with the signal', async (_what, options) => {
+    const at = await bench(options);
+    const stop = new AbortController();
+    const sent = failureOf(send(await at.http.connect(targetOf(at)), at, { signal: stop.signal }));
+    await at.server.reached('request');
+    stop.abort(new Error('stop'));
+    expect(await sent).toMatchObject({ phase: 'aborted', mayHaveBeenSent: true });
+    await at.server.reached('closed');
+  });
+
+  it('informational responses before the response are passed over', async () => {
+    const head = `${EARLY}HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n`;
+    const at = await bench({ answers: { head } });
+    const reply = await send(await at.http.connect(targetOf(at)), at);
+    expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
+  });
+});
+
+describe('a proxy that does not work', () => {
+  const GARBAGE = 'SSH-2.0-nothing\r\n\r\n';
+
+  it.each<[string, string, string]>([
+    ['answers CONNECT with what is not HTTP', GARBAGE, 'its answer is not HTTP'],
+    ['answers CONNECT with 502', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', 'it answers with an error'],
+    ['asks for credentials', 'HTTP/1.1 407 Who?\r\n\r\n', 'it asks for a user name and a password'],
+  ])('%s is named; nothing was sent', async (_what, tunnel, detail) => {
+    const at = await bench({ ...PETS(), answers: { tunnel } });
+    expect(await failureOf(at.http.connect(targetOf(at)))).toMatchObject({
+      phase: 'proxy',
+      mayHaveBeenSent: false,
+      peer: `127.0.0.1:${at.server.port}`,
+      detail,
+    });
+  });
+
+  it('one that hangs up after CONNECT is named', async () => {
+    const at = await bench({ ...PETS(), holds: ['tunnel'] });
+    const connecting = failureOf(at.http.connect(targetOf(at)));
+    await at.server.reached('connect');
+    at.server.hangUp();
+    expect(await connecting).toMatchObject({ phase: 'proxy', detail: 'it closed the connection without an answer' });
+  });
+
+  it('one that answers a forwarded request with what is not HTTP is named; it may have been sent', async () => {
+    const at = await bench({ answers: { head: GARBAGE } }, 'forwarded');
+    expect(await failureOf(send(await at.http.connect(targetOf(at)), at))).toMatchObject({
+      phase: 'proxy',
+      mayHaveBeenSent: true,
+      peer: `127.0.0.1:${at.server.port}`,
+    });
+  });
+});
+
+describe('a certificate', () => {
+  it('is checked although NODE_TLS_REJECT_UNAUTHORIZED is 0, without a warning', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const warn = vi.spyOn(process, 'emitWarning');
+    const at = await bench({ tls: tlsIdentities().selfSigned });
+    expect(await failureOf(at.http.connect(targetOf(at)))).toMatchObject({ phase: 'tls', mayHaveBeenSent: false });
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
