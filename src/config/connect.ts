@@ -66,7 +66,11 @@ const SANDBOX_ORIGIN = 'sandbox';
 
 async function connectSandbox(context: CommandContext): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
-  const sandbox = await startSandbox(context, { file: sandboxFile(context) });
+  const sandbox = await startSandbox(context, {
+    file: sandboxFile(context),
+    isOwn: true,
+    notices: context.notices,
+  });
   const session = await open(context, {
     environment: 'sandbox',
     baseUrl: new URL(sandbox.baseUrl),

@@ -3,12 +3,13 @@
  * With PETSTORE_LEDGER, one on a Redis server that several machines share.
  */
 import { type Redis, RedisFailure } from '../context.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { withFallback } from '../limits/fallback-ledger.ts';
 import type { Ledger } from '../limits/ledger.ts';
 import { MemoryLedgers } from '../limits/memory-ledger.ts';
 import { sqliteLedger } from '../limits/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
+import { isOutOfReach } from '../state/file.ts';
 import { stateFolder } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 
@@ -117,9 +118,6 @@ async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner)
         'is on a network file system, whose locks other machines may not see',
       );
     const state = await openState(context, folder);
-    if (state.putAside !== undefined) {
-      context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
-    }
     return {
       ledger: sqliteLedger(context, state, ledgerOrigin, apiKey),
       probes: 1,
@@ -128,7 +126,8 @@ async function openOwn(context: CommandContext, { ledgerOrigin, apiKey }: Owner)
       close: () => undefined,
     };
   } catch (error) {
-    if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
+    // A state of a newer petstore may hold a block.
+    if (!isOutOfReach(error)) throw error;
     return alone(context, { ledgerOrigin, apiKey }, 'cannot be used');
   }
 }
