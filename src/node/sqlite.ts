@@ -151,15 +151,19 @@ const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
   11: 'corrupt',
   13: 'full',
   14: 'cannot-open',
+  15: 'busy',
   26: 'corrupt',
 };
 
-/** The extended code of a read beyond the end of a file that was cut short. */
+/** A read beyond the end of a file that was cut short. */
 const SHORT_READ = 522;
 
 function toFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
   const code = error instanceof Error ? (error as Error & { errcode?: number }).errcode : undefined;
-  if (code === SHORT_READ) return new DatabaseFailure('corrupt', error);
+  // The second has the code of any error of a statement.
+  if (code === SHORT_READ || String(error).includes('unsupported file format')) {
+    return new DatabaseFailure('corrupt', error);
+  }
   return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'other', error);
 }

@@ -42,6 +42,8 @@ interface Found {
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
+/** Of those that write: 2 is the one with a write-ahead log. */
+const NEWEST_FORMAT = 2;
 
 /**
  * Reads a file's header, and looks into it where that is not enough; the file stays as it is.
@@ -53,8 +55,9 @@ export async function requireOurs(ports: Ports, form: Form, place: Place): Promi
   if (Buffer.from(head.subarray(0, MAGIC.length)).toString('latin1') !== MAGIC) {
     throw place.isOwn ? damaged(place) : foreign(place, 'it is not an SQLite database');
   }
-  if (head.length < HEADER_BYTES) throw damaged(place);
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  // SQLite takes a file that it must not write for one that it may read.
+  if (head.length < HEADER_BYTES || view.getUint8(18) > NEWEST_FORMAT) throw damaged(place);
   const found = { id: view.getInt32(68), version: view.getInt32(60) };
   requireId(form, place, found.id);
   if (found.id === form.applicationId) requireKnown(form, place, found.version);
