@@ -61,6 +61,10 @@ export interface Files {
   facts(path: string): Promise<FileFacts | undefined>;
   /** Never follows a link in the last component and never waits on a FIFO. */
   read(path: string): Promise<string>;
+  /** Returns the first bytes of a plain file, or of the one that a link leads to; undefined where there is none. */
+  head(path: string, bytes: number): Promise<Uint8Array | undefined>;
+  /** Cuts a plain file to no bytes, in place: whoever has locked it still has. Follows no link. */
+  empty(path: string): Promise<void>;
   /** A file of the user's, in pieces: links and pipes are read like any other program does. */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /** A file to add lines to, created where there is none. `onFailure` hears once, with the system's code. */
@@ -264,6 +268,8 @@ export interface Database {
   run(sql: string, ...params: SqlValue[]): { readonly changes: bigint };
   all(sql: string, ...params: SqlValue[]): SqlRow[];
   get(sql: string, ...params: SqlValue[]): SqlRow | undefined;
+  /** False once another file, or none, is where this one was opened. */
+  isInPlace(): boolean;
   close(): void;
 }
 
@@ -353,8 +359,12 @@ export interface Context {
   openNetwork(options: { readonly timeoutMs: number }): Promise<Network>;
   /** $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends. @throws {Failure} `editor` */
   openEditor(path: string): Promise<void>;
-  /** Opens (and creates, mode 0600) a database file. @throws {DatabaseFailure} */
-  openDatabase(path: string): Promise<Database>;
+  /**
+   * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
+   * mode, so that a file of another program may be looked at.
+   * @throws {DatabaseFailure}
+   */
+  openDatabase(path: string, how?: { readonly readOnly: boolean }): Promise<Database>;
   /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */
   openRedis(url: string): Promise<Redis>;
 }

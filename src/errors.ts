@@ -46,8 +46,13 @@ export interface Facts {
   /** No folder to keep files in: HOME is unset. */
   'no-home': { what: string; variable: string };
   file: { operation: string; path: string; code: string };
-  /** The state database. `held`: another process holds its lock. */
-  state: { path: string; problem: 'held' | 'unusable'; detail?: string };
+  /** A database file of petstore's, or a lock. `held`: another process holds its lock. `foreign`: it is not ours. */
+  state: {
+    path: string;
+    problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'row' | 'full' | 'readonly' | 'lock' | 'unusable';
+    what?: 'state database' | 'journal' | 'sandbox';
+    detail?: string;
+  };
   /** The sandbox cannot listen there. `free`: a port that nobody uses. */
   port: { host: string; port: number; code: string; free?: number };
   'base-url': { shown: string; problem: string; hint: string };

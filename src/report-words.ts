@@ -34,6 +34,61 @@ export function waitHint({ retryAt, waitMs, maxWaitMs }: Facts['paused'], now: n
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
 
+export function describeState({ path, problem, what, detail }: Facts['state']): string {
+  const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
+  const because = detail === undefined ? '' : `: ${detail}`;
+  switch (problem) {
+    case 'held':
+      return `The state in ${path} is held by another petstore.`;
+    case 'newer':
+      return `The ${file} was written by a newer petstore (${detail}); it was left as it is.`;
+    case 'foreign':
+      return `${path} is not a petstore ${what}${because}; it was left as it is.`;
+    case 'damaged':
+      return `The ${file} is damaged${because}; it was left as it is.`;
+    case 'replaced':
+      return `The ${file} no longer holds this run: it was moved or replaced meanwhile.`;
+    case 'row':
+      return `A row in the ${file} cannot be used${because}.`;
+    case 'full':
+      return `The ${file} cannot be used: the disk is full.`;
+    case 'readonly':
+      return `The ${file} cannot be used: it is read-only.`;
+    case 'lock':
+      return `The lock file ${path} cannot be used${because}.`;
+    case 'unusable':
+      return `The ${file} cannot be used${because}.`;
+  }
+}
+
+export function stateHint({ path, problem, what }: Facts['state']): string {
+  switch (problem) {
+    case 'held':
+      return 'Let it finish, or end it; then run the command again.';
+    case 'newer':
+      return 'Update petstore, or use the version that wrote the file.';
+    case 'foreign':
+      if (what === 'state database') return 'Move the file elsewhere, then run the command again.';
+      return `Name another file with ${what === 'sandbox' ? '--data' : '--journal'}.`;
+    case 'damaged':
+      if (what === 'state database')
+        return 'The next command that writes or sends moves it aside and begins a new one.';
+      return 'Restore the file from a copy, or name another.';
+    case 'replaced':
+      return 'Run the command again from the start: what is done already is not sent again.';
+    case 'row':
+      return 'See the rest with petstore inventory history; what is still to be done, do with a new command.';
+    case 'full':
+      return 'Free some space, then run the command again.';
+    case 'readonly':
+      return 'Make the file and its folder writable, then run the command again.';
+    case 'lock':
+      return `Remove it, once no petstore is running: rm ${path}`;
+    case 'unusable':
+      return 'Check the file, its folder and the disk, then run the command again.';
+  }
+}
+
 export function describeNetwork(facts: Facts['network']): string {
   const { peer, code, timeoutMs } = facts;
   const tries = facts.attempts > 1 ? ` after ${facts.attempts} attempts` : '';

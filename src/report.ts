@@ -7,11 +7,13 @@ import { clockTime, duration } from './view/progress.ts';
 import {
   describeNetwork,
   describeRateLimit,
+  describeState,
   describeUnknown,
   interruptedSentence,
   count,
   networkHint,
   said,
+  stateHint,
   systemWords,
   unknownHint,
   unsent,
@@ -76,14 +78,11 @@ const WORDS = {
     sentence: `Could not ${operation} ${path}: ${systemWords(code)}.`,
     hint: 'What was there before is unchanged; mend the cause and run the command again.',
   }),
-  state: ({ path, problem, detail }) => ({
+  state: (facts) => ({
     exit: 3,
-    sentence:
-      problem === 'held'
-        ? `The state in ${path} is held by another petstore.`
-        : `The state in ${path} cannot be used${detail === undefined ? '' : `: ${detail}`}.`,
-    hint: problem === 'held' ? 'Let it finish, or end it; then run the command again.' : 'Mend or move the file away.',
-    retryable: problem === 'held',
+    sentence: describeState(facts),
+    hint: stateHint(facts),
+    retryable: facts.problem === 'held',
   }),
   port: ({ host, port, code, free }) => ({
     exit: 3,

@@ -2,40 +2,70 @@
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
-import { openStateFile, stateFailure } from '../state/database.ts';
+import { openState, openStateFile, type State } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock } from '../state/lock.ts';
 
-/** The state database, or the file that was asked for. @throws {Failure} `no-home` */
-function journalPath(context: CommandContext, given: string | undefined): string {
-  return given ?? `${stateFolder(context)}/state.db`;
+type Work<T> = (journal: Journal) => T | Promise<T>;
+
+/**
+ * Opens the journal to look at: a damaged one stays where it is, and where there is none, none is made.
+ * @throws {Failure} `state`, `file`, `no-home`
+ */
+export async function withJournal<T>(context: CommandContext, given: string | undefined, work: Work<T>): Promise<T> {
+  const path = given ?? `${stateFolder(context)}/state.db`;
+  const isThere = (await context.files.facts(path)) !== undefined;
+  if (!isThere && given !== undefined) throw new Failure('file', { operation: 'read', path, code: 'ENOENT' });
+  const state = await openStateFile(context, isThere ? path : ':memory:', { isOwn: given === undefined });
+  return closing(state, () => work(journalIn(context, state)));
 }
 
-/** To look at. @throws {Failure} `state`, `file` */
-export async function withJournal<T>(
+/**
+ * Opens the journal to write to. A damaged state database is put aside, with a warning; never a file that was named.
+ * @throws {Failure} `state`, `file`, `no-home`
+ */
+export async function withWritableJournal<T>(
   context: CommandContext,
   given: string | undefined,
-  work: (journal: Journal) => T | Promise<T>,
+  work: Work<T>,
 ): Promise<T> {
-  const state = await openStateFile(context, journalPath(context, given));
+  const state = await (given === undefined ? openState(context, stateFolder(context)) : openStateFile(context, given));
+  return closing(state, async () => {
+    try {
+      return await work(journalIn(context, state));
+    } catch (error) {
+      // Too late for this command; the next one finds a new file.
+      if (await state.recover(error)) {
+        throw new Failure('state', { path: state.path, what: 'state database', problem: 'replaced' }, error);
+      }
+      throw error;
+    }
+  });
+}
+
+function journalIn({ notices }: CommandContext, state: State): Journal {
+  return new Journal(state, (text) => {
+    notices.warning(text);
+  });
+}
+
+async function closing<T>(state: State, work: () => T | Promise<T>): Promise<T> {
   try {
-    return await work(new Journal(state));
+    return await work();
   } finally {
     state.close();
   }
 }
 
-/** To work with: nobody else does meanwhile. @throws {Failure} `state`: another run is under way */
+/** To work with: nobody else does meanwhile. @throws {Failure} `state`; `run-held`: another run is under way */
 export function withRuns<T>(
   context: CommandContext,
   given: string | undefined,
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
-  const path = journalPath(context, given);
-  return withJournal(context, given, async (journal) => {
-    const lock = await acquireLock(context, `${path}.lock`, 0).catch((error: unknown) => {
-      throw stateFailure(error, path);
-    });
+  const path = given ?? `${stateFolder(context)}/state.db`;
+  return withWritableJournal(context, given, async (journal) => {
+    const lock = await acquireLock(context, { path: `${path}.lock`, isOwn: given === undefined }, 0);
     if (lock === undefined) throw new Failure('run-held', { path });
     try {
       return await work(journal);

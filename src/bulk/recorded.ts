@@ -2,9 +2,10 @@
 import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { isFailure } from '../errors.ts';
+import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
 import { reasonOf, verdictOn } from './engine.ts';
-import { withJournal } from './journals.ts';
+import { withWritableJournal } from './journals.ts';
 import { whereOf } from './place.ts';
 
 export interface Write {
@@ -23,13 +24,13 @@ export async function recorded<T>(
 ): Promise<T> {
   let hasBegun = false;
   try {
-    return await withJournal(context, undefined, (journal) => {
+    return await withWritableJournal(context, undefined, (journal) => {
       hasBegun = true;
       return sendRecorded(context, session, write, journal, send);
     });
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
-    if (hasBegun || !isFailure(error)) throw error;
+    if (hasBegun || !isOutOfReach(error)) throw error;
     return send();
   }
 }

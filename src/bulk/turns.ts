@@ -1,8 +1,7 @@
 /** Commands on this machine that read, reckon and write the same pet take turns. */
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { DatabaseFailure } from '../context.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { acquireLock } from '../state/lock.ts';
 
 /** Enough that two pets seldom meet; few enough to leave no litter. */
@@ -26,11 +25,9 @@ export async function inTurn<T>(context: CommandContext, petId: bigint, work: ()
 async function acquire(context: CommandContext, folder: string, path: string): ReturnType<typeof acquireLock> {
   try {
     await context.files.makePrivateFolder(folder);
-    return await acquireLock(context, path, PATIENCE_MS);
+    return await acquireLock(context, { path, isOwn: true }, PATIENCE_MS);
   } catch (error) {
-    if (error instanceof DatabaseFailure) {
-      throw new Failure('state', { path, problem: 'unusable', detail: error.message }, error);
-    }
+    if (isFailure(error)) throw error;
     const code = (error as { code?: unknown }).code;
     if (typeof code === 'string') throw new Failure('file', { operation: 'create', path: folder, code }, error);
     throw error;

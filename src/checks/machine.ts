@@ -7,7 +7,7 @@ import { findLedgerOwner } from '../config/connect.ts';
 import { openLedger, sharedLedger } from '../config/ledger.ts';
 import { requireBaseUrl, requireKey, type Settled, settle, type Sourced, sourceName } from '../config/resolve.ts';
 import { isFailure } from '../errors.ts';
-import { openState } from '../state/database.ts';
+import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
 import { clockTime } from '../view/progress.ts';
@@ -145,7 +145,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
       );
       return false;
     }
-    const opened = await openState(context, folder);
+    const opened = await openStateFile(context, path, { isOwn: true });
     try {
       await opened.exclusively(() => undefined);
       if (await context.files.isOnNetwork(folder)) {
@@ -172,11 +172,11 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   }
 }
 
-/** Looked at without openState, which would put a damaged file aside. */
+/** Reads all of its structure, and changes nothing. */
 async function isDamaged({ files, openDatabase }: CommandContext, path: string): Promise<boolean> {
   try {
     if ((await files.facts(path)) === undefined) return false;
-    const database = await openDatabase(path);
+    const database = await openDatabase(path, { readOnly: true });
     try {
       return Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0] !== 'ok';
     } finally {

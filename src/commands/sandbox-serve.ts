@@ -1,6 +1,6 @@
 import type { JsonValue } from '../api/json.ts';
 import { type CommandSpec, countValue, durationValue, type OptionSpec, repeated, wordValue } from '../command.ts';
-import { dataFile } from '../config/sandbox.ts';
+import { dataFile, ownFile } from '../config/sandbox.ts';
 import { keyValue, PLAN_NAMES, rangeValue, type RuleInput, skewValue } from '../config/serve-values.ts';
 import { DEFAULT_RULES } from '../sandbox/rules.ts';
 import type { Sandbox } from '../sandbox/server.ts';
@@ -182,7 +182,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
     const log = await serving.openLog(context, input.log);
     const { startSandbox } = await import('../sandbox/server.ts');
     const sandbox = await startSandbox(context, {
-      file,
+      ...ownFile(context, file),
       rules,
       host: input.host,
       port: input.port,

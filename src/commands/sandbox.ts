@@ -22,13 +22,17 @@ export const sandboxReset: CommandSpec<DataInput> = {
   async run({ data }, context) {
     const file = dataFile(context, data);
     const { seedItems } = await import('../sandbox/seed.ts');
-    const pets = await withStore(context, file, (store) =>
-      store.atomically(() => {
-        store.replacePets(seedItems());
-        store.forgetAllowances();
-        for (const key of store.keys()) store.removeKey(key);
-        return store.count();
-      }),
+    const pets = await withStore(
+      context,
+      file,
+      (store) =>
+        store.atomically(() => {
+          store.replacePets(seedItems());
+          store.forgetAllowances();
+          for (const key of store.keys()) store.removeKey(key);
+          return store.count();
+        }),
+      { toWrite: true },
     );
     return stocked(`The sandbox is as new: ${pets} pets, no limits used, no bans, no added keys.`, file, pets);
   },
@@ -58,11 +62,15 @@ export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; read
     }
     const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
     const file = dataFile(context, data);
-    const count = await withStore(context, file, (store) =>
-      store.atomically(() => {
-        store.replacePets(others);
-        return store.count();
-      }),
+    const count = await withStore(
+      context,
+      file,
+      (store) =>
+        store.atomically(() => {
+          store.replacePets(others);
+          return store.count();
+        }),
+      { toWrite: true },
     );
     return stocked(`The sandbox has ${count} ${count === 1 ? 'pet' : 'pets'} now.`, file, count);
   },

@@ -73,7 +73,11 @@ const SANDBOX_ORIGIN = 'sandbox';
 
 async function connectSandbox(context: CommandContext, options: ConnectOptions): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
-  const sandbox = await startSandbox(context, { file: sandboxFile(context) });
+  const sandbox = await startSandbox(context, {
+    file: sandboxFile(context),
+    isOwn: true,
+    notices: context.notices,
+  });
   const session = await open(
     context,
     {

@@ -5,6 +5,7 @@
 import { DatabaseFailure, type Context } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { openState } from '../state/database.ts';
+import type { Warned } from '../state/file.ts';
 import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
 import { configFolder, stateFolder } from './folders.ts';
 import { jsonPosition } from './position.ts';
@@ -75,7 +76,7 @@ function pathIfAny(context: Context): string | undefined {
  * Reads, changes and writes the config while no other petstore can.
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
-export async function changeConfig(context: Context, change: (config: Config) => Config): Promise<ConfigFile> {
+export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
   await context.settings.prepare();
   const state = await openState(context, stateFolder(context));
   try {

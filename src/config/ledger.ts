@@ -12,6 +12,7 @@ import type { Ledger } from '../limits/ledger.ts';
 import { memoryLedger } from '../limits/memory-ledger.ts';
 import { sqliteLedger } from '../limits/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
+import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
 import { stateFolder } from './folders.ts';
 import type { CommandContext } from './globals.ts';
@@ -106,16 +107,14 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
 async function openOwn(context: CommandContext, owner: Owner): Promise<OpenLedger> {
+  let file: BlockFile | undefined;
   try {
     const folder = stateFolder(context);
-    const file = blockFile(context, folder, owner);
+    file = blockFile(context, folder, owner);
     if (await context.files.isOnNetwork(folder)) {
       return alone(context, 'is on a network file system, whose locks other machines may not see', file);
     }
     const state = await openState(context, folder);
-    if (state.putAside !== undefined) {
-      context.notices.warning(`The state database was damaged; it is now ${state.putAside}, and a new one was begun.`);
-    }
     // The second place has to be there before the first is full.
     await file.prepare().catch(() => undefined);
     return {
@@ -126,8 +125,9 @@ async function openOwn(context: CommandContext, owner: Owner): Promise<OpenLedge
       close: () => undefined,
     };
   } catch (error) {
-    if (!isFailure(error) || (error.is('state') && error.facts.problem === 'held')) throw error;
-    return alone(context, 'cannot be used');
+    // A state of a newer petstore may hold a block.
+    if (!isOutOfReach(error)) throw error;
+    return alone(context, 'cannot be used', file);
   }
 }
 

@@ -1,7 +1,10 @@
 /** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { SandboxFile } from '../sandbox/server.ts';
 import type { Store } from '../sandbox/store.ts';
+import { isDamage } from '../state/file.ts';
+import { failureOf } from '../state/form.ts';
 import { sandboxFile } from './folders.ts';
 import type { CommandContext } from './globals.ts';
 
@@ -16,18 +19,47 @@ export function dataFile(context: CommandContext, data: string | undefined): str
   return data ?? sandboxFile(context);
 }
 
-/** @throws {Failure} `file`; @throws {DatabaseFailure} */
+/** The file with what may become of it when it is damaged: the one in the state folder is put aside. */
+export function ownFile(context: CommandContext, file: string): SandboxFile {
+  const isOwn = file === ownFileIfAny(context);
+  return { file, isOwn, ...(isOwn && { notices: context.notices }) };
+}
+
+function ownFileIfAny(context: CommandContext): string | undefined {
+  try {
+    return sandboxFile(context);
+  } catch (error) {
+    // Without a home there is none.
+    if (isFailure(error) && error.is('no-home')) return undefined;
+    throw error;
+  }
+}
+
+/** Looks into the store; `toWrite`: a damaged one of our own is put aside. @throws {Failure} `state`, `file` */
 export async function withStore<T>(
   context: CommandContext,
   file: string,
   work: (store: Store) => T | Promise<T>,
+  { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore } = await import('../sandbox/server.ts');
-  const store = await openSandboxStore(context, file);
+  const { openSandboxStore, placeOf } = await import('../sandbox/server.ts');
+  const { notices, ...place } = ownFile(context, file);
+  const given: SandboxFile = { ...place, ...(toWrite && notices !== undefined && { notices }) };
+  const attempt = async (store: Store): Promise<T> => {
+    try {
+      return await work(store);
+    } catch (error) {
+      throw failureOf(error, placeOf(place));
+    } finally {
+      store.close();
+    }
+  };
+  const store = await openSandboxStore(context, given);
   try {
-    return await work(store);
-  } finally {
-    store.close();
+    return await attempt(store);
+  } catch (error) {
+    if (!isDamage(error) || given.notices === undefined) throw error;
+    return attempt(await openSandboxStore(context, given, store));
   }
 }
 

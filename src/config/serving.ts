@@ -6,6 +6,7 @@ import { SANDBOX_KEY } from '../sandbox/key.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, PLANS, type Rules } from '../sandbox/rules.ts';
+import type { Store } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
 import type { CommandContext } from './globals.ts';
 import { readPets, withStore } from './sandbox.ts';
@@ -58,11 +59,12 @@ export function readFault(text: string): FaultRule {
 /** @throws {Failure} `file`, `invalid-value` */
 export async function seed(context: CommandContext, file: string, from: string): Promise<void> {
   const pets = /^[0-9]+$/.test(from) ? { generated: petCount(from) } : await readPets(context, from);
-  await withStore(context, file, (store) => {
+  const replace = (store: Store): void => {
     store.atomically(() => {
       store.replacePets(pets);
     });
-  });
+  };
+  await withStore(context, file, replace, { toWrite: true });
 }
 
 /** @throws {Failure} `invalid-value` */

@@ -58,9 +58,9 @@ export function nodeContext(): Context {
       const { openEditor } = await import('./editor.ts');
       await openEditor(process.env, path);
     },
-    async openDatabase(path) {
+    async openDatabase(path, how) {
       const { openDatabase } = await import('./sqlite.ts');
-      return openDatabase(path);
+      return openDatabase(path, how);
     },
     async openRedis(url) {
       const { openRedis } = await import('./redis.ts');

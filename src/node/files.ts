@@ -3,10 +3,13 @@ import fs, {
   closeSync,
   constants,
   createWriteStream,
+  fstatSync,
+  ftruncateSync,
   lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   statfsSync,
 } from 'node:fs';
 import { once } from 'node:events';
@@ -34,6 +37,23 @@ function kindOf(found: fs.Stats): FileKind {
   return found.isSymbolicLink() ? 'symlink' : 'other';
 }
 
+function headOf(path: string, bytes: number): Uint8Array | undefined {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    if (!fstatSync(file).isFile()) return undefined;
+    const head = new Uint8Array(bytes);
+    return head.subarray(0, readSync(file, head, 0, bytes, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
 export const nodeFiles: Files = {
   // At once, as the next two: every command asks them, and the thread pool costs ten times the answer.
   facts: (path) =>
@@ -49,6 +69,22 @@ export const nodeFiles: Files = {
       const file = openSync(path, READ_ONLY);
       try {
         resolve(readFileSync(file, 'utf8'));
+      } finally {
+        closeSync(file);
+      }
+    }),
+
+  head: (path, bytes) =>
+    new Promise((resolve) => {
+      resolve(headOf(path, bytes));
+    }),
+
+  empty: (path) =>
+    new Promise((resolve) => {
+      const file = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      try {
+        ftruncateSync(file);
+        resolve();
       } finally {
         closeSync(file);
       }

@@ -1,5 +1,5 @@
 /** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../context.ts';
@@ -9,18 +9,24 @@ const BUSY_MS = 20;
 /** Two processes that create one file at the same time may both meet a lock. */
 const OPEN_TRIES = 50;
 
+const MEMORY = ':memory:';
+
 /** @throws {DatabaseFailure} */
-export async function openDatabase(path: string): Promise<Database> {
+export async function openDatabase(path: string, { readOnly } = { readOnly: false }): Promise<Database> {
   const { DatabaseSync } = await loadSqlite();
   try {
     // SQLite makes -wal and -shm with the mode of the file itself.
-    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600));
+    if (path !== MEMORY && !readOnly) closeSync(openSync(path, 'a', 0o600));
   } catch (cause) {
     throw new DatabaseFailure('cannot-open', cause);
   }
   for (let tries = 1; ; tries++) {
     try {
-      return wrap(prepared(new DatabaseSync(path)));
+      const place = placeOf(path);
+      const database = readOnly ? toLookAt(DatabaseSync, path) : prepared(new DatabaseSync(path));
+      // Put aside by another process meanwhile: this would be the old one.
+      if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
+      database.close();
     } catch (error) {
       const failure = toFailure(error);
       if (failure.problem !== 'busy' || tries === OPEN_TRIES) throw failure;
@@ -41,6 +47,50 @@ function prepared(database: DatabaseSync): DatabaseSync {
   }
 }
 
+/** Names the file that is there; undefined where none is, and for a database in memory. */
+function placeOf(path: string): string | undefined {
+  if (path === MEMORY) return undefined;
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Opens without changing a byte. A read-only connection leaves a -wal and a -shm where there were none, and one that
+ * may write removes its own again. But the latter would copy a -wal that was left there into the file.
+ */
+function toLookAt(Sqlite: typeof DatabaseSync, path: string): DatabaseSync {
+  const database = new Sqlite(path, { readOnly: !isWalWithoutLog(path) });
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA query_only = 1`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Byte 19 of the header tells the journal mode (sqlite.org/fileformat.html). */
+function isWalWithoutLog(path: string): boolean {
+  if (existsSync(`${path}-wal`)) return false;
+  const header = new Uint8Array(20);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, header);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Then it cannot be opened at all, and SQLite says why.
+    return false;
+  }
+  return header[19] === 2;
+}
+
 /** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */
 async function loadSqlite(): Promise<typeof import('node:sqlite')> {
   const emit = process.emitWarning;
@@ -55,7 +105,7 @@ async function loadSqlite(): Promise<typeof import('node:sqlite')> {
   }
 }
 
-function wrap(database: DatabaseSync): Database {
+function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
   const statements = new Map<string, StatementSync>();
   let isOpen = true;
   const prepare = (sql: string): StatementSync => {
@@ -82,6 +132,7 @@ function wrap(database: DatabaseSync): Database {
     run: (sql, ...params) => guarded(() => ({ changes: BigInt(prepare(sql).run(...params).changes) })),
     all: (sql, ...params) => guarded(() => prepare(sql).all(...params) as SqlRow[]),
     get: (sql, ...params) => guarded(() => prepare(sql).get(...params) as SqlRow | undefined),
+    isInPlace,
     close: () => {
       statements.clear();
       // Its own isOpen is newer than the oldest Node (22.15).
@@ -100,10 +151,19 @@ const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
   11: 'corrupt',
   13: 'full',
   14: 'cannot-open',
+  15: 'busy',
   26: 'corrupt',
 };
 
+/** A read beyond the end of a file that was cut short. */
+const SHORT_READ = 522;
+
 function toFailure(error: unknown): DatabaseFailure {
+  if (error instanceof DatabaseFailure) return error;
   const code = error instanceof Error ? (error as Error & { errcode?: number }).errcode : undefined;
+  // The second has the code of any error of a statement.
+  if (code === SHORT_READ || String(error).includes('unsupported file format')) {
+    return new DatabaseFailure('corrupt', error);
+  }
   return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'other', error);
 }

@@ -81,12 +81,14 @@ async function respond(
     return response;
   } catch (problem) {
     if (!incoming.complete) return CUT_OFF;
-    const result =
-      problem instanceof DatabaseFailure
-        ? error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`)
-        : error(500, 'internal', 'The sandbox failed.');
-    return asRefusal(handler, result);
+    return asRefusal(handler, troubleOf(problem));
   }
+}
+
+function troubleOf(problem: unknown): ReturnType<typeof error> {
+  if (!(problem instanceof DatabaseFailure)) return error(500, 'internal', 'The sandbox failed.');
+  if (problem.problem !== 'corrupt') return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
+  return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
 }
 
 /** With the headers of every response, as far as the store can still tell. */

@@ -3,8 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
+import { beginAnew, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
+import type { Place } from '../state/form.ts';
 import type { Controls } from './admin.ts';
-import { answer, asRefusal, isTooLong, patiently, type Ports } from './answer.ts';
+import { answer, asRefusal, isTooLong, type Ports } from './answer.ts';
 import { Batch } from './batch.ts';
 import { error, type SandboxResponse } from './exchange.ts';
 import { type FaultRule, Faults } from './faults.ts';
@@ -13,7 +15,7 @@ import { SANDBOX_KEY } from './key.ts';
 import { LARGEST_BODY } from './operations.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
 import { DEFAULT_RULES, type Rules } from './rules.ts';
-import { openStore, type Store } from './store.ts';
+import { openStore, SANDBOX_FORM, type Store } from './store.ts';
 import { send } from './wire.ts';
 
 export interface Sandbox {
@@ -26,9 +28,16 @@ export interface Sandbox {
   drain(graceMs: number): Promise<void>;
 }
 
-export interface SandboxOptions {
+export interface SandboxFile {
   /** The database file; its folder is made where there is none. */
   readonly file: string;
+  /** It is in the state folder. */
+  readonly isOwn?: boolean;
+  /** Who hears that it was damaged, and put aside. Without it a damaged one is refused. */
+  readonly notices?: Warned['notices'];
+}
+
+export interface SandboxOptions extends SandboxFile {
   readonly rules?: Partial<Rules>;
   /** Default: this machine alone. */
   readonly host?: string;
@@ -60,10 +69,10 @@ const SILENCE_MS = 120_000;
 const MOST_CONNECTIONS = 1_000;
 const LONGEST_HEAD = 16 * 1024;
 
-/** @throws {Failure} `file`, `port`; @throws {DatabaseFailure} */
+/** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: Ports, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
-  const store = await openSandboxStore(ports, options.file);
+  const store = await openSandboxStore(ports, options);
   const server = listener(options.patience ?? PATIENCE);
   try {
     await listen(server, host, options.port ?? 0);
@@ -102,26 +111,21 @@ export async function startSandbox(ports: Ports, options: SandboxOptions): Promi
   };
 }
 
-/** The sandbox's file, without a server. @throws {Failure} `file`; @throws {DatabaseFailure} */
-export async function openSandboxStore(ports: Ports, file: string): Promise<Store> {
-  const folder = file.replace(/[^/\\]*$/, '');
-  if (folder !== '') await makeFolder(ports, folder);
-  const database = await ports.openDatabase(file);
-  try {
-    return await patiently(ports, () => openStore(database));
-  } catch (problem) {
-    database.close();
-    throw problem;
-  }
+/** Opens the sandbox's file, without a server. `failed`: the store, closed, that proved to be damaged. @throws {Failure} `state`, `file` */
+export async function openSandboxStore(ports: Ports, file: SandboxFile, failed?: Store): Promise<Store> {
+  const place = placeOf(file);
+  const { notices } = file;
+  if (notices === undefined) return openStore(await openFile(ports, SANDBOX_FORM, place));
+  const warned = { ...ports, notices };
+  return openStore(
+    failed === undefined
+      ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
+      : await beginAnew(warned, SANDBOX_FORM, place, failed),
+  );
 }
 
-async function makeFolder({ files }: Ports, folder: string): Promise<void> {
-  try {
-    await files.makePrivateFolder(folder);
-  } catch (cause) {
-    const code = String((cause as NodeJS.ErrnoException).code);
-    throw new Failure('file', { operation: 'create', path: folder, code }, cause);
-  }
+export function placeOf({ file, isOwn = false }: SandboxFile): Place {
+  return { path: file, what: 'sandbox', isOwn };
 }
 
 function controlsFor(

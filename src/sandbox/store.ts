@@ -4,6 +4,7 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../context.ts';
+import { APPLICATION_IDS, type Form, marksOf, upgrade } from '../state/form.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
 /** One entry a version. Never edited once released. */
@@ -75,12 +76,18 @@ export interface Store {
    * @throws {DatabaseFailure} `busy`
    */
   atomically<T>(work: () => T, how?: { readonly durable: boolean }): T;
+  /** False once another file, or none, is where this one was opened. */
+  isInPlace(): boolean;
   close(): void;
 }
 
-/** Creates and fills what is not there yet. @throws {DatabaseFailure} */
+/** Fills a database that is new; one that is older has been brought up to date. @throws {DatabaseFailure} */
 export function openStore(database: Database): Store {
-  migrate(database);
+  if (marksOf(database).version === 0) {
+    atomically(database, () => {
+      upgrade(database, SANDBOX_FORM);
+    });
+  }
   const known = new Known(database);
   let isDurable: boolean | undefined;
   return {
@@ -97,6 +104,7 @@ export function openStore(database: Database): Store {
         throw error;
       }
     },
+    isInPlace: () => database.isInPlace(),
     close: () => {
       database.close();
     },
@@ -145,16 +153,13 @@ function atomically<T>(database: Database, work: () => T): T {
   }
 }
 
-function migrate(database: Database): void {
-  const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
-  if (version() === MIGRATIONS.length) return;
-  atomically(database, () => {
-    const from = version();
-    for (const step of MIGRATIONS.slice(from)) database.exec(step);
-    if (from === 0) petsIn(database, new Known(database)).replacePets(seedItems());
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-  });
-}
+export const SANDBOX_FORM: Form = {
+  applicationId: APPLICATION_IDS.sandbox,
+  migrations: MIGRATIONS,
+  fill(database) {
+    petsIn(database, new Known(database)).replacePets(seedItems());
+  },
+};
 
 type Pets = Pick<Store, 'count' | 'page' | 'listJson' | 'setQuantity' | 'replacePets'>;
 

@@ -5,6 +5,8 @@
  */
 import { type Context, type Database, DatabaseFailure } from '../context.ts';
 import { Failure } from '../errors.ts';
+import { beginAnew, openFile, openOrBeginAnew, PATIENCE_MS, rollBack, type Warned } from './file.ts';
+import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';
 
 /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
 const MIGRATIONS: readonly string[] = [
@@ -54,8 +56,7 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT, WITHOUT ROWID;`,
 ];
 
-/** How long to wait for another process that does nothing, in ms. */
-const PATIENCE_MS = 5_000;
+const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };
 
 /**
  * How long the write-ahead log may become before it is copied back: commands leave it as it is, and the next one reads
@@ -66,172 +67,229 @@ const LOG_PAGES = 250;
 /** Every holder leaves a trace, so that whoever waits can tell a busy queue from one process that hangs. */
 const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";
 
+/** A file that another process keeps replacing is used as it is in the end. */
+const MOST_RENEWALS = 3;
+
 export interface Exclusive {
   /** On the disk before it is over, whatever happens to the machine. */
   readonly durable?: boolean;
   /** Waited for in spite of a signal: what must be recorded is. */
   readonly despiteSignal?: boolean;
+  /** How long to wait for another process that does nothing, in ms; default 5 s. */
+  readonly patienceMs?: number;
 }
 
 export interface State {
   readonly path: string;
-  /** Where a damaged file went, if there was one; what it held is unknown now. */
-  readonly putAside?: string;
-  readonly database: Database;
+  /** Its methods throw {@link Failure} `state`, which names the file. It stays the same object for the life of the state. */
+  readonly database: Omit<Database, 'close'>;
   /**
-   * Runs the work while no other process can write here, in one transaction: all of it, or none.
+   * Runs the work while no other process can write here, in one transaction: all of it, or none. Where the file of the
+   * state folder proves to be damaged, it is put aside, and the work runs again in a new one.
    * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. It is never stolen.
    *   A queue of many that all get on is waited for.
    */
   exclusively<T>(work: () => T | Promise<T>, how?: Exclusive): Promise<T>;
+  /** Puts the file aside and begins a new one, if that is what the error of a statement asks for: true then. */
+  recover(error: unknown): Promise<boolean>;
   close(): void;
 }
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'signal'>;
 
-/** The one in the state folder. @throws {Failure} `state`, `file` */
-export function openState(context: Ports, folder: string): Promise<State> {
-  return openStateFile(context, `${folder}/state.db`);
+/** Opens the one in the state folder; a damaged one is put aside, with a warning. @throws {Failure} `state`, `file` */
+export async function openState(context: Ports & Warned, folder: string): Promise<State> {
+  const place: Place = { path: `${folder}/state.db`, what: 'state database', isOwn: true };
+  return new StateFile(context, place, await openOrBeginAnew(context, FORM, place), context);
 }
 
-/** One of its form anywhere. @throws {Failure} `state`, `file` */
-export async function openStateFile(context: Ports, path: string): Promise<State> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
-  const { database, putAside } = await openSound(context, folder, path);
-  const state: State = {
-    path,
-    ...(putAside !== undefined && { putAside }),
-    database,
-    exclusively: (work, how = {}) => exclusively(context, path, database, work, how),
-    close: () => {
-      database.close();
-    },
-  };
-  try {
-    database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
-    await migrate(state);
-    return state;
-  } catch (error) {
-    state.close();
-    throw stateFailure(error, path);
-  }
-}
-
-/** A damaged file is put aside, never deleted, and a new one begun. */
-async function openSound(
+/**
+ * Opens one of its form anywhere, and puts none aside: a journal that was named, or, with `isOwn`, the one in the state
+ * folder to look at.
+ * @throws {Failure} `state`, `file`
+ */
+export async function openStateFile(
   context: Ports,
-  folder: string,
   path: string,
-): Promise<{ database: Database; putAside?: string }> {
-  try {
-    return { database: await openFile(context, folder, path) };
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    const putAside = `${path}.damaged-${context.clock.now()}`;
-    for (const ending of ['', '-wal', '-shm']) await context.files.rename(`${path}${ending}`, `${putAside}${ending}`);
-    return { database: await openFile(context, folder, path), putAside };
-  }
+  how: { readonly isOwn?: boolean } = {},
+): Promise<State> {
+  const isOwn = how.isOwn === true;
+  const place: Place = { path, what: isOwn ? 'state database' : 'journal', isOwn };
+  return new StateFile(context, place, await openFile(context, FORM, place));
 }
 
-function isDamaged(error: unknown): boolean {
-  return error instanceof Failure && error.cause instanceof DatabaseFailure && error.cause.problem === 'corrupt';
-}
+class StateFile implements State {
+  readonly path: string;
+  readonly database: State['database'];
+  private readonly ports: Ports;
+  private readonly place: Place;
+  /** Undefined: nothing is put aside. */
+  private readonly warned: Warned | undefined;
+  private connection: Database;
+  private renewal: Promise<void> | undefined;
+  /** Which connection an error comes from: another may be in its place by now. */
+  private readonly failedOn = new WeakMap<object, Database>();
 
-async function openFile(context: Ports, folder: string, path: string): Promise<Database> {
-  try {
-    if (folder !== '') await context.files.makePrivateFolder(folder);
-  } catch (cause) {
-    const code = (cause as { code?: unknown }).code;
-    throw new Failure('file', { operation: 'create', path: folder, code: String(code) }, cause);
+  constructor(ports: Ports, place: Place, connection: Database, warned?: Warned) {
+    this.path = place.path;
+    this.ports = ports;
+    this.place = place;
+    this.warned = warned;
+    this.connection = this.settled(connection);
+    this.database = {
+      exec: (sql) => {
+        this.guarded((database) => {
+          database.exec(sql);
+        });
+      },
+      run: (...params) => this.guarded((database) => database.run(...params)),
+      all: (...params) => this.guarded((database) => database.all(...params)),
+      get: (...params) => this.guarded((database) => database.get(...params)),
+      isInPlace: () => this.connection.isInPlace(),
+    };
   }
-  try {
-    return await context.openDatabase(path);
-  } catch (error) {
-    throw stateFailure(error, path);
-  }
-}
 
-async function migrate(state: State): Promise<void> {
-  const { database, path } = state;
-  const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
-  if (version() === MIGRATIONS.length) return;
-  await state.exclusively(() => {
-    const from = version();
-    if (from > MIGRATIONS.length) {
-      throw new Failure('state', { path, problem: 'unusable', detail: `a newer petstore wrote it (version ${from})` });
+  async exclusively<T>(work: () => T | Promise<T>, how: Exclusive = {}): Promise<T> {
+    try {
+      return await this.attempt(work, how);
+    } catch (error) {
+      if (!(await this.recover(error))) throw error;
+      return this.attempt(work, how);
     }
-    for (const step of MIGRATIONS.slice(from)) database.exec(step);
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-  });
-}
-
-async function exclusively<T>(
-  { clock, random, signal }: Ports,
-  path: string,
-  database: Database,
-  work: () => T | Promise<T>,
-  { durable, despiteSignal }: Exclusive,
-): Promise<T> {
-  if (durable === true) database.exec('PRAGMA synchronous = FULL');
-  let giveUp = clock.monotonic() + PATIENCE_MS;
-  let turns = turnsOf(database);
-  while (!tryBegin(database, path)) {
-    const now = turnsOf(database);
-    if (now !== turns) giveUp = clock.monotonic() + PATIENCE_MS;
-    turns = now;
-    if (clock.monotonic() >= giveUp) throw new Failure('state', { path, problem: 'held' });
-    await clock.sleep(15 + 25 * random(), despiteSignal === true ? undefined : signal);
   }
-  try {
-    // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
-    const working = work();
-    const result = working instanceof Promise ? await working : working;
-    database.exec(TURN);
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    rollBack(database);
-    throw stateFailure(error, path);
-  } finally {
-    if (durable === true) database.exec('PRAGMA synchronous = NORMAL');
+
+  async recover(error: unknown): Promise<boolean> {
+    const failed = this.failedOn.get(error as object);
+    if (failed === undefined || !(error instanceof Failure) || !error.is('state') || this.warned === undefined)
+      return false;
+    const { problem } = error.facts;
+    // A statement of ours that makes no sense: so may be what tells SQLite of the tables.
+    const isDamaged =
+      problem === 'damaged' || (problem === 'unusable' && !(await isSound(this.ports, FORM, this.place)));
+    if (isDamaged && failed === this.connection) await this.renew(failed, this.warned);
+    return isDamaged;
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+
+  private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
+    const patience = new Patience(this.ports, this.path, how);
+    for (let renewals = 0; ;) {
+      if (this.renewal !== undefined) await this.renewal;
+      else if (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS) await this.follow();
+      else if (this.tryBegin(how.durable === true)) break;
+      else await patience.wait(this.turnsOf());
+    }
+    const { connection } = this;
+    try {
+      // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
+      const working = work();
+      const result = working instanceof Promise ? await working : working;
+      this.guarded((database) => {
+        database.exec(TURN);
+        database.exec('COMMIT');
+      });
+      return result;
+    } catch (error) {
+      rollBack(connection);
+      throw error;
+    } finally {
+      if (how.durable === true) synchronous(connection, 'NORMAL');
+    }
+  }
+
+  /** False where another process holds the lock. */
+  private tryBegin(durable: boolean): boolean {
+    const { connection } = this;
+    try {
+      if (durable) synchronous(connection, 'FULL');
+      connection.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (error) {
+      // Others of this process may come before the next try.
+      if (durable) synchronous(connection, 'NORMAL');
+      if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
+      throw this.failure(error, connection);
+    }
+  }
+
+  /** Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version). */
+  private turnsOf(): unknown {
+    return this.guarded((database) => database.get('PRAGMA data_version')?.data_version);
+  }
+
+  /** Another file is there now: another process has put this one aside. */
+  private async follow(): Promise<void> {
+    if (this.warned === undefined) throw new Failure('state', { ...this.place, problem: 'replaced' });
+    await this.renew(this.connection, this.warned);
+  }
+
+  private renew(failed: Database, warned: Warned): Promise<void> {
+    const renew = async (): Promise<void> => {
+      failed.close();
+      this.connection = this.settled(await beginAnew({ ...this.ports, ...warned }, FORM, this.place, failed));
+    };
+    this.renewal ??= renew().finally(() => {
+      this.renewal = undefined;
+    });
+    return this.renewal;
+  }
+
+  private settled(connection: Database): Database {
+    connection.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+    return connection;
+  }
+
+  private guarded<T>(work: (database: Database) => T): T {
+    const { connection } = this;
+    try {
+      return work(connection);
+    } catch (error) {
+      throw this.failure(error, connection);
+    }
+  }
+
+  private failure(error: unknown, connection: Database): unknown {
+    const failure = failureOf(error, this.place);
+    if (failure !== error) this.failedOn.set(failure as Failure, connection);
+    return failure;
   }
 }
 
-/** Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version). */
-function turnsOf(database: Database): unknown {
-  return database.get('PRAGMA data_version')?.data_version;
-}
+/** Waits for another process, as long as any of those that hold the lock get on. */
+class Patience {
+  private readonly ports: Ports;
+  private readonly path: string;
+  private readonly patienceMs: number;
+  private readonly signal: AbortSignal | undefined;
+  private giveUp: number;
+  private turns: unknown;
 
-/** False where another process holds the lock. */
-function tryBegin(database: Database, path: string): boolean {
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    return true;
-  } catch (error) {
-    if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
-    throw stateFailure(error, path);
+  constructor(ports: Ports, path: string, { despiteSignal, patienceMs = PATIENCE_MS }: Exclusive) {
+    this.ports = ports;
+    this.path = path;
+    this.patienceMs = patienceMs;
+    this.signal = despiteSignal === true ? undefined : ports.signal;
+    this.giveUp = ports.clock.monotonic() + patienceMs;
+  }
+
+  /** @throws {Failure} `state`: `held` */
+  async wait(turns: unknown): Promise<void> {
+    const { clock, random } = this.ports;
+    if (turns !== this.turns) this.giveUp = clock.monotonic() + this.patienceMs;
+    this.turns = turns;
+    if (clock.monotonic() >= this.giveUp) throw new Failure('state', { path: this.path, problem: 'held' });
+    await clock.sleep(15 + 25 * random(), this.signal);
   }
 }
 
-/** SQLite may have rolled back by itself, after a full disk for instance. */
-function rollBack(database: Database): void {
+function synchronous(connection: Database, level: 'FULL' | 'NORMAL'): void {
   try {
-    database.exec('ROLLBACK');
+    connection.exec(`PRAGMA synchronous = ${level}`);
   } catch (error) {
+    // What is wrong with the file shows at the next statement.
     if (!(error instanceof DatabaseFailure)) throw error;
   }
-}
-
-const DETAILS: Readonly<Partial<Record<DatabaseFailure['problem'], string>>> = {
-  full: 'the disk is full',
-  readonly: 'it is read-only',
-  corrupt: 'it is damaged',
-  'cannot-open': 'it cannot be opened',
-};
-
-/** What SQLite refuses, in terms of the file. */
-export function stateFailure(error: unknown, path: string): unknown {
-  if (!(error instanceof DatabaseFailure)) return error;
-  const detail = DETAILS[error.problem] ?? error.message;
-  return new Failure('state', { path, problem: error.problem === 'busy' ? 'held' : 'unusable', detail }, error);
 }

@@ -10,46 +10,12 @@
  *
  * `sent` is on the disk before the request leaves. Whatever is found `sent` later may or may not have been applied.
  */
-import type { SqlRow } from '../context.ts';
+import type { SqlRow, SqlValue } from '../context.ts';
+import { Failure } from '../errors.ts';
 import type { State } from './database.ts';
+import { BadValue, type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';
 
-export type ChangeState = 'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict';
-export type RunKind = 'import' | 'count' | 'edit' | 'undo';
-
-export interface Run {
-  readonly id: bigint;
-  readonly kind: RunKind;
-  /** Epoch ms. */
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly environment: string;
-  /** Of the service. */
-  readonly origin: string;
-  /** The file that the rows came from. */
-  readonly source?: string;
-  /** SHA-256 of that file. */
-  readonly hash?: string;
-}
-
-export interface Change {
-  readonly id: bigint;
-  readonly run?: bigint;
-  /** Of the file. */
-  readonly line?: number;
-  readonly environment: string;
-  readonly origin: string;
-  readonly command: string;
-  readonly person: string;
-  readonly petId: bigint;
-  /** What was there, where that is known. */
-  readonly before?: bigint;
-  readonly after: bigint;
-  readonly state: ChangeState;
-  readonly reason?: string;
-  /** Epoch ms. */
-  readonly sentAt?: number;
-  readonly settledAt?: number;
-}
+export type { Change, ChangeState, Run, RunKind } from './rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
 export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason'>>;
@@ -65,9 +31,12 @@ export interface HistoryFilter {
 
 export class Journal {
   private readonly state: State;
+  private readonly warn: ((text: string) => void) | undefined;
 
-  constructor(state: State) {
+  /** `warn` hears of rows that are left out because they are damaged. */
+  constructor(state: State, warn?: (text: string) => void) {
     this.state = state;
+    this.warn = warn;
   }
 
   /** A run with all its rows, or none of it. @throws {Failure} `state` */
@@ -107,12 +76,9 @@ export class Journal {
   /** On the disk when it returns. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
     await this.state.exclusively(
-      () =>
-        this.state.database.run(
-          "UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?",
-          BigInt(Math.round(now)),
-          id,
-        ),
+      () => {
+        this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
+      },
       { durable: true },
     );
   }
@@ -124,8 +90,8 @@ export class Journal {
   ): Promise<void> {
     const { state, reason, before } = outcome;
     await this.state.exclusively(
-      () =>
-        this.state.database.run(
+      () => {
+        this.change(
           // What was held back after all has never been sent: the history is of writes.
           `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
              sentAt = iif(?, NULL, sentAt) WHERE id = ?`,
@@ -135,7 +101,8 @@ export class Journal {
           before?.toString() ?? null,
           state === 'planned' ? 1n : 0n,
           id,
-        ),
+        );
+      },
       // What happened is recorded, signal or not.
       { despiteSignal: true },
     );
@@ -143,23 +110,27 @@ export class Journal {
 
   async end(run: bigint, now: number): Promise<void> {
     await this.state.exclusively(
-      () => this.state.database.run('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run),
+      () => {
+        this.change('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run);
+      },
       { despiteSignal: true },
     );
   }
 
   run(id: bigint): Run | undefined {
     const row = this.state.database.get('SELECT * FROM run WHERE id = ?', id);
-    return row === undefined ? undefined : toRun(row);
+    return row === undefined ? undefined : this.readAll('run', [row], toRun)[0];
   }
 
   /** Newest first. */
   unfinished(): Run[] {
-    return this.state.database.all('SELECT * FROM run WHERE endedAt IS NULL ORDER BY id DESC').map(toRun);
+    const rows = this.state.database.all('SELECT * FROM run WHERE endedAt IS NULL ORDER BY id DESC');
+    return this.readSound('run', rows, toRun);
   }
 
   changesOf(run: bigint): Change[] {
-    return this.state.database.all('SELECT * FROM change WHERE run = ? ORDER BY id', run).map(toChange);
+    const rows = this.state.database.all('SELECT * FROM change WHERE run = ? ORDER BY id', run);
+    return this.readAll('change', rows, toChange);
   }
 
   /** Those that were sent, newest first. */
@@ -171,37 +142,41 @@ export class Journal {
     const pets = pet === undefined ? '' : `AND petId IN (${pet.map(() => '?').join(', ')})`;
     const sql = `SELECT * FROM change WHERE sentAt IS NOT NULL ${conditions.map(([each]) => `AND ${each}`).join(' ')} ${pets}
       ORDER BY sentAt DESC, id DESC LIMIT ?`;
-    return this.state.database
-      .all(sql, ...conditions.map(([, value]) => value), ...(pet ?? []), BigInt(limit))
-      .map(toChange);
+    const values = conditions.map(([, value]) => value);
+    const rows = this.state.database.all(sql, ...values, ...(pet ?? []), BigInt(limit));
+    return this.readSound('change', rows, toChange);
   }
 
   /** What a stocktake has scanned, durably, one at a time. */
   async scan(run: bigint, seq: number, petId: bigint, quantity: bigint): Promise<void> {
     await this.state.exclusively(
-      () =>
-        this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?)', run, BigInt(seq), petId, quantity.toString()),
+      () => {
+        this.requireRun(run);
+        this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?)', run, BigInt(seq), petId, quantity.toString());
+      },
       { durable: true, despiteSignal: true },
     );
   }
 
   async unscan(run: bigint, seq: number): Promise<void> {
     await this.state.exclusively(
-      () => this.state.database.run('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq)),
+      () => {
+        this.change('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq));
+      },
       { durable: true, despiteSignal: true },
     );
   }
 
   scans(run: bigint): { seq: number; petId: bigint; quantity: bigint }[] {
-    return this.state.database
-      .all('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run)
-      .map((row) => ({ seq: Number(row.seq), petId: row.petId as bigint, quantity: BigInt(String(row.quantity)) }));
+    const rows = this.state.database.all('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
+    return this.readAll('scan', rows, toScan);
   }
 
   /** Rows for a run that has none yet: a stocktake that is over. */
   async plan(run: bigint, where: Where, changes: readonly NewChange[]): Promise<void> {
     await this.state.exclusively(
       () => {
+        this.requireRun(run);
         for (const change of changes) this.insert(where, change, run);
       },
       { durable: true },
@@ -226,38 +201,47 @@ export class Journal {
     );
     return row?.id as bigint;
   }
+
+  /** Changes a row that is known to be there. @throws {Failure} `state`: another file is in its place */
+  private change(sql: string, ...params: SqlValue[]): void {
+    if (this.state.database.run(sql, ...params).changes === 0n) throw this.replaced();
+  }
+
+  private requireRun(run: bigint): void {
+    if (this.state.database.get('SELECT 1 FROM run WHERE id = ?', run) === undefined) throw this.replaced();
+  }
+
+  private replaced(): Failure {
+    return new Failure('state', { path: this.state.path, what: 'journal', problem: 'replaced' });
+  }
+
+  /** Of rows that all count: a damaged one is refused. @throws {Failure} `state` */
+  private readAll<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
+    return rows.map((row) => {
+      try {
+        return read(row);
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error;
+        const detail = `row ${nameOf(row)} of ${table} is damaged: ${error.message}`;
+        throw new Failure('state', { path: this.state.path, what: 'journal', problem: 'row', detail }, error);
+      }
+    });
+  }
+
+  /** Of rows that each count alone: a damaged one is named, and left out. */
+  private readSound<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
+    return rows.flatMap((row) => {
+      try {
+        return this.readAll(table, [row], read);
+      } catch (error) {
+        if (this.warn === undefined || !(error instanceof Failure) || !error.is('state')) throw error;
+        this.warn(`Left out of ${this.state.path}: ${error.facts.detail ?? ''}.`);
+        return [];
+      }
+    });
+  }
 }
 
-function toRun(row: SqlRow): Run {
-  const { id, kind, startedAt, endedAt, environment, origin, source, hash } = row;
-  return {
-    id: id as bigint,
-    kind: kind as RunKind,
-    startedAt: Number(startedAt),
-    ...(endedAt !== null && { endedAt: Number(endedAt) }),
-    environment: String(environment),
-    origin: String(origin),
-    ...(source !== null && { source: String(source) }),
-    ...(hash !== null && { hash: String(hash) }),
-  };
-}
-
-function toChange(row: SqlRow): Change {
-  const { run, line, before, reason, sentAt, settledAt } = row;
-  return {
-    id: row.id as bigint,
-    ...(run !== null && { run: run as bigint }),
-    ...(line !== null && { line: Number(line) }),
-    environment: String(row.environment),
-    origin: String(row.origin),
-    command: String(row.command),
-    person: String(row.person),
-    petId: row.petId as bigint,
-    ...(before !== null && { before: BigInt(String(before)) }),
-    after: BigInt(String(row.after)),
-    state: row.state as ChangeState,
-    ...(reason !== null && { reason: String(reason) }),
-    ...(sentAt !== null && { sentAt: Number(sentAt) }),
-    ...(settledAt !== null && { settledAt: Number(settledAt) }),
-  };
+function nameOf({ id, seq }: SqlRow): string {
+  return String(id ?? seq);
 }

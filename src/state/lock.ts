@@ -2,39 +2,95 @@
  * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
  * however it dies, and keeps it while its holder is merely stopped.
  */
-import { type Context, DatabaseFailure } from '../context.ts';
+import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { Failure } from '../errors.ts';
 
-type Ports = Pick<Context, 'clock' | 'openDatabase' | 'random' | 'signal'>;
+type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
 export interface Lock {
   release(): void;
 }
 
+/** `isOwn`: in the state folder, where no other program has files. */
+export interface LockPlace {
+  readonly path: string;
+  readonly isOwn: boolean;
+}
+
+/** The page size of a lock, which is a database without tables: one page. */
+const PAGE_BYTES = 4_096;
+
 /**
  * @param waitMs how long to wait for its holder
  * @returns undefined where another process holds it for longer
- * @throws {DatabaseFailure}
+ * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
-export async function acquireLock(context: Ports, path: string, waitMs: number): Promise<Lock | undefined> {
-  const { clock, random, signal } = context;
+export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Lock | undefined> {
+  try {
+    if (!(await isLock(ports, place))) {
+      if (!place.isOwn) throw new Failure('state', { path: place.path, problem: 'lock', detail: 'it is not a lock' });
+      await ports.files.empty(place.path);
+    }
+    return await wait(ports, place.path, waitMs);
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt' || !place.isOwn)
+      throw toFailure(error, place);
+  }
+  // It holds nothing but the lock, which those who have it keep: it is emptied where it is, not replaced.
+  try {
+    await ports.files.empty(place.path);
+    return await wait(ports, place.path, waitMs);
+  } catch (error) {
+    throw toFailure(error, place);
+  }
+}
+
+/** False for a file that holds something. */
+async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
+  const facts = await files.facts(path);
+  // Whatever is no plain file is refused as it is opened.
+  if (facts?.kind !== 'file' || facts.size === 0) return true;
+  const head = await files.head(path, 16);
+  return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
+}
+
+async function wait(
+  { clock, openDatabase, random, signal }: Ports,
+  path: string,
+  waitMs: number,
+): Promise<Lock | undefined> {
   const giveUp = clock.monotonic() + waitMs;
-  const database = await context.openDatabase(path);
+  let database: Database | undefined;
   for (;;) {
     try {
+      database ??= await openDatabase(path);
       database.exec('BEGIN IMMEDIATE');
+      const held = database;
       return {
         release: () => {
-          database.close();
+          held.close();
         },
       };
     } catch (error) {
       const isHeld = error instanceof DatabaseFailure && error.problem === 'busy';
       if (!isHeld || clock.monotonic() >= giveUp) {
-        database.close();
+        database?.close();
         if (isHeld) return undefined;
         throw error;
       }
     }
     await clock.sleep(20 + 30 * random(), signal);
   }
+}
+
+function toFailure(error: unknown, { path }: LockPlace): unknown {
+  const lock = (detail: string): Failure => new Failure('state', { path, problem: 'lock', detail }, error);
+  if (error instanceof DatabaseFailure) {
+    if (error.problem === 'full' || error.problem === 'readonly') {
+      return new Failure('state', { path, problem: error.problem }, error);
+    }
+    return lock(error.problem === 'corrupt' ? 'it is not a lock, or damaged' : error.message);
+  }
+  const code = error instanceof Failure ? undefined : (error as { code?: unknown }).code;
+  return typeof code === 'string' ? lock(code) : error;
 }

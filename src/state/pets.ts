@@ -10,9 +10,9 @@ type Ports = Pick<Context, 'files' | 'openDatabase'>;
 export async function petsIn({ files, openDatabase }: Ports, path: string, query: string): Promise<readonly bigint[]> {
   try {
     if ((await files.facts(path)) === undefined) return [];
-    const database = await openDatabase(path);
+    const database = await openDatabase(path, { readOnly: true });
     try {
-      return database.all(`${query} LIMIT ${MOST}`).map(({ petId }) => petId as bigint);
+      return database.all(`${query} LIMIT ${MOST}`).flatMap(({ petId }) => (typeof petId === 'bigint' ? [petId] : []));
     } finally {
       database.close();
     }

@@ -133,7 +133,7 @@ it.each([
     aside: 1,
   });
   expect(stderr).toMatch(
-    /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\.\n$/,
+    /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\. The history, unfinished runs and rate limits that were in it went with it\.\n$/,
   );
 });
 

@@ -60,6 +60,8 @@ export interface TestContext extends Context {
   readonly stderr: MemoryOutput;
   readonly clock: VirtualClock;
   readonly home: Home;
+  /** Warnings, as lines on stderr. */
+  readonly notices: { warning(text: string): void };
   readonly questions: readonly AskedQuestion[];
   /** Every request handed to the Http port, in order. */
   readonly sent: readonly HttpRequest[];
@@ -76,11 +78,12 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
   const interrupts = new AbortController();
   const { prompt, questions } = scriptedPrompt(options.answers ?? []);
   const sent: HttpRequest[] = [];
+  const stderr = new MemoryOutput({ ...screen, ...options.stderr });
   return {
     env,
     stdin: new MemoryInput({ isTTY: terminal, ...options.stdin }),
     stdout: new MemoryOutput({ ...screen, ...options.stdout }),
-    stderr: new MemoryOutput({ ...screen, ...options.stderr }),
+    stderr,
     clock,
     random: mulberry32(options.seed ?? 1),
     randomBytes: (count) => new Uint8Array(count).fill(7),
@@ -114,9 +117,14 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       options.editor?.(path);
       return Promise.resolve();
     },
-    openDatabase: (path) => clock.during(() => openDatabase(path)),
+    openDatabase: (path, how) => clock.during(() => openDatabase(path, how)),
     openRedis: () => Promise.reject(new RedisFailure(new Error('there is none'))),
     home,
+    notices: {
+      warning: (text) => {
+        void stderr.write(`warning: ${text}\n`);
+      },
+    },
     questions,
     sent,
     interrupt: (signal = 'SIGINT') => {
@@ -133,7 +141,7 @@ async function realHttp(env: Context['env'], how?: { direct?: boolean }): Promis
   return http;
 }
 
-async function openDatabase(path: string): Promise<Database> {
+async function openDatabase(...how: Parameters<Context['openDatabase']>): Promise<Database> {
   const { openDatabase: open } = await import('../../src/node/sqlite.ts');
-  return open(path);
+  return open(...how);
 }

@@ -1,0 +1,153 @@
+/** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, whoever else meets it. */
+import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
+import { acquireLock } from './lock.ts';
+
+export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
+
+/** Who hears that a file was put aside. */
+export interface Warned {
+  readonly notices: { warning(text: string): void };
+}
+
+/** How long to wait for another process that does nothing, in ms. */
+export const PATIENCE_MS = 5_000;
+
+/** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
+export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
+  await makeFolder(ports, place);
+  await requireOurs(ports, form, place);
+  let database: Database | undefined;
+  try {
+    database = await ports.openDatabase(place.path);
+    await bringUpToDate(ports, database, form, place);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw failureOf(error, place);
+  }
+}
+
+async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> {
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+  try {
+    if (folder !== '') await files.makePrivateFolder(folder);
+  } catch (cause) {
+    const code = String((cause as { code?: unknown }).code);
+    throw new Failure('file', { operation: 'create', path: folder, code }, cause);
+  }
+}
+
+async function bringUpToDate(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
+  const { clock, random, signal } = ports;
+  const giveUp = clock.monotonic() + PATIENCE_MS;
+  while (!isUpToDate(database, form)) {
+    await requireTables(ports, form, place, tablesOf(database));
+    if (tryUpgrade(database, form)) return;
+    if (clock.monotonic() >= giveUp) throw new Failure('state', { ...place, problem: 'held' });
+    await clock.sleep(10 + 20 * random(), signal);
+  }
+}
+
+function isUpToDate(database: Database, form: Form): boolean {
+  const { id, version } = marksOf(database);
+  return id === form.applicationId && version === form.migrations.length;
+}
+
+/** False where another process holds the lock. */
+function tryUpgrade(database: Database, form: Form): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+  } catch (error) {
+    if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
+    throw error;
+  }
+  try {
+    // Another process may have done it just now.
+    if (!isUpToDate(database, form)) upgrade(database, form);
+    database.exec('COMMIT');
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+  // Into the file itself, where the next one reads whose it is.
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  return true;
+}
+
+/** SQLite may have rolled back by itself, after a full disk for instance. */
+export function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+  }
+}
+
+export function isDamage(error: unknown): boolean {
+  return isFailure(error) && error.is('state') && error.facts.problem === 'damaged';
+}
+
+/** True where a state cannot be reached or written, and false where there is one that must not be passed over. */
+export function isOutOfReach(error: unknown): boolean {
+  if (!isFailure(error)) return false;
+  if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.facts.problem);
+  return error.is('file') || error.is('no-home');
+}
+
+/** Opens a file of the state folder; a damaged one is put aside, never deleted, and a new one begun. */
+export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, place: Place): Promise<Database> {
+  try {
+    return await openFile(ports, form, place);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return beginAnew(ports, form, place);
+  }
+}
+
+/**
+ * Puts a damaged file aside, unless another process has done so by now, and opens the new one. `failed`: the connection
+ * that found the damage, closed.
+ * @throws {Failure} `state`
+ */
+export async function beginAnew(
+  ports: FilePorts & Warned,
+  form: Form,
+  place: Place,
+  failed?: Pick<Database, 'isInPlace'>,
+): Promise<Database> {
+  const lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
+  if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
+  try {
+    if (failed?.isInPlace() !== true) {
+      try {
+        return await openFile(ports, form, place);
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+      }
+    }
+    await putAside(ports, place);
+    return await openFile(ports, form, place);
+  } finally {
+    lock.release();
+  }
+}
+
+async function putAside({ clock, files, notices }: FilePorts & Warned, place: Place): Promise<void> {
+  const { path, what } = place;
+  try {
+    let at = clock.now();
+    while ((await files.facts(`${path}.damaged-${at}`)) !== undefined) at++;
+    const aside = `${path}.damaged-${at}`;
+    // The file last: without it another process would begin a new one beside the old log.
+    for (const ending of ['-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
+    const lost = what === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
+    notices.warning(
+      `The ${what} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
+    );
+  } catch (cause) {
+    const detail = `it cannot be moved aside (${String((cause as { code?: unknown }).code)})`;
+    throw new Failure('state', { path, what, problem: 'damaged', detail }, cause);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Tells petstore's database files from all others before anything is written to them, and from newer ones. Each kind
+ * has an application id in its header (sqlite.org/fileformat.html, offset 68). The files of the first releases have
+ * none: they are known by their tables.
+ */
+import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { Failure } from '../errors.ts';
+
+/** A kind of file. */
+export interface Form {
+  readonly applicationId: number;
+  /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
+  readonly migrations: readonly string[];
+  /** Fills a new database. */
+  fill?(database: Database): void;
+}
+
+/** A file, as messages name it. */
+export interface Place {
+  readonly path: string;
+  readonly what: 'state database' | 'journal' | 'sandbox';
+  /** It is in the state folder: what is there and is not sound was ours, and is damaged. */
+  readonly isOwn: boolean;
+}
+
+export const APPLICATION_IDS = { state: 0x70657473, sandbox: 0x70657462 } as const;
+
+/** All kinds, with tables that only they have. */
+const KINDS = [
+  { id: APPLICATION_IDS.state, name: 'a petstore state database or journal', tables: ['meta', 'ledger'] },
+  { id: APPLICATION_IDS.sandbox, name: 'a petstore sandbox', tables: ['pet', 'apiKey'] },
+] as const;
+
+type Ports = Pick<Context, 'files' | 'openDatabase'>;
+
+interface Found {
+  readonly id: number;
+  readonly version: number;
+  /** Each table and index, as it was created. */
+  readonly tables: readonly { readonly name: string; readonly sql: string }[];
+}
+
+const MAGIC = 'SQLite format 3\0';
+const HEADER_BYTES = 100;
+/** Of those that write: 2 is the one with a write-ahead log. */
+const NEWEST_FORMAT = 2;
+
+/**
+ * Reads a file's header, and looks into it where that is not enough; the file stays as it is.
+ * @throws {Failure} `state`: `foreign`, `newer`, `damaged`
+ */
+export async function requireOurs(ports: Ports, form: Form, place: Place): Promise<void> {
+  const head = await headOf(ports, place);
+  if (head === undefined || head.length === 0) return;
+  if (Buffer.from(head.subarray(0, MAGIC.length)).toString('latin1') !== MAGIC) {
+    throw place.isOwn ? damaged(place) : foreign(place, 'it is not an SQLite database');
+  }
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  // SQLite takes a file that it must not write for one that it may read.
+  if (head.length < HEADER_BYTES || view.getUint8(18) > NEWEST_FORMAT) throw damaged(place);
+  const found = { id: view.getInt32(68), version: view.getInt32(60) };
+  requireId(form, place, found.id);
+  if (found.id === form.applicationId) requireKnown(form, place, found.version);
+  // The header may still be in the write-ahead log.
+  else await requireTables(ports, form, place, await readTables(ports, place));
+}
+
+async function headOf({ files }: Ports, { path }: Place): Promise<Uint8Array | undefined> {
+  try {
+    return await files.head(path, HEADER_BYTES);
+  } catch (cause) {
+    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+}
+
+function requireId({ applicationId }: Form, place: Place, id: number): void {
+  if (id === 0 || id === applicationId) return;
+  throw foreign(place, `it is ${KINDS.find((kind) => kind.id === id)?.name ?? "another program's database"}`);
+}
+
+function requireKnown({ migrations }: Form, { path, what }: Place, version: number): void {
+  if (version <= migrations.length) return;
+  throw new Failure('state', { path, what, problem: 'newer', detail: `version ${version}` });
+}
+
+async function readTables({ openDatabase }: Ports, place: Place): Promise<Found> {
+  let database: Database | undefined;
+  try {
+    database = await openDatabase(place.path, { readOnly: true });
+    return tablesOf(database);
+  } catch (error) {
+    throw failureOf(error, place);
+  } finally {
+    database?.close();
+  }
+}
+
+/** All of it as of one moment: another process may be at work. */
+export function tablesOf(database: Database): Found {
+  database.exec('BEGIN');
+  try {
+    const { id, version } = marksOf(database);
+    const rows = database.all(
+      "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+    );
+    return { id, version, tables: rows.map(({ name, sql }) => ({ name: String(name), sql: String(sql) })) };
+  } finally {
+    database.exec('COMMIT');
+  }
+}
+
+export function marksOf(database: Database): Pick<Found, 'id' | 'version'> {
+  return {
+    id: Number(database.get('PRAGMA application_id')?.application_id),
+    version: Number(database.get('PRAGMA user_version')?.user_version),
+  };
+}
+
+/** Throws unless the tables are exactly those of that version. @throws {Failure} `state`: `foreign`, `newer` */
+export async function requireTables(ports: Ports, form: Form, place: Place, found: Found): Promise<void> {
+  const { id, version, tables } = found;
+  requireId(form, place, id);
+  const kind = KINDS.find((each) => each.tables.every((name) => tables.some((table) => table.name === name)));
+  if (id === form.applicationId || kind?.id === form.applicationId) requireKnown(form, place, version);
+  if (await areTablesOf(ports, form, version, tables)) return;
+  if (id === 0 && kind?.id !== form.applicationId) {
+    // Such files are older than the application ids.
+    throw foreign(place, `it is ${kind?.name ?? "another program's database"}`);
+  }
+  throw foreign(place, `it says that its version is ${version}, but its tables are not those of that version`);
+}
+
+/** Compares with those that the migrations make. */
+async function areTablesOf(
+  { openDatabase }: Ports,
+  { migrations }: Form,
+  version: number,
+  tables: Found['tables'],
+): Promise<boolean> {
+  if (version < 0 || version > migrations.length) return false;
+  if (version === 0) return tables.length === 0;
+  const model = await openDatabase(':memory:');
+  try {
+    for (const step of migrations.slice(0, version)) model.exec(step);
+    return JSON.stringify(tablesOf(model).tables) === JSON.stringify(tables);
+  } finally {
+    model.close();
+  }
+}
+
+/** Reads all of a file's structure: too slow for every start. */
+export async function isSound(ports: Ports, form: Form, { path }: Place): Promise<boolean> {
+  let database: Database | undefined;
+  try {
+    database = await ports.openDatabase(path, { readOnly: true });
+    const { version, tables } = tablesOf(database);
+    const check = Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0];
+    return check === 'ok' && (await areTablesOf(ports, form, version, tables));
+  } catch (error) {
+    if (error instanceof DatabaseFailure) return error.problem !== 'corrupt';
+    throw error;
+  } finally {
+    database?.close();
+  }
+}
+
+/** Brings a database to the present version. Within a transaction, its tables known to be ours. */
+export function upgrade(database: Database, form: Form): void {
+  const { version } = marksOf(database);
+  for (const step of form.migrations.slice(version)) database.exec(step);
+  if (version === 0) form.fill?.(database);
+  database.exec(`PRAGMA application_id = ${form.applicationId}; PRAGMA user_version = ${form.migrations.length}`);
+}
+
+function foreign({ path, what }: Place, detail: string): Failure {
+  return new Failure('state', { path, what, problem: 'foreign', detail });
+}
+
+function damaged({ path, what }: Place, cause?: unknown): Failure {
+  return new Failure('state', { path, what, problem: 'damaged' }, cause);
+}
+
+const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'full' | 'readonly' | 'damaged'>>> = {
+  busy: 'held',
+  full: 'full',
+  readonly: 'readonly',
+  corrupt: 'damaged',
+};
+
+/** Says in terms of the file what SQLite refuses; any other error is returned as it is. */
+export function failureOf(error: unknown, { path, what }: Pick<Place, 'path' | 'what'>): unknown {
+  if (!(error instanceof DatabaseFailure)) return error;
+  const problem = PROBLEMS[error.problem];
+  if (problem !== undefined) return new Failure('state', { path, what, problem }, error);
+  const detail = error.problem === 'cannot-open' ? 'it cannot be opened' : error.message;
+  return new Failure('state', { path, what, problem: 'unusable', detail }, error);
+}

@@ -1,0 +1,312 @@
+/** Database files that are newer, not ours, or damaged, met by the built program. */
+import { hash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { type Finished, runPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { tooMany } from '../support/replies.ts';
+import { scaled } from '../support/scale.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { staging } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const STATUS = ['inventory', 'import', '--status'];
+const RESUME = ['inventory', 'import', '--resume'];
+
+function folderOf(home: Home): string {
+  const folder = join(home.state, 'petstore');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+function statePath(home: Home): string {
+  return join(folderOf(home), 'state.db');
+}
+
+/** Changes the database with SQL, as another program would, and leaves no log beside it. */
+function changed(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+/** All files of a folder, byte for byte. */
+function bytesIn(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => [name, hash('sha256', readFileSync(join(folder, name)))]),
+  );
+}
+
+/** A home that is blocked for an hour, its state one file. */
+async function blocked(): Promise<{ home: Home; env: Record<string, string>; sent: () => number }> {
+  const server = await scriptedServer([tooMany(3_600)]);
+  const home = createHome();
+  const env = staging(server.baseUrl);
+  expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+  changed(statePath(home), 'SELECT 1');
+  return { home, env, sent: () => server.requests.length };
+}
+
+/** As the header has it: nothing is opened. */
+const versionOf = (path: string): number => readFileSync(path).readInt32BE(60);
+
+describe('fault 116: a state database of another version', () => {
+  it.each([
+    ['with its mark', 99, ''],
+    ['of the first releases', 99, 'PRAGMA application_id = 0;'],
+  ])('%s: a newer one is exit 3, nothing is sent, and no command changes its version', async (_name, version, sql) => {
+    const { home, env, sent } = await blocked();
+    const path = statePath(home);
+    changed(path, `${sql} PRAGMA user_version = ${version}`);
+    const before = bytesIn(folderOf(home));
+    const calls = [
+      LIST,
+      ['inventory', 'set', '7', '12'],
+      ['limits'],
+      ['inventory', 'history'],
+      STATUS,
+      RESUME,
+      ['config', 'set', 'environment', 'staging'],
+      ['sandbox', 'status', '--data', path],
+      ['sandbox', 'seed', '--pets', '3', '--data', path],
+    ];
+    for (const call of calls) {
+      const { code, stderr } = await runPetstore(call, { home, env: call[0] === 'sandbox' ? {} : env });
+      expect({ call, code, stderr }).toEqual({
+        call,
+        code: 3,
+        stderr: expect.stringMatching(
+          call[0] === 'sandbox'
+            ? /is not a petstore sandbox: it is a petstore state database or journal; it was left as it is\./
+            : /was written by a newer petstore \(version 99\); it was left as it is\.\nhint: Update petstore/,
+        ) as string,
+      });
+    }
+    expect({ sent: sent(), version: versionOf(path), bytes: bytesIn(folderOf(home)) }).toEqual({
+      sent: 1,
+      version: 99,
+      bytes: before,
+    });
+  });
+
+  it.each([0, 2, -5])('version %i on tables of another is never migrated', async (version) => {
+    const { home, env, sent } = await blocked();
+    const path = statePath(home);
+    changed(path, `PRAGMA user_version = ${version}`);
+    const before = bytesIn(folderOf(home));
+    const { code, stderr } = await runPetstore(LIST, { home, env });
+    expect({ code, stderr, sent: sent(), bytes: bytesIn(folderOf(home)) }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(`it says that its version is ${version}, but its tables are not`) as string,
+      sent: 1,
+      bytes: before,
+    });
+  });
+
+  it('of an older release is used, and marked as ours', async () => {
+    const { home, env, sent } = await blocked();
+    const path = statePath(home);
+    changed(path, 'PRAGMA application_id = 0');
+    expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+    expect(sent()).toBe(1);
+    expect(readFileSync(path).readInt32BE(68)).toBe(0x70657473);
+  });
+});
+
+describe('fault 120: a file of another program, named as a journal or a sandbox', () => {
+  const FILES: readonly (readonly [string, (path: string) => void])[] = [
+    ['a CSV', (path) => writeFileSync(path, 'petId,quantity\n7,12\n'.repeat(100))],
+    ['a database', (path) => changed(path, 'CREATE TABLE recipe (name TEXT)')],
+    ['a database with a mark', (path) => changed(path, 'PRAGMA application_id = 42; CREATE TABLE recipe (name TEXT)')],
+    ['a database in WAL mode', (path) => changed(path, 'PRAGMA journal_mode = WAL; CREATE TABLE recipe (name TEXT)')],
+    ['a damaged database', (path) => writeFileSync(path, `SQLite format 3\0${'damaged'.repeat(1_000)}`)],
+  ];
+  const CALLS = [
+    ['inventory', 'history', '--journal'],
+    [...STATUS, '--journal'],
+    [...RESUME, '--journal'],
+    ['sandbox', 'status', '--data'],
+    ['sandbox', 'keys', '--data'],
+    ['sandbox', 'reset', '--data'],
+    ['sandbox', 'seed', '--pets', '3', '--data'],
+  ];
+
+  it.each(FILES)('%s stays as it is, and nothing is laid beside it', async (_name, make) => {
+    const home = createHome();
+    const folder = join(home.path, 'mine');
+    mkdirSync(folder);
+    const path = join(folder, 'stock.csv');
+    make(path);
+    const before = bytesIn(folder);
+    for (const call of CALLS) {
+      const { code, stderr } = await runPetstore([...call, path], { home });
+      expect({ call, code, stderr, bytes: bytesIn(folder) }).toEqual({
+        call,
+        code: 3,
+        stderr: expect.stringMatching(
+          /(is not a petstore (journal|sandbox)|is damaged).*it was left as it is\./,
+        ) as string,
+        bytes: before,
+      });
+    }
+  });
+
+  it('an import does not touch it either', async () => {
+    const home = createHome();
+    const path = join(home.path, 'stock.csv');
+    writeFileSync(path, 'petId,quantity\n7,12\n');
+    const call = ['--env', 'sandbox', 'inventory', 'import', path, '--yes', '--journal', path];
+    const { code, stderr } = await runPetstore(call, { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr:
+        `error: ${path} is not a petstore journal: it is not an SQLite database; it was left as it is.\n` +
+        'hint: Name another file with --journal.\n',
+    });
+    expect(readFileSync(path, 'utf8')).toBe('petId,quantity\n7,12\n');
+  });
+
+  it('a sandbox is no journal, and one that is not there is not made by a look', async () => {
+    const home = createHome();
+    expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
+    const path = join(folderOf(home), 'sandbox.db');
+    const before = bytesIn(folderOf(home));
+    const { code, stderr } = await runPetstore(['inventory', 'history', '--journal', path], { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('is not a petstore journal: it is a petstore sandbox;') as string,
+    });
+    const missing = await runPetstore(['inventory', 'history', '--journal', `${path}.not`], { home });
+    expect({ code: missing.code, bytes: bytesIn(folderOf(home)) }).toEqual({ code: 3, bytes: before });
+    expect((await runPetstore(['inventory', 'history'], { home })).code).toBe(0);
+    expect(bytesIn(folderOf(home))).toEqual(before);
+  });
+
+  it('a sandbox of a newer petstore is left as it is', async () => {
+    const home = createHome();
+    expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
+    const path = join(folderOf(home), 'sandbox.db');
+    changed(path, 'PRAGMA user_version = 9');
+    for (const call of [
+      ['sandbox', 'status'],
+      ['sandbox', 'reset'],
+      ['--env', 'sandbox', ...LIST],
+    ]) {
+      const { code, stderr } = await runPetstore(call, { home });
+      expect({ call, code, stderr, version: versionOf(path) }).toEqual({
+        call,
+        code: 3,
+        stderr: expect.stringContaining('was written by a newer petstore (version 9)') as string,
+        version: 9,
+      });
+    }
+  });
+});
+
+describe('fault 120: a damaged state database', () => {
+  const damage = (home: Home): string => {
+    const path = statePath(home);
+    writeFileSync(path, 'this is no database'.repeat(1_000));
+    return path;
+  };
+  const asideIn = (home: Home): string[] => readdirSync(folderOf(home)).filter((name) => name.includes('.damaged-'));
+
+  it.each([[['inventory', 'history']], [STATUS], [['doctor', '--offline']], [['completion', 'bash']], [['status']]])(
+    '%j leaves it where it is',
+    async (call) => {
+      const home = createHome();
+      const path = damage(home);
+      const before = readFileSync(path);
+      const { code } = await runPetstore(call, { home });
+      expect(code).not.toBe(1);
+      expect(call[0] !== 'inventory' || code === 3).toBe(true);
+      expect({ bytes: readFileSync(path).equals(before), aside: asideIn(home) }).toEqual({ bytes: true, aside: [] });
+    },
+  );
+
+  it.each([
+    [['config', 'set', 'environment', 'staging'], 0],
+    [RESUME, 2],
+    [['inventory', 'undo', '--last'], 2],
+    [['--env', 'sandbox', 'inventory', 'set', '7', '12'], 0],
+  ])('%j puts it aside, and says so', async (call, expected) => {
+    const home = createHome();
+    damage(home);
+    const { code, stderr } = await runPetstore(call, { home });
+    expect({ code, aside: asideIn(home).length }).toEqual({ code: expected, aside: 1 });
+    expect(stderr).toMatch(
+      /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\. The history, unfinished runs and rate limits that were in it went with it\.\n/,
+    );
+  });
+
+  it('and a damaged sandbox: one of our own is put aside, one that was named is not', async () => {
+    const home = createHome();
+    const own = join(folderOf(home), 'sandbox.db');
+    const named = join(home.path, 'shop.db');
+    for (const path of [own, named]) writeFileSync(path, 'this is no database'.repeat(1_000));
+    const look = await runPetstore(['sandbox', 'status'], { home });
+    const list = await runPetstore(['--env', 'sandbox', ...LIST], { home });
+    const other = await runPetstore(['sandbox', 'reset', '--data', named], { home });
+    expect([look.code, list.code, other.code]).toEqual([3, 0, 3]);
+    expect(list.stderr).toMatch(/^warning: The sandbox was damaged; it is now .*sandbox\.db\.damaged-/);
+    expect(readFileSync(named, 'utf8')).toMatch(/^this is no database/);
+  });
+});
+
+it('fault 124: eight processes that meet a damaged state database put it aside once, and one of them asks', async () => {
+  for (let round = 0; round < scaled(12); round++) {
+    const server = await scriptedServer([tooMany(3_600)]);
+    const home = createHome();
+    const folder = folderOf(home);
+    const damaged = 'this is no database, however long it may be '.repeat(200);
+    writeFileSync(join(folder, 'state.db'), damaged);
+    const run = (): Promise<Finished> => runPetstore(LIST, { home, env: staging(server.baseUrl) });
+    const ended = await Promise.all(Array.from({ length: 8 }, run));
+    const aside = readdirSync(folder).filter((name) => name.includes('.damaged-'));
+    expect({
+      codes: ended.map(({ code }) => code),
+      requests: server.requests.length,
+      aside: aside.map((name) => readFileSync(join(folder, name), 'utf8') === damaged),
+      warnings: ended.filter(({ stderr }) => stderr.includes('was damaged')).length,
+    }).toEqual({ codes: Array(8).fill(6), requests: 1, aside: [true], warnings: 1 });
+  }
+}, 120_000);
+
+describe('fault 128: a lock file that is none', () => {
+  const TEXT = 'lock text, from who knows where '.repeat(300);
+
+  it('of the state folder is made one, and state.db stays', async () => {
+    const home = createHome();
+    const folder = folderOf(home);
+    mkdirSync(join(folder, 'locks'));
+    writeFileSync(join(folder, 'state.db.lock'), TEXT);
+    writeFileSync(join(folder, 'locks', '7.db'), TEXT);
+    const file = join(home.path, 'stock.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n');
+    const imported = await runPetstore(['--env', 'sandbox', 'inventory', 'import', file, '--yes'], { home });
+    const adjusted = await runPetstore(['--env', 'sandbox', 'inventory', 'adjust', '7', '1'], { home });
+    expect([imported.code, adjusted.code, imported.stderr.includes('damaged')]).toEqual([0, 0, false]);
+  });
+
+  it('beside a journal elsewhere is named, and left', async () => {
+    const home = createHome();
+    const file = join(home.path, 'stock.csv');
+    const journal = join(home.path, 'own.db');
+    writeFileSync(file, 'petId,quantity\n7,12\n');
+    writeFileSync(`${journal}.lock`, TEXT);
+    const call = ['--env', 'sandbox', 'inventory', 'import', file, '--yes', '--journal', journal];
+    const { code, stderr } = await runPetstore(call, { home });
+    expect({ code, stderr, lock: readFileSync(`${journal}.lock`, 'utf8') === TEXT }).toEqual({
+      code: 3,
+      stderr:
+        `error: The lock file ${journal}.lock cannot be used: it is not a lock.\n` +
+        `hint: Remove it, once no petstore is running: rm ${journal}.lock\n`,
+      lock: true,
+    });
+  });
+});

@@ -1,0 +1,221 @@
+/** Whose a database file is, and what becomes of a damaged one while it is open. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { openState, openStateFile, type State } from '../../src/state/database.ts';
+import { Journal } from '../../src/state/journal.ts';
+import { acquireLock } from '../../src/state/lock.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { runIn } from '../support/in-process.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+
+const MAGIC = 'SQLite format 3\0';
+
+async function open(context: TestContext): Promise<State> {
+  const state = await openState(context, context.home.state);
+  onCleanup(() => {
+    state.close();
+  });
+  return state;
+}
+
+const asideIn = (context: TestContext): string[] =>
+  readdirSync(context.home.state).filter((name) => /\.damaged-\d+$/.test(name));
+
+const put = (state: State, value: string): Promise<unknown> =>
+  state.exclusively(() => state.database.run("INSERT OR REPLACE INTO meta VALUES ('test', ?)", value));
+
+const got = (state: State): unknown => state.database.get("SELECT value FROM meta WHERE name = 'test'")?.value;
+
+/** Writes garbage over a page in the file itself, the log copied back before. */
+function damage(path: string, table: string): void {
+  const database = new DatabaseSync(path);
+  const root = Number(database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table)?.rootpage);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, (root - 1) * 4_096, root * 4_096);
+  writeFileSync(path, bytes);
+  database.close();
+}
+
+describe('openStateFile', () => {
+  it('marks a new file in the file itself, not in the log alone', async () => {
+    const context = createTestContext();
+    const { path } = await open(context);
+    const header = readFileSync(path);
+    expect([header.readInt32BE(68), header.readInt32BE(60)]).toEqual([0x70657473, 3]);
+  });
+
+  it('takes an empty file, and a database of ours that was never filled', async () => {
+    const context = createTestContext();
+    for (const [name, make] of [
+      ['empty.db', (path: string) => writeFileSync(path, '')],
+      [
+        'begun.db',
+        (path: string) => {
+          const database = new DatabaseSync(path);
+          database.exec('PRAGMA journal_mode = WAL');
+          database.close();
+        },
+      ],
+    ] as const) {
+      const path = join(context.home.path, name);
+      make(path);
+      const state = await openStateFile(context, path);
+      await put(state, name);
+      expect(got(state)).toBe(name);
+      state.close();
+    }
+  });
+
+  it.each([
+    ['text', (path: string) => writeFileSync(path, 'notes'), 'foreign'],
+    ['a database cut short', (path: string) => writeFileSync(path, `${MAGIC}cut`), 'damaged'],
+    [
+      'a database of its own',
+      (path: string) => {
+        const database = new DatabaseSync(path);
+        database.exec('PRAGMA user_version = 3; CREATE TABLE meta (name TEXT)');
+        database.close();
+      },
+      'foreign',
+    ],
+  ])('refuses %s', async (_name, make, problem) => {
+    const context = createTestContext();
+    const path = join(context.home.path, 'own.db');
+    make(path);
+    const before = { bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs };
+    await expect(openStateFile(context, path)).rejects.toMatchObject({ kind: 'state', facts: { path, problem } });
+    expect({ bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs }).toEqual(before);
+    expect([existsSync(`${path}-wal`), existsSync(`${path}-shm`)]).toEqual([false, false]);
+  });
+
+  it('leaves the log of another program that was killed as it is', async () => {
+    const context = createTestContext();
+    const folder = join(context.home.path, 'theirs');
+    mkdirSync(folder);
+    const theirs = new DatabaseSync(join(folder, 'live.db'));
+    theirs.exec('PRAGMA journal_mode = WAL; CREATE TABLE recipe (name TEXT); INSERT INTO recipe VALUES (1)');
+    for (const end of ['', '-wal'])
+      writeFileSync(join(folder, `a.db${end}`), readFileSync(join(folder, `live.db${end}`)));
+    theirs.close();
+    const bytes = (): string[] => ['', '-wal'].map((end) => readFileSync(join(folder, `a.db${end}`), 'hex'));
+    const before = bytes();
+    await expect(openStateFile(context, join(folder, 'a.db'))).rejects.toMatchObject({ facts: { problem: 'foreign' } });
+    expect(bytes()).toEqual(before);
+  });
+});
+
+describe('a state database that is open', () => {
+  it('fault 128: damaged inside, is put aside once, and the work done in a new one', async () => {
+    const context = createTestContext();
+    const state = await open(context);
+    await put(state, 'before');
+    damage(state.path, 'meta');
+    const other = await openState(context, context.home.state);
+    await Promise.all([put(state, 'one'), put(state, 'two'), put(other, 'three')]);
+    expect(['one', 'two', 'three']).toContain(got(state));
+    expect(got(other)).toBe(got(state));
+    other.close();
+    expect({ aside: asideIn(context).length, said: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
+      aside: 1,
+      said: 1,
+    });
+  });
+
+  it('that another process has put aside is not written to any more', async () => {
+    const context = createTestContext();
+    const state = await open(context);
+    await put(state, 'before');
+    for (const end of ['-shm', '-wal', '']) renameSync(`${state.path}${end}`, `${state.path}.moved${end}`);
+    await put(state, 'after');
+    const fresh = await open(context);
+    expect([got(fresh), context.stderr.text()]).toEqual(['after', '']);
+  });
+
+  it('fault 120: of a journal that was named, nothing is put aside: the damage is named', async () => {
+    const context = createTestContext();
+    const path = join(context.home.path, 'own.db');
+    const state = await openStateFile(context, path);
+    onCleanup(() => {
+      state.close();
+    });
+    await put(state, 'before');
+    damage(path, 'meta');
+    await expect(put(state, 'after')).rejects.toMatchObject({ facts: { path, what: 'journal', problem: 'damaged' } });
+    expect(readdirSync(context.home.path).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+
+  it('waits for another holder as long as it is told to', async () => {
+    const context = createTestContext();
+    const state = await open(context);
+    const holder = new DatabaseSync(state.path);
+    holder.exec('BEGIN IMMEDIATE');
+    const from = context.clock.monotonic();
+    await expect(state.exclusively(() => undefined, { patienceMs: 500 })).rejects.toMatchObject({
+      facts: { problem: 'held' },
+    });
+    const waited = context.clock.monotonic() - from;
+    holder.close();
+    expect(waited >= 500 && waited < 600).toBe(true);
+  });
+
+  it('a run that went with a damaged file is not carried on as if its rows were there', async () => {
+    const context = createTestContext();
+    const state = await open(context);
+    const journal = new Journal(state);
+    const where = { environment: 'sandbox', origin: 'sandbox', command: 'x', person: 'me' };
+    const id = await journal.sendOne(where, { petId: 7n, after: 12n }, 0);
+    damage(state.path, 'change');
+    await expect(journal.settle(id, 0, { state: 'applied' })).rejects.toMatchObject({ facts: { problem: 'replaced' } });
+  });
+});
+
+describe('fault 128: a row that SQLite would never have stored', () => {
+  const RUN = "INSERT INTO run (kind, startedAt, environment, origin) VALUES ('import', 0, 'sandbox', 'sandbox')";
+  const ROW =
+    'INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt) ' +
+    "VALUES (1, 'sandbox', 'sandbox', 'import', 'me', 7, '1', '2', 'sent', 0)";
+
+  it.each([
+    ["after = 'x'", 'row 1 of change is damaged: after is "x"'],
+    ["before = '1.5'", 'row 1 of change is damaged: before is "1.5"'],
+    ["state = 'gone'", 'row 1 of change is damaged: state is "gone"'],
+    ['sentAt = 9223372036854775807', 'row 1 of change is damaged: sentAt is 9223372036854775807'],
+  ])('%s: the history leaves it out, and a run is not resumed', async (set, says) => {
+    const context = createTestContext();
+    const state = await openState(context, join(context.home.state, 'petstore'));
+    state.database.exec(`${RUN}; ${ROW}; ${ROW}; UPDATE change SET ${set} WHERE id = 1`);
+    state.close();
+    const history = await runIn(context, 'inventory', 'history', '--json');
+    expect([history.code, history.stdout.match(/"change"/g)?.length]).toEqual([0, 1]);
+    expect(history.stderr).toContain(says);
+    const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'import', '--resume', '1');
+    expect([resumed.code, resumed.stderr.includes(says), resumed.stderr.includes(state.path)]).toEqual([3, true, true]);
+  });
+
+  it('a run of no kind: it is named, and left out', async () => {
+    const context = createTestContext();
+    const state = await openState(context, join(context.home.state, 'petstore'));
+    state.database.exec(`${RUN}; UPDATE run SET kind = 'feast'`);
+    state.close();
+    const { code, stderr } = await runIn(context, 'inventory', 'import', '--status');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('row 1 of run is damaged: kind is "feast"')]);
+  });
+});
+
+describe('a lock', () => {
+  it('fault 128: whose file was overwritten while it is held, is held', async () => {
+    const context = createTestContext();
+    const place = { path: join(context.home.path, 'own.lock'), isOwn: true };
+    const first = await acquireLock(context, place, 0);
+    const bytes = readFileSync(place.path);
+    writeFileSync(place.path, Buffer.alloc(Math.max(bytes.length, 5_000), 'x'));
+    expect(await acquireLock(context, place, 0)).toBeUndefined();
+    first?.release();
+    const second = await acquireLock(context, place, 0);
+    expect(second).toBeDefined();
+    second?.release();
+  });
+});
