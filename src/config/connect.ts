@@ -1,6 +1,5 @@
 /** From the settled environment to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import { Failure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
 import { SANDBOX_KEY } from '../sandbox/key.ts';
 import { VERSION } from '../version.ts';
@@ -93,11 +92,10 @@ export interface Target {
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target): Promise<Session> {
-  const { clock, globals, notices, random } = context;
+  const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, target.environment === 'sandbox');
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
-  const { signal, cancel } = withDeadline(context);
   const gate = createGate({
     ledger: opened.ledger,
     owner: `process ${context.machine.pid}`,
@@ -142,20 +140,8 @@ export async function open(context: CommandContext, target: Target): Promise<Ses
       return { limit: window.limit, left, resetAt: clock.now() + ahead };
     },
     async close() {
-      cancel();
       await http.close();
       opened.close();
     },
   };
-}
-
-/** The context's signal, which a deadline for the whole command may abort too. */
-function withDeadline(context: CommandContext): { signal: AbortSignal; cancel: () => void } {
-  const { deadline } = context.globals;
-  if (deadline === undefined) return { signal: context.signal, cancel: () => undefined };
-  const controller = new AbortController();
-  const cancel = context.clock.alarm(deadline, () => {
-    controller.abort(new Failure('deadline', { deadlineMs: deadline }));
-  });
-  return { signal: AbortSignal.any([context.signal, controller.signal]), cancel };
 }
