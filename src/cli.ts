@@ -2,6 +2,7 @@
 import { Console } from './console.ts';
 import type { CommandContext, Globals } from './config/globals.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from './context.ts';
+import { type Ending, endingOf } from './ending.ts';
 import { Failure, isFailure } from './errors.ts';
 import { type Invocation, parseArguments } from './program.ts';
 import { addFromEnvironment, redacting, Secrets } from './redact.ts';
@@ -37,24 +38,25 @@ async function runCommand(
   secrets: Secrets,
 ): Promise<number> {
   const { command, globals, input } = invocation;
+  const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
   const notices = await consoleFor(context, globals);
-  const commandContext: CommandContext = { ...context, globals, notices, secrets };
+  const commandContext: CommandContext = { ...context, signal: ending.signal, globals, notices, secrets };
   let code = 0;
   try {
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
       // What was said comes before the data, and a live line is gone: both may go to one terminal.
-      await notices.flush();
+      await ending.taken(notices.flush());
       const screen = { width: context.stdout.columns, isTTY: context.stdout.isTTY, style: stdoutStyle };
-      const count = await print(render(view, { format: globals.output, ...screen }), context.stdout);
+      const count = await print(render(view, { format: globals.output, ...screen }), context.stdout, ending);
       if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;
       if (view.view !== 'rows') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
       const failed = view.check?.(count);
       if (failed !== undefined) throw failed;
     };
-    await Promise.race([work(), context.uncaught]);
+    await Promise.race([work(), context.uncaught, ending.overdue]);
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
@@ -64,17 +66,18 @@ async function runCommand(
       code = wording(failure, context.clock.now()).exit;
     }
   }
-  await notices.flush();
+  await ending.taken(notices.flush()).catch(() => undefined);
+  ending.cancel();
   return code;
 }
 
 /** Writes as the reader takes it. Returns the number of rows. */
-async function print(chunks: AsyncGenerator<string, number>, stdout: Output): Promise<number> {
+async function print(chunks: AsyncGenerator<string, number>, stdout: Output, ending: Ending): Promise<number> {
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done === true) return next.value;
-      await stdout.write(next.value);
+      await ending.taken(stdout.write(next.value));
     }
   } finally {
     await chunks.return(0);
@@ -113,7 +116,19 @@ function toFailure(error: unknown): Failure {
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }
+  const full = tooManyFiles(error);
+  if (full !== undefined) return full;
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+/** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */
+function tooManyFiles(error: unknown): Failure | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, path } = cause as Error & { code?: unknown; path?: unknown };
+    if (code === 'EMFILE' || code === 'ENFILE')
+      return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
+  }
+  return undefined;
 }
 
 /** A call that makes no sense and has no better advice: the command's own help. */

@@ -60,6 +60,8 @@ export interface CommandSpec<Input> {
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
   readonly more?: readonly string[];
+  /** How long it may take to end in order once it is to stop, in ms; without it, as long as a write in flight may. */
+  readonly graceMs?: number;
   /** Arguments and options by name -> a view. @throws {Failure} */
   run(input: Input, context: CommandContext): Promise<View>;
 }

@@ -23,8 +23,11 @@ export class OutputClosed extends Error {
 
 export interface Input {
   readonly isTTY: boolean;
-  /** All of stdin as text, at most `maxBytes` of it. */
-  text(maxBytes: number): Promise<string>;
+  /**
+   * Reads all of stdin as text.
+   * @throws {Failure} `usage`: more than `maxBytes`; `file`: it cannot be read; the signal's reason, at once
+   */
+  text(maxBytes: number, signal: AbortSignal): Promise<string>;
   /** Line by line as they come, without their ends. Whoever stops reading leaves stdin to others. */
   lines(signal: AbortSignal): AsyncIterable<string>;
 }
@@ -53,6 +56,8 @@ export interface FileFacts {
   /** Permission bits, e.g. 0o600. */
   readonly mode: number;
   readonly size: number;
+  /** Number of the user who owns it; 0 on Windows. */
+  readonly owner: number;
 }
 
 /** Every method rejects with a Node system error (`code` such as `EACCES`) when the system refuses. */
@@ -65,16 +70,25 @@ export interface Files {
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
   /** Cuts a plain file to no bytes, in place: whoever has locked it still has. Follows no link. */
   empty(path: string): Promise<void>;
-  /** A file of the user's, in pieces: links and pipes are read like any other program does. */
-  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
-  /** A file to add lines to, created where there is none. `onFailure` hears once, with the system's code. */
+  /**
+   * Reads a file of the user's in pieces, following links. Waits for the writer of a FIFO or pipe until the signal
+   * aborts; the pieces then end with its reason.
+   */
+  stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Opens a file to add lines to, created where there is none. A FIFO must have a reader.
+   * `onFailure` hears once, with the system's code.
+   */
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
   /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
   makePrivateFolder(path: string): Promise<void>;
   /** Names of the entries; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
-  /** The whole file at once: readers see the old or the new. A pipe or device is written to. */
-  replace(path: string, text: string): Promise<void>;
+  /**
+   * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device, until the signal
+   * aborts; a FIFO must have a reader.
+   */
+  replace(path: string, text: string, signal?: AbortSignal): Promise<void>;
   remove(path: string): Promise<void>;
   /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;
@@ -85,7 +99,7 @@ export interface Files {
 export interface Appender {
   /** Returns at once; the text is written in its turn. */
   write(text: string): void;
-  /** When all of it is written, or could not be. */
+  /** Resolves when all of it is written, or could not be: a pipe that is full is given up after a second. */
   close(): Promise<void>;
 }
 
@@ -330,7 +344,9 @@ export interface Machine {
   readonly cwd: string;
   /** The name of whoever runs this, as the system has it; empty where it has none. */
   readonly user: string;
-  /** Home folder; undefined where the system has none to name. */
+  /** Number of the user who runs this; undefined on Windows. */
+  readonly userId: number | undefined;
+  /** Home folder, absolute; undefined where the system names none. */
   readonly home: string | undefined;
 }
 
@@ -349,16 +365,22 @@ export interface Context {
   readonly settings: Settings;
   readonly prompt: Prompt;
   readonly machine: Machine;
-  /** Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP. */
+  /**
+   * Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP.
+   * A command's own aborts at its --deadline too, with a Failure `deadline`.
+   */
   readonly signal: AbortSignal;
   /** Rejects with an error that no code caught, so that it is reported like any other: redacted, exit 1. */
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
   openHttp(options?: { direct?: boolean }): Promise<Http>;
-  /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the first signal. */
-  openNetwork(options: { readonly timeoutMs: number }): Promise<Network>;
-  /** $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends. @throws {Failure} `editor` */
-  openEditor(path: string): Promise<void>;
+  /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the signal. */
+  openNetwork(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Network>;
+  /**
+   * Runs $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends or the signal aborts.
+   * @throws {Failure} `editor`; the signal's reason
+   */
+  openEditor(path: string, signal: AbortSignal): Promise<void>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
    * mode, so that a file of another program may be looked at.

@@ -179,6 +179,11 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'there is no such host',
   EFBIG: 'the file would be too large',
+  EMFILE: 'this process may not open more files; see ulimit -n',
+  ENFILE: 'this machine has too many files open',
+  ENXIO: 'no program reads from it',
+  EEXIST: 'there is a file of that name',
+  EBADF: 'it is closed',
 };
 
 export function systemWords(code: string): string {

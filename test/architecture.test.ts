@@ -65,7 +65,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['node'],
   ['api/openapi.ts'],
   ['api'],
-  ['redact.ts', 'version.ts', 'exit-codes.ts', 'duration.ts'],
+  ['ending.ts', 'redact.ts', 'version.ts', 'exit-codes.ts', 'duration.ts'],
 ];
 /** Types and facts: anybody's. */
 const GROUND: readonly string[] = ['context.ts', 'errors.ts'];

@@ -4,10 +4,11 @@ import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
+import { readText } from '../config/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './engine.ts';
-import { applyPlan, mayWrite, readFile, withSession } from './import.ts';
+import { applyPlan, mayWrite, withSession } from './import.ts';
 import { withRuns } from './journals.ts';
 import { makePlan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
@@ -54,9 +55,9 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
 async function editedRows(context: CommandContext, path: string, text: string, options: EditOptions): Promise<Row[]> {
   const { globals, notices, prompt, signal, stderr, stdin } = context;
   for (;;) {
-    await context.openEditor(path);
+    await context.openEditor(path, signal);
     try {
-      return changedRows(await readFile(context, path), text, path, options);
+      return changedRows(await readText(context, path), text, path, options);
     } catch (error) {
       if (!isFailure(error) || !error.is('bad-rows')) throw error;
       if (globals.yes || !globals.input || !stdin.isTTY || !stderr.isTTY) throw error;

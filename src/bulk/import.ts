@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
+import { readText } from '../config/read-text.ts';
 import { settle } from '../config/resolve.ts';
 import { allowWrite } from '../config/writes.ts';
 import { Failure } from '../errors.ts';
@@ -28,7 +29,6 @@ export interface ImportOptions {
 
 /** As long as it takes; a number that every adapter can carry. */
 const FOR_EVER_MS = 10 * 365 * 86_400_000;
-const MOST_BYTES = 256 * 2 ** 20;
 
 interface Source {
   readonly name: string;
@@ -152,10 +152,13 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
 /** What was agreed to was the file as it was. The rows themselves are in the journal. */
 async function checkSource(context: CommandContext, { id, source, hash: before }: Run): Promise<void> {
   if (source === undefined || source === '-' || before === undefined) return;
+  // A pipe gives what it holds once.
+  if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
   let text: string;
   try {
-    text = await readFile(context, source);
+    text = await readText(context, source);
   } catch {
+    if (context.signal.aborted) throw context.signal.reason;
     context.notices.info(`${source} is not there any more; run ${id} goes on with its rows as they were.`);
     return;
   }
@@ -204,20 +207,9 @@ async function readSource(context: CommandContext, { file, allowNegative }: Impo
     throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
   }
   const name = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
-  const text = file === '-' ? await context.stdin.text(MOST_BYTES) : await readFile(context, name);
+  const text = await readText(context, name);
   const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
   if (problems.length > 0) throw new Failure('bad-rows', { source: file === '-' ? 'stdin' : file, problems });
   if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
   return { name, hash: hash('sha256', text), rows };
-}
-
-/** @throws {Failure} `file` */
-export async function readFile({ files }: CommandContext, path: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  try {
-    for await (const chunk of await files.stream(path)) chunks.push(chunk);
-  } catch (cause) {
-    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -37,7 +37,7 @@ const ISSUE =
   'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
 
 export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
-  const network = await context.openNetwork({ timeoutMs: stepMs(context) });
+  const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
   const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
   yield note('before', 'Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.');
   try {

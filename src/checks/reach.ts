@@ -25,7 +25,7 @@ export async function* lookAtService(context: CommandContext, settled: Settled):
       return;
     }
     yield* lookAtLedger(context);
-    const network = await context.openNetwork({ timeoutMs: stepMs(context) });
+    const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
     const isThere = yield* lookAtWay(context, network, url);
     if (!isThere) {
       yield skipped('service', 'It cannot be reached.');

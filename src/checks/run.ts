@@ -1,7 +1,7 @@
 /** `petstore smoke`, from its options to its report. */
 import { connect, open, type Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
 import type { Checked } from './check.ts';
 import { probe } from './probe.ts';
@@ -18,6 +18,8 @@ export interface RunOptions extends SmokeOptions {
 /** No service has given this key to anybody. */
 const WRONG_KEY = 'petstore-smoke-wrong-key';
 const READY_PACE_MS = 2_000;
+/** How long after a signal a pet may still be put back: longer than the 2 s that the write before may still take. */
+const RESTORE_MS = 2_500;
 
 /** @throws {Failure} `invalid-value`, `file`, and what connect and the gate throw */
 export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
@@ -59,7 +61,7 @@ function checkIds(ids: readonly string[]): void {
   });
 }
 
-/** Sessions with the service: with the key (one of them deaf to signals), without one, with a wrong one. */
+/** Opens sessions with the service: with the key (one that outlives a signal), without one, with a wrong one. */
 async function openDoors(
   context: CommandContext,
   need: number,
@@ -67,11 +69,11 @@ async function openDoors(
   const keyed = await connect(context);
   const { baseUrl } = keyed.service;
   const sessions: Session[] = [keyed];
-  const deaf = { ...context, signal: new AbortController().signal };
+  const late = { ...context, signal: afterGrace(context) };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
   const others = [
     [spending, keyed.service.apiKey],
-    [deaf, keyed.service.apiKey],
+    [late, keyed.service.apiKey],
     [context, ''],
     [context, WRONG_KEY],
   ] as const;
@@ -104,6 +106,19 @@ async function openDoors(
   };
 }
 
+/** Returns a signal for putting back what was changed, which aborts later than the command's. */
+function afterGrace({ clock, signal }: CommandContext): AbortSignal {
+  const controller = new AbortController();
+  const start = (): void => {
+    clock.alarm(RESTORE_MS, () => {
+      controller.abort(signal.reason);
+    });
+  };
+  if (signal.aborted) start();
+  else signal.addEventListener('abort', start, { once: true });
+  return controller.signal;
+}
+
 /** Beforehand, by what the ledger knows, and again once the first answer has told: rather nothing than half of it. */
 function allowing(keyed: Session, need: number): Doors['afford'] {
   let sent = 0;
@@ -129,10 +144,11 @@ async function waitReady(context: CommandContext, { keyed }: Doors, ms: number):
   }
 }
 
-async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
+async function write({ files, signal }: CommandContext, path: string, text: string): Promise<void> {
   try {
-    await files.replace(path, text);
+    await files.replace(path, text, signal);
   } catch (cause) {
+    if (isFailure(cause)) throw cause;
     throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
   }
 }

@@ -6,6 +6,7 @@ import { type CommandSpec, repeated } from '../command.ts';
 import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
+import { readText } from '../config/read-text.ts';
 import { settle } from '../config/resolve.ts';
 import { allowWrite } from '../config/writes.ts';
 import type { HttpRequest } from '../context.ts';
@@ -137,15 +138,7 @@ async function bodyOf({ field, input, method }: ApiInput, context: CommandContex
     throw new Failure('usage', { problem: `A ${method} has no body: leave out --field and --input.` });
   }
   if (field !== undefined) return stringifyJson(new Map(field));
-  if (input === '-') return context.stdin.text(MOST_BYTES);
-  const path = input ?? '';
-  try {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of await context.files.stream(path)) chunks.push(chunk);
-    return Buffer.concat(chunks).toString('utf8');
-  } catch (cause) {
-    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
-  }
+  return readText(context, input ?? '', MOST_BYTES);
 }
 
 /** The key goes to the service and nowhere else. @throws {Failure} `usage` */

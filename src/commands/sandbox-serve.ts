@@ -20,7 +20,7 @@ interface ServeInput extends RuleInput {
 }
 
 /** How long requests in flight may take once the server is to end, in ms. */
-const GRACE_MS = 10_000;
+const GRACE_MS = 2_000;
 
 const OPTIONS: readonly OptionSpec[] = [
   {

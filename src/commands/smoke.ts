@@ -41,6 +41,8 @@ export const smoke: CommandSpec<SmokeInput> = {
     { says: 'What is checked', command: 'petstore smoke --list' },
     { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
   ],
+  // A write in flight, and one more that puts the pet back.
+  graceMs: 5_000,
   options: [
     {
       purpose: 'Reports',

@@ -1,6 +1,5 @@
 /** From the settled environment to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import { Failure } from '../errors.ts';
 import { createGate } from '../limits/gate.ts';
 import { tightestWindow } from '../limits/ledger.ts';
 import { ownerOf } from '../limits/owner.ts';
@@ -108,11 +107,10 @@ export interface Target {
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
-  const { clock, globals, notices, random } = context;
+  const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, target.environment === 'sandbox');
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
-  const { signal, cancel } = withDeadline(context);
   const gate = createGate({
     ledger: opened.ledger,
     owner: ownerOf(context.machine),
@@ -158,20 +156,8 @@ export async function open(context: CommandContext, target: Target, options: Con
       return { limit: window.limit, left, resetAt: clock.now() + window.resetAt - clock.monotonic() };
     },
     async close() {
-      cancel();
       await http.close();
       opened.close();
     },
   };
-}
-
-/** The context's signal, which a deadline for the whole command may abort too. */
-function withDeadline(context: CommandContext): { signal: AbortSignal; cancel: () => void } {
-  const { deadline } = context.globals;
-  if (deadline === undefined) return { signal: context.signal, cancel: () => undefined };
-  const controller = new AbortController();
-  const cancel = context.clock.alarm(deadline, () => {
-    controller.abort(new Failure('deadline', { deadlineMs: deadline }));
-  });
-  return { signal: AbortSignal.any([context.signal, controller.signal]), cancel };
 }

@@ -7,6 +7,7 @@ import { isDamage } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import { sandboxFile } from './folders.ts';
 import type { CommandContext } from './globals.ts';
+import { readText } from './read-text.ts';
 
 /** The database file: the one given, or that of `--env sandbox`. @throws {Failure} `usage`, `no-home` */
 export function dataFile(context: CommandContext, data: string | undefined): string {
@@ -67,16 +68,11 @@ export async function withStore<T>(
 export type Pets = InventoryItem[] | { readonly generated: number };
 
 /** @throws {Failure} `file`, `invalid-value` */
-export async function readPets({ files }: CommandContext, path: string): Promise<InventoryItem[]> {
+export async function readPets(context: CommandContext, path: string): Promise<InventoryItem[]> {
   const { parsePets, SeedError } = await import('../sandbox/seed-file.ts');
-  const chunks: Uint8Array[] = [];
+  const text = await readText(context, path);
   try {
-    for await (const chunk of await files.stream(path)) chunks.push(chunk);
-  } catch (cause) {
-    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
-  }
-  try {
-    return parsePets(Buffer.concat(chunks).toString('utf8'));
+    return parsePets(text);
   } catch (problem) {
     if (!(problem instanceof SeedError)) throw problem;
     const expected = 'a file of pets: a JSON array, or one object a line, each with petId, quantity and status';

@@ -133,13 +133,12 @@ function logLine({
   return words.join('  ');
 }
 
-/** On a signal, or at the deadline. */
-export function stopped({ clock, globals, signal }: CommandContext): Promise<void> {
+/** Resolves on a signal, or at the deadline. */
+export function stopped({ signal }: CommandContext): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => {
       resolve();
     });
-    if (globals.deadline !== undefined) clock.alarm(globals.deadline, resolve);
   });
 }

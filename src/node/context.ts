@@ -5,11 +5,12 @@ import type { Context, SignalName } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
+import { exit } from './process.ts';
 import { nodePrompt } from './prompt.ts';
 import { nodeSettings } from './settings.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
-const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -31,8 +32,9 @@ export function nodeContext(): Context {
       pid: process.pid,
       home: homeFolder(),
       isAlive,
+      userId: process.geteuid?.(),
       get cwd() {
-        return process.cwd();
+        return currentFolder();
       },
       get user() {
         return userName();
@@ -52,11 +54,11 @@ export function nodeContext(): Context {
     },
     async openNetwork(options) {
       const { openNetwork } = await import('./network.ts');
-      return openNetwork(process.env, { ...options, signal });
+      return openNetwork(process.env, options);
     },
-    async openEditor(path) {
+    async openEditor(path, until) {
       const { openEditor } = await import('./editor.ts');
-      await openEditor(process.env, path);
+      await openEditor(process.env, path, until);
     },
     async openDatabase(path, how) {
       const { openDatabase } = await import('./sqlite.ts');
@@ -75,10 +77,20 @@ function runtime(): Context['machine']['runtime'] {
   return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
-/** HOME, an empty one counting as none; elsewhere what the system says. */
+/** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return homedir();
-  return process.env.HOME === undefined || process.env.HOME === '' ? undefined : process.env.HOME;
+  return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
+}
+
+/** @throws {Failure} `file`: it has been removed */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new Failure('file', { operation: 'find', path: 'the current folder', code }, error);
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -130,7 +142,7 @@ function firstSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of Object.keys(EXIT_CODES) as SignalName[]) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(EXIT_CODES[signal]);
+      if (controller.signal.aborted) exit(EXIT_CODES[signal]);
       controller.abort(new Failure('interrupted', { signal }));
     });
   }

@@ -2,7 +2,6 @@
 import fs, {
   closeSync,
   constants,
-  createWriteStream,
   fstatSync,
   ftruncateSync,
   lstatSync,
@@ -11,10 +10,11 @@ import fs, {
   readFileSync,
   readSync,
   statfsSync,
+  statSync,
 } from 'node:fs';
-import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { FileKind, Files } from '../context.ts';
+import { isOwnOutput, openSink, readPieces, writeSpecial } from './special-files.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -54,13 +54,33 @@ function headOf(path: string, bytes: number): Uint8Array | undefined {
   }
 }
 
+/**
+ * Creates the folder and its parents. Node's own recursive mkdir spins for ever where the system says that something
+ * is missing below a folder that is there, as /proc does.
+ */
+function makeFolder(path: string): void {
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 export const nodeFiles: Files = {
   // At once, as the next two: every command asks them, and the thread pool costs ten times the answer.
   facts: (path) =>
     new Promise((resolve) => {
       const found = lstatSync(path, { throwIfNoEntry: false });
       if (found === undefined) resolve(undefined);
-      else resolve({ kind: kindOf(found), mode: found.mode & 0o7777, size: found.size });
+      else resolve({ kind: kindOf(found), mode: found.mode & 0o7777, size: found.size, owner: found.uid });
     }),
 
   read: (path) =>
@@ -92,30 +112,22 @@ export const nodeFiles: Files = {
 
   makePrivateFolder: (path) =>
     new Promise((resolve) => {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      makeFolder(path);
       resolve();
     }),
 
-  stream: async (path) => (await fs.promises.open(path)).createReadStream(),
+  stream: (path, signal) => Promise.resolve(readPieces(path, signal)),
 
   async append(path, onFailure) {
-    const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
-    await once(file, 'open');
-    file.once('error', (error: NodeJS.ErrnoException) => {
+    const { stream, close } = await openSink(path, constants.O_APPEND | constants.O_CREAT);
+    stream.once('error', (error: NodeJS.ErrnoException) => {
       onFailure(error.code ?? error.message);
     });
     return {
       write: (text) => {
-        if (!file.destroyed) file.write(text);
+        if (!stream.destroyed) stream.write(text);
       },
-      close: () =>
-        new Promise((resolve) => {
-          if (file.destroyed) resolve();
-          else {
-            file.once('close', resolve);
-            file.end();
-          }
-        }),
+      close,
     };
   },
 
@@ -139,10 +151,10 @@ export const nodeFiles: Files = {
     }
   },
 
-  async replace(path, text) {
+  async replace(path, text, signal) {
     const found = await fs.promises.stat(path).catch(() => undefined);
-    if (found !== undefined && !found.isFile()) {
-      await fs.promises.writeFile(path, text);
+    if (isOwnOutput(path) || (found !== undefined && !found.isFile())) {
+      await writeSpecial(path, text, signal);
       return;
     }
     // A link stays one: what it points to is replaced.

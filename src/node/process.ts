@@ -17,5 +17,29 @@ export function printAndEnd(text: string): void {
 
 /** Ends the process; what was written has been handed to the system by then. */
 export function exit(code: number): never {
+  if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   process.exit(code);
+}
+
+/** Work of Node's thread pool: files and names. */
+const THREAD_WORK = /^(FSReq|FileHandle|GetAddrInfo|GetNameInfo)/;
+const SIGNALS: Readonly<Record<number, NodeJS.Signals>> = { 129: 'SIGHUP', 130: 'SIGINT', 143: 'SIGTERM' };
+
+/**
+ * Ends the process without its threads. process.exit() waits for them, and one may be held up for minutes by a name
+ * server that does not answer or by a file system that hangs. Another program in this one's place ends all of them;
+ * so does a signal, which a shell reports with the same code.
+ */
+function leaveThreads(code: number): void {
+  try {
+    if (process.stdin.isTTY) process.stdin.setRawMode(false);
+    // Node has it from 22.15 on.
+    process.execve?.('/bin/sh', ['sh', '-c', `exit ${code}`], {});
+  } catch {
+    // There is another way for signals, and none for the rest.
+  }
+  const signal = SIGNALS[code];
+  if (signal === undefined) return;
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }

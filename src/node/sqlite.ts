@@ -1,5 +1,5 @@
 /** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../context.ts';
@@ -15,10 +15,9 @@ const MEMORY = ':memory:';
 export async function openDatabase(path: string, { readOnly } = { readOnly: false }): Promise<Database> {
   const { DatabaseSync } = await loadSqlite();
   try {
-    // SQLite makes -wal and -shm with the mode of the file itself.
-    if (path !== MEMORY && !readOnly) closeSync(openSync(path, 'a', 0o600));
+    if (path !== MEMORY && !readOnly) makeFile(path);
   } catch (cause) {
-    throw new DatabaseFailure('cannot-open', cause);
+    throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('cannot-open', cause);
   }
   for (let tries = 1; ; tries++) {
     try {
@@ -33,6 +32,21 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
       await wait(10 + Math.random() * 20);
     }
   }
+}
+
+// Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
+const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** Creates the file where there is none. A FIFO would hold the program up for ever. @throws {DatabaseFailure} */
+function makeFile(path: string): void {
+  for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+    const found = statSync(each, { throwIfNoEntry: false });
+    if (found === undefined || found.isFile()) continue;
+    const kind = found.isDirectory() ? 'folder' : found.isFIFO() ? 'FIFO' : 'special file';
+    throw new DatabaseFailure('other', new Error(`${each} is a ${kind}, not a plain file`));
+  }
+  // SQLite makes -wal and -shm with the mode of the file itself.
+  closeSync(openSync(path, NEW_OR_OLD, 0o600));
 }
 
 function prepared(database: DatabaseSync): DatabaseSync {

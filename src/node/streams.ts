@@ -1,5 +1,5 @@
 /** stdin, stdout and stderr as ports. */
-import type { Readable, Writable } from 'node:stream';
+import { addAbortSignal, type Readable, type Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed } from '../context.ts';
 import { Failure } from '../errors.ts';
 
@@ -34,19 +34,29 @@ function outputFailure(error: Error & { code?: string }): Error {
   return new Failure('output', { code: error.code ?? error.message }, error);
 }
 
+function inputFailure(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? new Failure('file', { operation: 'read', path: 'stdin', code }, error) : error;
+}
+
 export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
   return {
     get isTTY() {
       return stream().isTTY === true;
     },
-    async text(maxBytes) {
+    async text(maxBytes, signal) {
+      signal.throwIfAborted();
       const chunks: Buffer[] = [];
       let size = 0;
-      for await (const chunk of stream()) {
-        const bytes = Buffer.from(chunk as Uint8Array);
-        size += bytes.length;
-        if (size > maxBytes) throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
-        chunks.push(bytes);
+      try {
+        for await (const chunk of addAbortSignal(signal, stream())) {
+          const bytes = Buffer.from(chunk as Uint8Array);
+          size += bytes.length;
+          if (size > maxBytes) throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
+          chunks.push(bytes);
+        }
+      } catch (error) {
+        throw signal.aborted ? signal.reason : inputFailure(error);
       }
       return Buffer.concat(chunks).toString('utf8');
     },

@@ -27,8 +27,8 @@ test('streams: pipes by default, a terminal on demand, and failures', async () =
     [false, [false, undefined], [false, undefined]],
     [true, [false, 80], [true, 20]],
   ]);
-  expect(await piped.stdin.text(4)).toBe('key\n');
-  await expect(piped.stdin.text(3)).rejects.toBeInstanceOf(Failure);
+  expect(await piped.stdin.text(4, piped.signal)).toBe('key\n');
+  await expect(piped.stdin.text(3, piped.signal)).rejects.toBeInstanceOf(Failure);
   await piped.stdout.write('a');
   piped.stdout.failWith = new OutputClosed();
   await expect(piped.stdout.write('b')).rejects.toBeInstanceOf(OutputClosed);

@@ -92,6 +92,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     prompt,
     machine: {
       platform: 'linux',
+      userId: process.geteuid?.(),
       runtime: { name: 'Node', version: process.versions.node },
       pid: 4_242,
       home: home.path,

@@ -1,0 +1,30 @@
+/** Reads what a user names as input: a file, a pipe, or stdin. */
+import { Failure } from '../errors.ts';
+import type { CommandContext } from './globals.ts';
+
+const MOST_BYTES = 256 * 2 ** 20;
+
+/**
+ * Reads all of the file as text; `-` is stdin.
+ * @throws {Failure} `file`; `usage`: it holds more than `maxBytes`; the reason of the command's signal, at once
+ */
+export async function readText(
+  { files, signal, stdin }: Pick<CommandContext, 'files' | 'signal' | 'stdin'>,
+  path: string,
+  maxBytes = MOST_BYTES,
+): Promise<string> {
+  if (path === '-') return stdin.text(maxBytes, signal);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of await files.stream(path, signal)) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw new Failure('usage', { problem: `${path} holds more than ${maxBytes} bytes.` });
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

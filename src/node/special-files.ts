@@ -1,0 +1,119 @@
+/**
+ * FIFOs, pipes, terminals and devices. A thread that waits in open(2), read(2) or write(2) can be ended by nothing
+ * but kill -9, so these are opened without blocking, and pipes and terminals are polled by the event loop.
+ */
+import fs, { constants } from 'node:fs';
+import { Socket } from 'node:net';
+import { addAbortSignal, type Readable, type Writable } from 'node:stream';
+import { ReadStream, WriteStream, isatty } from 'node:tty';
+import { promisify } from 'node:util';
+
+const open = promisify(fs.open);
+const stat = promisify(fs.fstat);
+
+// Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
+const { O_NONBLOCK, O_RDONLY } = constants;
+
+/** How long a pipe that is full may keep what was written last, once it is to be closed, in ms. */
+const LAST_WRITE_MS = 1_000;
+
+/** Reads any file, following links; ends with the signal's reason once it aborts. */
+export async function* readPieces(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  signal.throwIfAborted();
+  const stream = addAbortSignal(signal, await openToRead(path));
+  try {
+    yield* stream;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+async function openToRead(path: string): Promise<Readable> {
+  const file = await open(path, O_RDONLY | O_NONBLOCK);
+  if (isatty(file)) return new ReadStream(file);
+  const found = await stat(file);
+  // A FIFO that no program has opened for writing yet is silent, not at its end: the poll tells one from the other.
+  if (found.isFIFO() || found.isSocket()) return new Socket({ fd: file, readable: true, writable: false });
+  return fs.createReadStream(path, { fd: file });
+}
+
+/** Names of this process's own outputs. */
+const OWN_OUTPUTS: Readonly<Record<string, () => Writable>> = {
+  '/dev/stdout': () => process.stdout,
+  '/dev/fd/1': () => process.stdout,
+  '/proc/self/fd/1': () => process.stdout,
+  '/dev/stderr': () => process.stderr,
+  '/dev/fd/2': () => process.stderr,
+  '/proc/self/fd/2': () => process.stderr,
+};
+
+/** A stream to write to. `close` resolves when all of it is written, or could not be. */
+export interface Sink {
+  readonly stream: Writable;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens any file to write to.
+ * @param flags of open(2), on top of O_WRONLY
+ * @throws a Node system error: `ENXIO` where no program reads from the FIFO
+ */
+export async function openSink(path: string, flags: number): Promise<Sink> {
+  const own = OWN_OUTPUTS[path];
+  if (own !== undefined) return { stream: own(), close: () => written(own()) };
+  const file = await open(path, constants.O_WRONLY | O_NONBLOCK | flags, 0o600);
+  const found = await stat(file);
+  const stream = found.isFIFO()
+    ? new Socket({ fd: file, readable: false, writable: true })
+    : isatty(file)
+      ? new WriteStream(file)
+      : fs.createWriteStream(path, { fd: file });
+  return { stream, close: () => closed(stream) };
+}
+
+/** True where the path names stdout or stderr of this process. Opened anew, a socket fails and a file is overwritten. */
+export function isOwnOutput(path: string): boolean {
+  return OWN_OUTPUTS[path] !== undefined;
+}
+
+function written(stream: Writable): Promise<void> {
+  return inTime((done) => {
+    stream.write('', done);
+  });
+}
+
+async function closed(stream: Writable): Promise<void> {
+  await inTime((done) => {
+    if (stream.destroyed) done();
+    else stream.once('close', done).end();
+  });
+  stream.destroy();
+}
+
+function inTime(work: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const giveUp = setTimeout(resolve, LAST_WRITE_MS);
+    work(() => {
+      clearTimeout(giveUp);
+      resolve();
+    });
+  });
+}
+
+/** Writes the text to a file that is there and is not a plain one. */
+export async function writeSpecial(path: string, text: string, signal?: AbortSignal): Promise<void> {
+  const { stream, close } = await openSink(path, 0);
+  await new Promise<void>((resolve, reject) => {
+    const stop = (): void => {
+      reject(signal?.reason as Error);
+    };
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    stream.once('error', reject);
+    stream.write(text, (error) => {
+      signal?.removeEventListener('abort', stop);
+      if (error == null) resolve();
+      else reject(error);
+    });
+  }).finally(() => void close());
+}

@@ -1,0 +1,299 @@
+/** Nothing hangs: whatever a file, a pipe or stdin does, the deadline and the first signal end the program. */
+import { execFileSync, spawn } from 'node:child_process';
+import { createReadStream, createWriteStream, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { catchesSignals, makeFifo } from '../support/fifo.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { staging } from '../support/staging.ts';
+
+const SANDBOX = ['--env', 'sandbox'];
+const ROWS = 'petId,quantity\n1,5\n';
+const open = { open: true } as const;
+const NOWHERE = staging('http://127.0.0.1:9/v1');
+
+/** Commands that wait for input; FIFO stands for one without a writer. */
+const WAITING: readonly (readonly string[])[] = [
+  ['import', '--', 'inventory import -'],
+  ['login', '--', 'login --env staging --base-url http://127.0.0.1:9/v1 --no-verify --key-stdin'],
+  ['api', '--', 'api PATCH /inventory/1 --input -'],
+  ['count', '--', 'inventory count'],
+  ['import', 'FIFO', 'inventory import FIFO'],
+  ['api', 'FIFO', 'api PATCH /inventory/1 --input FIFO'],
+  ['seed', 'FIFO', 'sandbox seed --file FIFO'],
+  ['serve', 'FIFO', 'sandbox serve --port 0 --seed FIFO'],
+].map(([, , command]) => command!.split(' '));
+
+function waiting(home: Home, args: readonly string[]): string[] {
+  const fifo = args.includes('FIFO') ? makeFifo(home) : '';
+  const env = args.includes('staging') ? [] : SANDBOX;
+  return [...env, ...args.map((arg) => (arg === 'FIFO' ? fifo : arg))];
+}
+
+describe.each(WAITING.map((args) => [args.join(' '), args] as const))('fault 122: %s, and nothing comes', (_, args) => {
+  it('ends at its deadline', async () => {
+    const home = createHome();
+    const command = [...waiting(home, args), '--deadline', '300ms', '--json'];
+    const { code, stderr } = await runPetstore(command, { home, stdin: open });
+    expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('"kind":"deadline"') as string });
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('ends on the first %s', async (signal, code) => {
+    const home = createHome();
+    const running = startPetstore(waiting(home, args), { home, stdin: open });
+    await catchesSignals(running);
+    running.kill(signal);
+    expect(await running.exited).toMatchObject({ code, signal: null });
+  });
+});
+
+describe('a pipe is read like a file', () => {
+  const importing = (file: string): string[] => [...SANDBOX, 'inventory', 'import', file, '--dry-run', '-o', 'csv'];
+  const isRead = { code: 0, stdout: expect.stringContaining('\n1,14,5,') as string };
+
+  it('a FIFO whose writer comes later', async () => {
+    const home = createHome();
+    const fifo = makeFifo(home);
+    const running = startPetstore(importing(fifo), { home });
+    await catchesSignals(running);
+    createWriteStream(fifo).end(ROWS);
+    expect(await running.exited).toMatchObject(isRead);
+  });
+
+  it.each([
+    ['a command that is done', `import <(printf '${ROWS}')`],
+    ['a command that takes its time', `import <(printf '${ROWS}'; read -t 0.2 < <(:); :)`],
+    ['a pipe by its name', `printf '${ROWS}' | import /dev/stdin`],
+    ['a file by the name of stdin', `import /dev/stdin < "$HOME/rows.csv"`],
+  ])('%s', async (_, script) => {
+    const home = createHome();
+    writeFileSync(join(home.path, 'rows.csv'), ROWS);
+    const program = petstoreCommand()
+      .map((each) => `'${each}'`)
+      .join(' ');
+    const text = script.replace('import ', `${program} ${SANDBOX.join(' ')} inventory import --dry-run -o csv `);
+    expect(await runPetstore([], { home, command: ['/bin/bash', '-c', text] })).toMatchObject(isRead);
+  });
+});
+
+describe('fault 122: a file to write that is a FIFO', () => {
+  it.each(['smoke --only list-status --out tap=FIFO', 'sandbox serve --port 0 --log FIFO'])(
+    'without a reader is an error: %s',
+    async (text) => {
+      const home = createHome();
+      const fifo = makeFifo(home);
+      const args = text.replace('FIFO', fifo).split(' ');
+      const { code, stderr } = await runPetstore([...SANDBOX, ...args, '--json'], { home });
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringContaining(`Could not write ${fifo}: no program reads from it (ENXIO).`) as string,
+      });
+    },
+  );
+
+  it('with one gets all of it', async () => {
+    const home = createHome();
+    const fifo = makeFifo(home);
+    // bash opens it for both, so that neither waits for the other.
+    const text = `exec 3<>"$0"; "$@" >/dev/null; code=$?; timeout 5 head -n 1 <&3; exit $code`;
+    const command = ['/bin/bash', '-c', text, fifo, ...petstoreCommand()] as const;
+    const args = [...SANDBOX, 'smoke', '--only', 'list-status', '--out', `tap=${fifo}`];
+    expect(await runPetstore(args, { home, command: [...command] })).toMatchObject({
+      code: 0,
+      stdout: 'TAP version 14\n',
+    });
+  });
+
+  it('with one that stops reading does not keep a server from ending', async () => {
+    const home = createHome();
+    const fifo = makeFifo(home);
+    const reader = createReadStream(fifo);
+    const text = `exec 3<>"$0"; exec "$@"`;
+    const command = ['/bin/bash', '-c', text, fifo, ...petstoreCommand()] as const;
+    reader.destroy();
+    const args = ['sandbox', 'serve', '--port', '0', '--json', '--log', fifo];
+    const running = startPetstore(args, { home, command: [...command] });
+    await running.waitFor(/\n/, 'stdout');
+    const { baseUrl } = JSON.parse(running.stdout) as { baseUrl: string };
+    // More than the 64 KiB that a pipe holds.
+    for (let i = 0; i < 12; i++) await fetch(`${baseUrl}/${'x'.repeat(8_000)}`).then((reply) => reply.text());
+    running.kill('SIGTERM');
+    expect(await running.exited).toMatchObject({ code: 0 });
+  });
+
+  it.each(['/dev/stdout', '/dev/fd/1', '/dev/stderr', '/dev/fd/2', '/dev/null'])('%s is written to', async (path) => {
+    const { code, stdout, stderr } = await runPetstore([
+      ...SANDBOX,
+      'smoke',
+      '--quiet',
+      '--only',
+      'list-status',
+      '--format',
+      'json',
+      '--out',
+      `tap=${path}`,
+    ]);
+    const tap = expect.stringContaining('TAP version 14') as string;
+    const isOut = path === '/dev/stdout' || path.endsWith('1');
+    const isErr = path === '/dev/stderr' || path.endsWith('2');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: isOut ? tap : (expect.not.stringContaining('TAP') as string),
+      stderr: isErr ? tap : '',
+    });
+  });
+
+  it('/dev/stdout is written to where it is a file', async () => {
+    const home = createHome();
+    const out = join(home.path, 'out');
+    const args = [...SANDBOX, 'smoke', '--only', 'list-status', '--format', 'json', '--out', 'tap=/dev/stdout'];
+    expect((await runPetstore(args, { home, stdout: { file: out } })).code).toBe(0);
+    const text = execFileSync('cat', [out], { encoding: 'utf8' });
+    expect({ tap: text.startsWith('TAP version 14'), json: text.includes('"list-status"') }).toEqual({
+      tap: true,
+      json: true,
+    });
+  });
+});
+
+describe('fault 122: state that is no plain file', () => {
+  const KINDS: Readonly<Record<string, (path: string) => unknown>> = {
+    FIFO: (path) => execFileSync('mkfifo', [path]),
+    folder: (path) => mkdirSync(path),
+    'special file': (path) => {
+      symlinkSync('/dev/zero', path);
+    },
+  };
+
+  it.each(
+    Object.keys(KINDS).flatMap((kind) =>
+      ['state.db', 'state.db-wal', 'state.db.lock'].map((name) => [name, kind] as const),
+    ),
+  )('%s is a %s: an import is refused', async (name, kind) => {
+    const home = createHome();
+    const folder = join(home.state, 'petstore');
+    mkdirSync(folder, { recursive: true });
+    KINDS[kind]!(join(folder, name));
+    const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'import', '-', '--yes'], {
+      home,
+      stdin: ROWS,
+    });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(`${join(folder, name)} is a ${kind}, not a plain file.`) as string,
+    });
+  });
+
+  it.each(['inventory history --journal FIFO', 'sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])(
+    '%s is refused',
+    async (text) => {
+      const home = createHome();
+      const fifo = makeFifo(home);
+      const { code, stderr } = await runPetstore(text.replace('FIFO', fifo).split(' '), { home });
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringContaining(`${fifo} is a FIFO, not a plain file.`) as string,
+      });
+    },
+  );
+});
+
+describe('fault 122: a folder that cannot be made below one that is there', () => {
+  it.each(['/proc/1', '/proc', '/dev/fd'])('HOME=%s', async (HOME) => {
+    const none = { XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
+    const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], { env: { HOME, ...none } });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(`Could not create ${HOME}/.local/state/petstore`) as string,
+    });
+  });
+
+  it('XDG_STATE_HOME=/proc: rate limits are not shared, and the command goes on', async () => {
+    const { code, stderr } = await runPetstore(['inventory', 'list'], { env: { ...NOWHERE, XDG_STATE_HOME: '/proc' } });
+    expect({ code, stderr }).toEqual({
+      code: 7,
+      stderr: expect.stringContaining('its state folder cannot be used') as string,
+    });
+  });
+});
+
+describe('fault 132: a file without an end', () => {
+  it.each(['inventory import /dev/zero', 'sandbox seed --file /dev/zero', 'api PATCH /inventory/1 --input /dev/zero'])(
+    '%s stops at a bound',
+    async (text) => {
+      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')]);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringMatching(/\/dev\/zero holds more than \d+ bytes\./) as string,
+      });
+    },
+  );
+
+  it('a pipe that drips ends at the deadline, and on a signal', async () => {
+    const home = createHome();
+    const text = `"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`;
+    const command = ['/bin/bash', '-c', text, 'bash', ...petstoreCommand()] as const;
+    const args = [...SANDBOX, '--deadline', '500ms', 'inventory', 'import'];
+    expect((await runPetstore(args, { home, command: [...command] })).code).toBe(7);
+  });
+});
+
+describe('a reader that stops reading', () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('fault 122: %s ends a list', async (signal, code) => {
+    const home = createHome();
+    const seeded = await runPetstore([...SANDBOX, 'sandbox', 'seed', '--pets', '20000'], { home });
+    expect(seeded.code).toBe(0);
+    const running = startPetstore([...SANDBOX, 'inventory', 'list', '--json'], { home });
+    await running.waitFor(/\[/, 'stdout');
+    running.pauseStdout();
+    running.kill(signal);
+    expect(await new Promise((resolve) => watch(running.pid, resolve))).toBe('gone');
+    running.resumeStdout();
+    expect((await running.exited).code).toBe(code);
+  });
+});
+
+/** Calls once the process is gone, read from or not. */
+function watch(pid: number, onGone: (what: 'gone') => void): void {
+  const again = setInterval(() => {
+    // Its parent has not waited for it yet, or has.
+    const state = readdirSync('/proc').includes(String(pid))
+      ? execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+      : 'Z';
+    if (!state.startsWith('Z')) return;
+    clearInterval(again);
+    onGone('gone');
+  }, 20);
+  onCleanup(() => {
+    clearInterval(again);
+  });
+}
+
+describe('the end of the process', () => {
+  it.each([0, 7, 130, 143])('fault 122: does not wait for a thread that the system holds up (%i)', async (code) => {
+    const fifo = makeFifo(createHome());
+    const ours = fileURLToPath(new URL('../../src/node/process.ts', import.meta.url));
+    const script = `
+      const { exit } = await import(${JSON.stringify(ours)});
+      require('node:fs').promises.open(${JSON.stringify(fifo)});
+      setImmediate(() => exit(${code}));`;
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      script.replace('require(', 'process.getBuiltinModule('),
+    ]);
+    onCleanup(() => void child.kill('SIGKILL'));
+    expect(await once(child, 'exit')).toEqual([code, null]);
+  });
+});

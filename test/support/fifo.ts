@@ -1,0 +1,27 @@
+/** FIFOs, and when a process is ready for a signal. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Home } from './home.ts';
+
+/** Makes a FIFO in the home, with no program at either end. */
+export function makeFifo({ path }: Home, name = 'fifo'): string {
+  const fifo = join(path, name);
+  execFileSync('mkfifo', [fifo]);
+  return fifo;
+}
+
+const SIGHUP = 1n;
+
+/**
+ * Resolves once the process has its handlers for signals: a signal before that ends any program. proc(5) shows them as
+ * SigCgt; Node has handlers of its own for INT and TERM, and petstore's for HUP comes last.
+ */
+export async function catchesSignals({ pid }: { readonly pid: number }): Promise<void> {
+  for (;;) {
+    const [, mask = '0'] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    if ((BigInt(`0x${mask}`) & SIGHUP) !== 0n) return;
+    await wait(5);
+  }
+}
