@@ -69,8 +69,11 @@ export interface Files {
   makePrivateFolder(path: string): Promise<void>;
   /** Names of the entries; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
-  /** The whole file at once: readers see the old or the new. A pipe or device is written to. */
-  replace(path: string, text: string): Promise<void>;
+  /**
+   * The whole file at once: readers see the old or the new. A pipe or device is written to.
+   * `mode`: of a file that is new, default 0o644.
+   */
+  replace(path: string, text: string, mode?: number): Promise<void>;
   remove(path: string): Promise<void>;
   /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;

@@ -19,7 +19,7 @@ export async function withJournal<T>(
 ): Promise<T> {
   const state = await openStateFile(context, journalPath(context, given));
   try {
-    return await work(new Journal(state));
+    return await work(new Journal(state, (text) => context.secrets.redact(text)));
   } finally {
     state.close();
   }

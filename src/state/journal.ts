@@ -65,9 +65,12 @@ export interface HistoryFilter {
 
 export class Journal {
   private readonly state: State;
+  private readonly redact: (text: string) => string;
 
-  constructor(state: State) {
+  /** `redact`: takes secrets out of the texts that are kept. */
+  constructor(state: State, redact = (text: string): string => text) {
     this.state = state;
+    this.redact = redact;
   }
 
   /** A run with all its rows, or none of it. @throws {Failure} `state` */
@@ -81,7 +84,7 @@ export class Journal {
           BigInt(Math.round(run.startedAt)),
           run.environment,
           run.origin,
-          run.source ?? null,
+          run.source === undefined ? null : this.redact(run.source),
           run.hash ?? null,
         );
         const id = row?.id as bigint;
@@ -130,7 +133,7 @@ export class Journal {
           `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
              sentAt = iif(?, NULL, sentAt) WHERE id = ?`,
           state,
-          reason ?? null,
+          reason === undefined ? null : this.redact(reason),
           BigInt(Math.round(now)),
           before?.toString() ?? null,
           state === 'planned' ? 1n : 0n,
@@ -216,13 +219,13 @@ export class Journal {
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
       where.origin,
-      where.command,
+      this.redact(where.command),
       where.person,
       change.petId,
       change.before?.toString() ?? null,
       change.after.toString(),
       change.state ?? 'planned',
-      change.reason ?? null,
+      change.reason === undefined ? null : this.redact(change.reason),
     );
     return row?.id as bigint;
   }
