@@ -5,7 +5,8 @@ import { type Context, DatabaseFailure, type Output, OutputClosed } from './cont
 import { type Ending, endingOf } from './ending.ts';
 import { Failure, isFailure } from './errors.ts';
 import { type Invocation, parseArguments } from './program.ts';
-import { addFromEnvironment, redacting, Secrets } from './redact.ts';
+import { Secrets } from './redact.ts';
+import { redactedPorts } from './redacted-ports.ts';
 import { wording } from './report.ts';
 import { render } from './view/render.ts';
 import { colourLevel, createStyle, type Style } from './view/style.ts';
@@ -14,11 +15,7 @@ import { colourLevel, createStyle, type Style } from './view/style.ts';
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
   const secrets = new Secrets();
   addFromEnvironment(secrets, context.env);
-  const safe: Context = {
-    ...context,
-    stdout: redacting(context.stdout, secrets),
-    stderr: redacting(context.stderr, secrets),
-  };
+  const safe = redactedPorts(context, secrets);
   let invocation: Invocation;
   try {
     invocation = await parseArguments(argv, helpWidth(context.stdout));
@@ -27,7 +24,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
       return 0;
     }
   } catch (error) {
-    return reportEarly(argv, error, safe);
+    return reportEarly(argv, error, safe, secrets);
   }
   return runCommand(invocation, safe, secrets);
 }
@@ -40,7 +37,7 @@ async function runCommand(
   const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
-  const notices = await consoleFor(context, globals);
+  const notices = await consoleFor(context, globals, secrets);
   const commandContext: CommandContext = { ...context, signal: ending.signal, globals, notices, secrets };
   let code = 0;
   try {
@@ -48,7 +45,8 @@ async function runCommand(
       const view = await command.run(input, commandContext);
       // What was said comes before the data, and a live line is gone: both may go to one terminal.
       await ending.taken(notices.flush());
-      const screen = { width: context.stdout.columns, isTTY: context.stdout.isTTY, style: stdoutStyle };
+      const { columns: width, isTTY } = context.stdout;
+      const screen = { width, isTTY, style: stdoutStyle, redact: (text: string) => secrets.redact(text) };
       const count = await print(render(view, { format: globals.output, ...screen }), context.stdout, ending);
       if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;
       if (view.view !== 'rows') return;
@@ -84,16 +82,16 @@ async function print(chunks: AsyncGenerator<string, number>, stdout: Output, end
   }
 }
 
-async function reportEarly(argv: readonly string[], error: unknown, context: Context): Promise<number> {
+async function reportEarly(
+  argv: readonly string[],
+  error: unknown,
+  context: Context,
+  secrets: Secrets,
+): Promise<number> {
   if (error instanceof OutputClosed) return 0;
   const failure = toFailure(error);
-  const notices = await consoleFor(context, {
-    color: 'auto',
-    quiet: false,
-    verbose: false,
-    debug: false,
-    showLimits: false,
-  });
+  const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
+  const notices = await consoleFor(context, settings, secrets);
   notices.failure(failure, wantsJson(argv) ? 'json' : 'text');
   await notices.flush();
   return wording(failure, context.clock.now()).exit;
@@ -101,10 +99,11 @@ async function reportEarly(argv: readonly string[], error: unknown, context: Con
 
 type ConsoleSettings = Pick<Globals, 'color' | 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
 
-async function consoleFor(context: Context, settings: ConsoleSettings): Promise<Console> {
+async function consoleFor(context: Context, settings: ConsoleSettings, secrets: Secrets): Promise<Console> {
   const { stderr, clock } = context;
   const style = await styleFor(context, stderr, settings.color);
-  return new Console({ stderr, clock, settings, style, animate: stderr.isTTY && context.env.TERM !== 'dumb' });
+  const animate = stderr.isTTY && context.env.TERM !== 'dumb';
+  return new Console({ stderr, clock, settings, style, animate, redact: (text) => secrets.redact(text) });
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
@@ -152,4 +151,13 @@ function wantsJson(argv: readonly string[]): boolean {
 
 function helpWidth(stdout: Output): number {
   return Math.max(stdout.columns ?? 80, 20);
+}
+
+/** Passwords that the environment holds for other purposes, and that an error text might repeat. */
+function addFromEnvironment(secrets: Secrets, env: Context['env']): void {
+  secrets.add(env.PETSTORE_API_KEY ?? '');
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+  for (const name of [...proxies, 'PETSTORE_LEDGER']) {
+    secrets.add(/\/\/[^/@]*?:([^/@]*)@/.exec(env[name] ?? '')?.[1] ?? '');
+  }
 }

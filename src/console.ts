@@ -18,28 +18,38 @@ export class Console implements Notices {
   private readonly settings: Settings;
   private readonly style: Style;
   private readonly live: LiveLine | undefined;
+  /** As text is shown: without secrets, and only then escaped, laid out or cut. */
+  private readonly shown: (text: string) => string;
   private newestLimits: () => Limits | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
   private announced = false;
 
-  constructor(parts: { stderr: Output; clock: Clock; settings: Settings; style: Style; animate: boolean }) {
+  constructor(parts: {
+    stderr: Output;
+    clock: Clock;
+    settings: Settings;
+    style: Style;
+    animate: boolean;
+    redact: (text: string) => string;
+  }) {
     this.stderr = parts.stderr;
     this.clock = parts.clock;
     this.settings = parts.settings;
     this.style = parts.style;
+    this.shown = (text) => visible(parts.redact(text));
     this.live = parts.animate && !parts.settings.quiet ? new LiveLine(this.stderr) : undefined;
   }
 
   info(text: string): void {
-    if (!this.settings.quiet) this.say(visible(text));
+    if (!this.settings.quiet) this.say(this.shown(text));
   }
 
   warning(text: string): void {
-    this.say(`${this.style.yellow('warning:')} ${visible(text)}`);
+    this.say(`${this.style.yellow('warning:')} ${this.shown(text)}`);
   }
 
   debug(text: string): void {
-    if (this.settings.debug) this.say(`debug: ${visible(text)}`);
+    if (this.settings.debug) this.say(`debug: ${this.shown(text)}`);
   }
 
   attempt({ method, url, status, failure, ms }: AttemptFacts): void {
@@ -47,7 +57,7 @@ export class Console implements Notices {
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const limits = this.newestLimits();
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
-    this.say(visible(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
+    this.say(this.shown(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
     if (failure !== undefined) this.debug(failure.detail);
   }
 
@@ -58,7 +68,7 @@ export class Console implements Notices {
   progress(line: string | undefined): void {
     const { live } = this;
     if (live === undefined || this.settings.quiet) return;
-    this.later(() => (line === undefined ? live.clear() : live.draw(visible(line))));
+    this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
   }
 
   waiting(wait: Wait | undefined): void {
@@ -96,7 +106,7 @@ export class Console implements Notices {
 
   private stack(failure: Failure): void {
     for (let error: unknown = failure; error instanceof Error; error = error.cause) {
-      for (const line of (error.stack ?? error.message).split('\n')) this.say(visible(line));
+      for (const line of (error.stack ?? error.message).split('\n')) this.say(this.shown(line));
     }
   }
 

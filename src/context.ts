@@ -86,9 +86,9 @@ export interface Files {
   list(folder: string): Promise<string[]>;
   /**
    * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device, until the signal
-   * aborts; a FIFO must have a reader.
+   * aborts; a FIFO must have a reader. `mode`: of a file that is new, default 0o644.
    */
-  replace(path: string, text: string, signal?: AbortSignal): Promise<void>;
+  replace(path: string, text: string, how?: { readonly mode?: number; readonly signal?: AbortSignal }): Promise<void>;
   remove(path: string): Promise<void>;
   /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;

@@ -65,7 +65,7 @@ export interface Facts {
   /** A key may be stored, but the config cannot be read. */
   'key-unreadable': { path: string; code: string };
   /** The key holds characters that no header can carry. */
-  'key-malformed': { source: string; problem: string };
+  'key-malformed': { source: string; problem: string; hint?: string };
   /** 401. */
   unauthorized: { said: ServiceSaid; environment: string; keySource: string };
 

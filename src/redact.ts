@@ -1,54 +1,180 @@
-/** Secrets by their exact value: whatever is written passes through here last. */
-import type { Output } from './context.ts';
+/** Secrets, found in a text by their value, however the text spells it. */
 
-/** Shorter texts would blot out innocent digits and words; no real key is that short. */
-const SHORTEST = 6;
 const MARK = '[redacted]';
+/** Shorter secrets would redact unrelated text of our own; real keys are longer. */
+const SHORTEST = 6;
+/** A larger text is only checked for a secret as it was added, and in lower case. */
+const SMALL = 4_096;
+/** Longer secrets are looked for in pieces of this many characters: an expression for all of one would grow too large. */
+const PIECE = 64;
+/** Words of the contract and of the built-in sandbox: a secret that is part of one of them cannot be told from it. */
+const PUBLIC = 'petId quantity status code message available pending sold true false null sandbox'.split(' ');
 
-/** The key of the built-in sandbox: everybody knows it, and it is a word that messages need. */
-const NO_SECRET = 'sandbox';
+/** The most characters that one character is spelled with: `\\\\\\\u0061`. */
+const LONGEST_SPELLING = 12;
 
+const XML: Readonly<Record<string, readonly string[]>> = {
+  '&': ['&amp;'],
+  '<': ['&lt;'],
+  '>': ['&gt;'],
+  '"': ['&quot;'],
+  "'": ['&apos;'],
+};
+
+/** Everything the program knows that nobody else may read. */
 export class Secrets {
   private readonly values = new Set<string>();
+  /** Those that were sent to the service, which may repeat them. */
+  private readonly keys = new Set<string>();
+  private compiled: Matcher | undefined;
+  private compiledKeys: Matcher | undefined;
 
+  /** What is added here is redacted in all that the program writes. */
   add(secret: string): void {
-    if (secret.length < SHORTEST || secret === NO_SECRET) return;
+    if (secret === '' || isPublic(secret) || this.values.has(secret)) return;
     this.values.add(secret);
-    // As it stands inside JSON, and inside a URL.
-    this.values.add(JSON.stringify(secret).slice(1, -1));
-    this.values.add(encodeURIComponent(secret));
+    this.compiled = undefined;
+    this.compiledKeys = undefined;
+  }
+
+  /** Adds a secret that is about to be sent to the service. */
+  addKey(key: string): void {
+    if (key === '' || isPublic(key) || this.keys.has(key)) return;
+    this.add(key);
+    this.keys.add(key);
+    this.compiledKeys = undefined;
+  }
+
+  /**
+   * For all that is written. Leaves secrets of digits alone, which cannot be told from ids and quantities, and short
+   * ones, which stand in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
+   */
+  redact(text: string): string {
+    this.compiled ??= new Matcher([...this.values].filter((value) => !isCommon(value)));
+    return this.compiled.redact(text);
+  }
+
+  /** For texts of the service: any key that was sent to it, and every other secret of the usual form. */
+  get keyMatcher(): Matcher {
+    this.compiledKeys ??= new Matcher([...this.values].filter((value) => this.keys.has(value) || !isCommon(value)));
+    return this.compiledKeys;
+  }
+}
+
+function isPublic(secret: string): boolean {
+  return PUBLIC.some((word) => word.includes(secret));
+}
+
+/** True when the secret may stand in a text without having anything to do with it: short, or a number. */
+function isCommon(secret: string): boolean {
+  return secret.length < SHORTEST || /^[-+.0-9eE]+$/.test(secret);
+}
+
+/** Finds secrets in a text as they are, and as JSON, URLs, XML, CSV and base64 spell them, in any case. */
+export class Matcher {
+  /** True when a secret may also stand outside the strings of a JSON text, as a number for instance. */
+  readonly mindsStrings: boolean;
+  /** The longest text that spells a secret, or a piece of one. */
+  readonly longest: number;
+  private readonly alternatives: readonly string[];
+  private compiled: RegExp | undefined;
+  /** One of these is in each text that spells a secret; undefined where that cannot be said. */
+  private readonly anchors: { readonly lower: readonly string[]; readonly all: readonly string[] } | undefined;
+
+  constructor(secrets: readonly string[]) {
+    const whole = secrets.filter((secret) => !isCommon(secret)).flatMap(pieces);
+    const common = secrets.filter(isCommon);
+    this.mindsStrings = common.length > 0;
+    this.longest = Math.max(0, ...[...whole, ...common].map(({ length }) => length * LONGEST_SPELLING));
+    const encoded = whole.flatMap(base64Forms);
+    this.alternatives = [
+      ...whole.map(spelled),
+      ...encoded.map((form) => form.replace(/\W/g, '\\$&')),
+      ...common.map((secret) => `(?<![A-Za-z0-9])${spelled(secret)}(?![A-Za-z0-9])`),
+    ];
+    const anchors = whole.map(longestPlain);
+    if (common.length === 0 && anchors.every(({ length }) => length >= 4)) {
+      const exact = ['\\u', '%', '&#', ...anchors, ...encoded];
+      const lower = exact.map((anchor) => anchor.toLowerCase());
+      this.anchors = { lower, all: [...new Set([...exact, ...lower.slice(0, lower.length - encoded.length)])] };
+    }
+  }
+
+  private get pattern(): RegExp {
+    this.compiled ??= new RegExp(this.alternatives.join('|'), 'gi');
+    return this.compiled;
   }
 
   redact(text: string): string {
-    let result = text;
-    for (const value of this.values) result = result.replaceAll(value, MARK);
-    return result;
+    return this.mayMatch(text) ? text.replace(this.pattern, MARK) : text;
+  }
+
+  /**
+   * Redacts a text of which more is to come, up to where a secret may begin that is not whole yet.
+   * Returns what is redacted, and the rest.
+   */
+  redactStart(text: string): readonly [done: string, rest: string] {
+    const sure = Math.max(0, text.length - this.longest + 1);
+    if (!this.mayMatch(text)) return [text.slice(0, sure), text.slice(sure)];
+    let done = '';
+    let at = 0;
+    for (const { 0: found, index } of text.matchAll(this.pattern)) {
+      if (index >= sure) break;
+      done += text.slice(at, index) + MARK;
+      at = index + found.length;
+    }
+    const end = Math.max(at, sure);
+    return [done + text.slice(at, end), text.slice(end)];
+  }
+
+  /** Quick, and mostly false: the expression is seldom needed at all. */
+  private mayMatch(text: string): boolean {
+    if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
+    const isIn = (anchors: readonly string[], where: string): boolean => anchors.some((each) => where.includes(each));
+    if (text.length <= SMALL) return isIn(this.anchors.lower, text.toLowerCase());
+    return isIn(this.anchors.all, text);
   }
 }
 
-export function redacting(output: Output, secrets: Secrets): Output {
-  return {
-    isTTY: output.isTTY,
-    get columns() {
-      return output.columns;
-    },
-    write: (text) => output.write(secrets.redact(text)),
-  };
+function pieces(secret: string): string[] {
+  const count = Math.max(1, Math.floor(secret.length / PIECE));
+  return Array.from({ length: count }, (_, i) =>
+    i === count - 1 ? secret.slice(i * PIECE) : secret.slice(i * PIECE, (i + 1) * PIECE),
+  );
 }
 
-/** Passwords that the environment holds for other purposes, and that an error text might repeat. */
-export function addFromEnvironment(secrets: Secrets, env: Readonly<Record<string, string | undefined>>): void {
-  if (env.PETSTORE_API_KEY !== undefined) secrets.add(env.PETSTORE_API_KEY);
-  for (const name of [
-    'HTTPS_PROXY',
-    'https_proxy',
-    'HTTP_PROXY',
-    'http_proxy',
-    'ALL_PROXY',
-    'all_proxy',
-    'PETSTORE_LEDGER',
-  ]) {
-    const password = /\/\/[^/@]*?:([^/@]*)@/.exec(env[name] ?? '')?.[1];
-    if (password !== undefined) secrets.add(password);
-  }
+/** A pattern for the secret in which each character may be written in its own way. */
+function spelled(secret: string): string {
+  // Quotes and backslashes that follow one another are one unit: CSV and JSON double them, and an expression with a
+  // choice at each of them could take for ever.
+  const units = secret.match(/\\+|"+|[^\\"]/g) ?? [];
+  return units.map((unit, i) => spelledUnit(unit, i === 0)).join('');
+}
+
+function spelledUnit(unit: string, isFirst: boolean): string {
+  const character = unit.charAt(0);
+  const count = unit.length;
+  const code = character.charCodeAt(0);
+  const hex = code.toString(16).padStart(2, '0');
+  // JSON inside JSON inside JSON has seven backslashes. A first one must not be the second half of an escaped backslash.
+  const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
+  const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
+  if (character === '\\') return `(?:\\\\{${count},${count * 8}}|(?:${escapes.join('|')}){${count}})`;
+  const plain = /[A-Za-z0-9]/.test(character) ? character : `(?:${escape})?\\${character}`;
+  const each = `(?:${[...escapes, plain].join('|')})`;
+  return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;
+}
+
+/** The part that no way of writing changes, but for those that escape letters too. */
+function longestPlain(secret: string): string {
+  return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
+}
+
+/** What base64 makes of the secret, wherever it stands in the encoded text: without the ends that its neighbours change. */
+function base64Forms(secret: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const encoded = Buffer.from(`${'\0'.repeat(before)}${secret}`, 'latin1').toString('base64');
+    const inside = encoded.slice([0, 2, 3][before], Math.floor(((before + secret.length) * 8) / 6));
+    return inside.length < 8 ? [] : [...new Set([inside, inside.replace(/\+/g, '-').replace(/\//g, '_')])];
+  });
 }

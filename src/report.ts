@@ -122,10 +122,10 @@ const WORDS = {
     sentence: `The API key could not be read from ${path}: ${systemWords(code)}.`,
     hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
   }),
-  'key-malformed': ({ source, problem }) => ({
+  'key-malformed': ({ source, problem, hint = 'Give the key alone, on one line.' }) => ({
     exit: 4,
     sentence: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
-    hint: 'Give the key alone, on one line.',
+    hint,
   }),
   unauthorized: ({ said: they, environment, keySource }) => ({
     exit: 4,

@@ -65,6 +65,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['node'],
   ['api/openapi.ts'],
   ['api'],
+  ['redacted-ports.ts'],
   ['ending.ts', 'redact.ts', 'version.ts', 'exit-codes.ts', 'duration.ts'],
 ];
 /** Types and facts: anybody's. */

@@ -6,6 +6,7 @@ import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { readText } from '../config/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { csvCell } from '../view/formats.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './engine.ts';
 import { applyPlan, mayWrite, withSession } from './import.ts';
@@ -31,7 +32,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const path = `${folder}/stock-${context.machine.pid}.csv`;
   await files.makePrivateFolder(folder);
   const text = tableOf(items.filter(matcher(options)));
-  await files.replace(path, text);
+  await files.replace(path, text, { mode: 0o600 });
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
     await files.remove(path);
@@ -75,7 +76,7 @@ function needEditor({ env, globals, stderr, stdin }: CommandContext): void {
 }
 
 function tableOf(items: readonly InventoryItem[]): string {
-  const rows = items.map(({ petId, quantity, status }) => [petId.toString(), quantity.toString(), status]);
+  const rows = items.map(({ petId, quantity, status }) => [petId, quantity, status].map(csvCell));
   return HEAD + stringify([['petId', 'quantity', 'status'], ...rows]);
 }
 

@@ -43,9 +43,12 @@ export async function withWritableJournal<T>(
   });
 }
 
-function journalIn({ notices }: CommandContext, state: State): Journal {
-  return new Journal(state, (text) => {
-    notices.warning(text);
+function journalIn({ notices, secrets }: CommandContext, state: State): Journal {
+  return new Journal(state, {
+    redact: (text) => secrets.redact(text),
+    warn: (text) => {
+      notices.warning(text);
+    },
   });
 }
 

@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import type { Change, Run } from '../state/journal.ts';
+import { csvCell } from '../view/formats.ts';
 
 const COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
 
@@ -16,8 +17,8 @@ export async function writeReport(
     const folder = `${stateFolder(context)}/reports`;
     const path = `${folder}/${run.kind}-${run.id}.csv`;
     await context.files.makePrivateFolder(folder);
-    const rows = changes.map((change) => COLUMNS.map((name) => change[name]?.toString() ?? ''));
-    await context.files.replace(path, stringify([[...COLUMNS], ...rows]));
+    const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
+    await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });
     return path;
   } catch (error) {
     context.notices.debug(`no report: ${String(error)}`);

@@ -1,6 +1,7 @@
 /** Checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { stringifyJson, type JsonValue } from '../api/json.ts';
-import type { Checked } from './check.ts';
+import { visible } from '../view/sanitise.ts';
+import type { Checked, Evidence } from './check.ts';
 
 export const REPORT_FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
@@ -12,13 +13,31 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
+/** JSON escapes control characters by itself; in the others they are shown. */
 export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
-  text,
-  junit,
-  tap,
+  text: (suite) => text(shown(suite)),
+  junit: (suite) => junit(shown(suite)),
+  tap: (suite) => tap(shown(suite)),
   json,
-  github,
+  github: (suite) => github(shown(suite)),
 };
+
+/** The suite with all that the service said as text to look at. */
+function shown(suite: Suite): Suite {
+  const checks = suite.checks.map((check) => ({
+    ...check,
+    ...(check.problem !== undefined && { problem: visible(check.problem) }),
+    ...(check.evidence !== undefined && { evidence: shownEvidence(check.evidence) }),
+  }));
+  return { ...suite, checks };
+}
+
+function shownEvidence({ headers = {}, ...evidence }: Evidence): Evidence {
+  return {
+    ...evidence,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, visible(value)])),
+  };
+}
 
 interface Tally {
   readonly passed: number;

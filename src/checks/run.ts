@@ -146,7 +146,7 @@ async function waitReady(context: CommandContext, { keyed }: Doors, ms: number):
 
 async function write({ files, signal }: CommandContext, path: string, text: string): Promise<void> {
   try {
-    await files.replace(path, text, signal);
+    await files.replace(path, text, { signal });
   } catch (cause) {
     if (isFailure(cause)) throw cause;
     throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);

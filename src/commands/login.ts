@@ -104,8 +104,10 @@ async function askKey(input: LoginInput, context: CommandContext, environment: s
 }
 
 async function readKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
-  // A file or `echo` ends the line; anything more is not a key.
-  if (input.keyStdin === true) return (await context.stdin.text(MOST_KEY_BYTES, context.signal)).replace(/\r?\n$/, '');
+  // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
+  if (input.keyStdin === true) {
+    return (await context.stdin.text(MOST_KEY_BYTES, context.signal)).replace(/^\ufeff|\r?\n$/g, '');
+  }
   if (canAsk(context)) return context.prompt.hidden(`API key of ${environment}`, context.signal);
   throw new Failure('no-terminal', {
     what: 'The API key',

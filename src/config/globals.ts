@@ -34,6 +34,6 @@ export interface Globals {
 export interface CommandContext extends Context {
   readonly globals: Globals;
   readonly notices: Notices;
-  /** Whatever is added here never appears in any output. */
-  readonly secrets: { add(secret: string): void };
+  /** Whatever is added here never appears in any output, file or journal. */
+  readonly secrets: { add(secret: string): void; redact(text: string): string };
 }

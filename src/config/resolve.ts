@@ -139,10 +139,17 @@ export function requireKey(settled: Settled, file: ConfigFile): string {
  */
 export function checkKey(key: string, source: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
-  const problem = key === '' ? 'is empty' : /[\r\n]/.test(key) ? 'holds a line break' : describeUnfit(key);
-  throw new Failure('key-malformed', { source, problem });
+  throw new Failure('key-malformed', { source, ...describeUnfit(key) });
 }
 
-function describeUnfit(key: string): string {
+function describeUnfit(key: string): { problem: string; hint?: string } {
+  // Every other byte is 0, or the text begins with the mark of UTF-16, which is not valid UTF-8.
+  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' };
+  return { problem: problemOf(key) };
+}
+
+function problemOf(key: string): string {
+  if (key === '') return 'is empty';
+  if (/[\r\n]/.test(key)) return 'holds a line break';
   return /\s/.test(key) ? 'holds white space' : 'holds a character that is not plain ASCII';
 }

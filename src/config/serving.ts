@@ -1,4 +1,5 @@
 /** What `sandbox serve` is told, as what the sandbox needs. */
+import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
 import { isLoopback } from '../sandbox/guard.ts';
@@ -99,8 +100,10 @@ export async function openLog(
       notices.warning(`The log ${path} can no longer be written (${code}); the sandbox goes on without it.`);
     });
     return {
-      onRequest: ({ at, ...request }) => {
-        log.write(`${JSON.stringify({ at: new Date(at).toISOString(), ...request })}\n`);
+      onRequest: ({ at, faults, ...request }) => {
+        const members: JsonObject = new Map(Object.entries({ at: new Date(at).toISOString(), ...request }));
+        if (faults !== undefined) members.set('faults', [...faults]);
+        log.write(`${stringifyJson(members)}\n`);
       },
       close: () => log.close(),
     };

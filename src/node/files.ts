@@ -151,7 +151,7 @@ export const nodeFiles: Files = {
     }
   },
 
-  async replace(path, text, signal) {
+  async replace(path, text, { mode = 0o644, signal } = {}) {
     const found = await fs.promises.stat(path).catch(() => undefined);
     if (isOwnOutput(path) || (found !== undefined && !found.isFile())) {
       await writeSpecial(path, text, signal);
@@ -161,7 +161,7 @@ export const nodeFiles: Files = {
     const target = found === undefined ? path : await fs.promises.realpath(path);
     const temporary = `${target}.${process.pid}.tmp`;
     try {
-      await fs.promises.writeFile(temporary, text, { mode: found?.mode ?? 0o644 });
+      await fs.promises.writeFile(temporary, text, { mode: found?.mode ?? mode });
       await fs.promises.rename(temporary, target);
     } catch (error) {
       await fs.promises.rm(temporary, { force: true });

@@ -29,13 +29,21 @@ export interface HistoryFilter {
   readonly limit: number;
 }
 
+export interface JournalOptions {
+  /** Takes secrets out of the texts that are kept. */
+  redact?(text: string): string;
+  /** Hears of rows that are left out because they are damaged. */
+  warn?(text: string): void;
+}
+
 export class Journal {
   private readonly state: State;
+  private readonly redact: (text: string) => string;
   private readonly warn: ((text: string) => void) | undefined;
 
-  /** `warn` hears of rows that are left out because they are damaged. */
-  constructor(state: State, warn?: (text: string) => void) {
+  constructor(state: State, { redact = (text) => text, warn }: JournalOptions = {}) {
     this.state = state;
+    this.redact = redact;
     this.warn = warn;
   }
 
@@ -50,7 +58,7 @@ export class Journal {
           BigInt(Math.round(run.startedAt)),
           run.environment,
           run.origin,
-          run.source ?? null,
+          run.source === undefined ? null : this.redact(run.source),
           run.hash ?? null,
         );
         const id = row?.id as bigint;
@@ -96,7 +104,7 @@ export class Journal {
           `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
              sentAt = iif(?, NULL, sentAt) WHERE id = ?`,
           state,
-          reason ?? null,
+          reason === undefined ? null : this.redact(reason),
           BigInt(Math.round(now)),
           before?.toString() ?? null,
           state === 'planned' ? 1n : 0n,
@@ -191,13 +199,13 @@ export class Journal {
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
       where.origin,
-      where.command,
+      this.redact(where.command),
       where.person,
       change.petId,
       change.before?.toString() ?? null,
       change.after.toString(),
       change.state ?? 'planned',
-      change.reason ?? null,
+      change.reason === undefined ? null : this.redact(change.reason),
     );
     return row?.id as bigint;
   }

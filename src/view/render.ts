@@ -62,9 +62,12 @@ async function* renderStream(
   return count;
 }
 
-async function renderRecord(view: RecordView, { format, width, isTTY }: Screen & { format: Format }): Promise<string> {
+async function renderRecord(
+  view: RecordView,
+  { format, width, isTTY, redact }: Screen & { format: Format },
+): Promise<string> {
   if (format === 'table') {
-    const text = visibleLines(view.text);
+    const text = visibleLines(redact(view.text));
     const { margin } = view;
     if (margin === undefined || !isTTY || width === undefined) return `${text}\n`;
     const lines = text.split('\n');

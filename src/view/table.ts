@@ -29,6 +29,8 @@ export interface Screen {
   readonly isTTY: boolean;
   readonly width: number | undefined;
   readonly style: Style;
+  /** Takes secrets out of a text, before it is wrapped or cut. */
+  readonly redact: (text: string) => string;
 }
 
 /** The private-use area of the basic plane. */
@@ -48,7 +50,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   let fixed: Table | undefined;
   let count = 0;
   for await (const batch of view.rows) {
-    for (const row of batch) rows.push(cellsOf(view.columns, row));
+    for (const row of batch) rows.push(cellsOf(view.columns, row, screen.redact));
     if (fixed === undefined && rows.length <= MOST_HELD) continue;
     fixed = fixed === undefined ? await roomy(view, rows, width) : { ...fixed, rows, follows: true };
     await prepareWidths(texts([], rows));
@@ -100,13 +102,13 @@ interface Table {
   readonly follows: boolean;
 }
 
-function cellsOf<Row>(columns: readonly Column<Row>[], row: Row): Cell[] {
+function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, redact: Screen['redact']): Cell[] {
   return columns.map((column) => {
     const plain = column.plain?.(row);
     if (plain !== undefined) return { text: plain, numeric: plain.charCodeAt(0) <= NINE };
     const value = column.cell(row);
     return typeof value === 'string'
-      ? { text: visible(value), numeric: false }
+      ? { text: visible(redact(value)), numeric: false }
       : { text: value.toString(), numeric: true };
   });
 }

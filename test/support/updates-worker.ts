@@ -40,7 +40,7 @@ const context: CommandContext = {
       process.stderr.write(`${text}\n`);
     },
   },
-  secrets: { add: nothing },
+  secrets: { add: nothing, redact: (text) => text },
 };
 const url = new URL(baseUrl);
 const session = await open(context, {

@@ -29,6 +29,7 @@ export async function text(
   let result = '';
   for await (const piece of render(shown, {
     format,
+    redact: String,
     width: screen.width,
     isTTY: screen.isTTY ?? false,
     style: PLAIN,

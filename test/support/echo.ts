@@ -1,0 +1,144 @@
+/** A service that repeats the key in everything it says, and how to find it wherever it should not be. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { onCleanup } from './cleanup.ts';
+
+/** Letters, quotes, and what JSON, XML, URLs and shells have a use for; no piece of it is a word of the program. */
+export const CANARY = String.raw`Canary&7f<3b>"9dKq8Z'2e\5aVx/0p%41Lm-Wy`;
+
+const JSON_FORM = JSON.stringify(CANARY).slice(1, -1);
+const FORMS: readonly string[] = [
+  CANARY,
+  JSON_FORM,
+  JSON.stringify(JSON_FORM).slice(1, -1),
+  encodeURIComponent(CANARY),
+  CANARY.replaceAll('"', '""'),
+  CANARY.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
+];
+const BASE64 = Buffer.from(`Bearer ${CANARY}`).toString('base64');
+
+/** What no output may have raw: ESC, OSC's end, C1, bidi overrides. */
+const RAW = '\u001b[31m\u001b]0;title\u0007\u009b\u202e';
+
+/** A text with the key in every form, which a spreadsheet would run and a terminal obey. */
+const TEXT = `=1+1 ${FORMS.join(' ')} ${BASE64} ${RAW}`;
+
+/** `echo`: well-behaved but for its texts. The others say how each PATCH, or every request, is answered. */
+export type Mode =
+  'echo' | 'refuse' | 'page' | 'fail' | 'redirect' | 'unauthorized' | 'forbidden' | 'bad-row' | 'no-list';
+
+export interface EchoService {
+  readonly baseUrl: string;
+  mode: Mode;
+}
+
+export async function echoService(): Promise<EchoService> {
+  const service = { baseUrl: '', mode: 'echo' as Mode };
+  const stock = new Map([7, 8, 9, 10].map((petId) => [petId, petId]));
+  const server = createServer((req, res) => {
+    answer(service.mode, stock, req, res).catch(() => res.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanup(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return service;
+}
+
+type Answer = readonly [status: number, body: unknown, headers?: Record<string, string>];
+
+async function answer(
+  mode: Mode,
+  stock: Map<number, number>,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  let sent = '';
+  for await (const chunk of req) sent += String(chunk);
+  const [status, body, headers] = answerOf(mode, stock, req, sent);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  res.writeHead(status, { ...standardHeaders(), ...headers });
+  // In two pieces, cut inside the key.
+  const cut = text.indexOf(CANARY.slice(0, 8)) + 10;
+  res.write(text.slice(0, cut));
+  await new Promise((resolve) => setImmediate(resolve));
+  res.end(text.slice(cut));
+}
+
+function answerOf(mode: Mode, stock: Map<number, number>, req: IncomingMessage, sent: string): Answer {
+  const error = (status: number): Answer => [status, { code: TEXT, message: TEXT, status, [CANARY]: TEXT }];
+  const page: Answer = [
+    400,
+    `<html><p title="${TEXT}">${TEXT}</p></html>`,
+    { 'Content-Type': `text/plain; x=${CANARY}` },
+  ];
+  if (mode === 'unauthorized') return error(401);
+  if (mode === 'forbidden') return error(403);
+  if (mode === 'fail') return error(500);
+  if (mode === 'redirect') return [302, '', { Location: `https://${encodeURIComponent(CANARY)}.example/${CANARY}` }];
+  const petId = Number(/\/inventory\/(\d+)$/.exec(req.url ?? '')?.[1]);
+  if (req.method === 'PATCH') {
+    if (mode === 'refuse') return error(400);
+    if (mode === 'page') return page;
+    if (!stock.has(petId)) return error(404);
+    stock.set(petId, (JSON.parse(sent) as { quantity: number }).quantity);
+    return [200, itemOf(petId, stock.get(petId) ?? 0)];
+  }
+  if (!/\/inventory$/.test(req.url ?? '')) return error(404);
+  if (mode === 'page') return page;
+  if (mode === 'no-list') return [200, `[{"petId":7,"quantity":7,"status":"x"}, ${CANARY}`];
+  const items: unknown[] = [...stock].map(([id, quantity]) => itemOf(id, quantity));
+  return [200, mode === 'bad-row' ? [...items, { petId: TEXT, quantity: 1, status: 'sold' }] : items];
+}
+
+function itemOf(petId: number, quantity: number): unknown {
+  return { petId, quantity, status: TEXT, [CANARY]: TEXT, more: { [TEXT]: [TEXT] } };
+}
+
+function standardHeaders(): Record<string, string> {
+  return {
+    'Content-Type': `application/json; profile=${CANARY}`,
+    'X-RateLimit-Limit': '6000',
+    'X-RateLimit-Remaining': '5999',
+    'X-RateLimit-Reset': `${Math.floor(Date.now() / 1_000) + 60}`,
+    'RateLimit-Policy': CANARY,
+    Location: `/${CANARY}`,
+    'Retry-After': CANARY,
+    Deprecation: CANARY,
+    Sunset: CANARY,
+    Link: `<https://pets.example/${encodeURIComponent(CANARY)}>; rel="sunset"`,
+    'X-Canary-7f': CANARY,
+    'Set-Cookie': `session=${CANARY}`,
+  };
+}
+
+/** The pieces of 12 characters of the key's forms that the text has; terminals may have broken it anywhere. */
+export function piecesIn(text: string): string[] {
+  const joined = text.replace(/[\s│]/g, '').toLowerCase();
+  // Of base64 without the ends, which the key shares with its neighbours.
+  const pieces = [...FORMS, BASE64.slice(12, -4)].flatMap((form) =>
+    Array.from({ length: form.length - 11 }, (_, i) => form.slice(i, i + 12).toLowerCase()),
+  );
+  return pieces.filter((piece) => joined.includes(piece) || text.toLowerCase().includes(piece));
+}
+
+/** The files below a folder that hold a piece of the key. */
+export function filesWithPieces(folder: string): string[] {
+  return filesBelow(folder).filter((path) => piecesIn(readFileSync(path, 'latin1')).length > 0);
+}
+
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** What of it a terminal would obey. */
+export function rawControls(text: string): string[] {
+  // eslint-disable-next-line no-control-regex -- control characters are the point
+  return [...new Set(text.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g))];
+}
