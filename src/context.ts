@@ -13,7 +13,7 @@ export interface Output {
    * @throws {OutputClosed} the reader has gone away (EPIPE)
    * @throws {Failure} `output`: the text could not be written (disk full, I/O error)
    */
-  write(text: string): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
 }
 
 /** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */

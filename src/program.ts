@@ -29,7 +29,8 @@ export async function parseArguments(argv: readonly string[], width: number): Pr
     const text = await helpFor(argv, width);
     if (text !== undefined) return { does: 'print', text };
   }
-  const load = LOADERS[path ?? ''];
+  // A name such as `constructor` is in every object, but is no command.
+  const load = Object.hasOwn(LOADERS, path ?? '') ? LOADERS[path ?? ''] : undefined;
   // A line that names no command is wrong in some way, which is told by a tree that has all of them.
   const commands = load === undefined ? (await import('./commands/index.ts')).COMMANDS : [await load()];
   const invocation = await read(argv, commands);

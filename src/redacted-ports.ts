@@ -25,8 +25,13 @@ function redactedOutput(output: Output, secrets: Secrets): Output {
     get columns() {
       return output.columns;
     },
-    write: (text) => output.write(secrets.redact(text)),
+    write: (text) => output.write(typeof text === 'string' ? secrets.redact(text) : redactBytes(text, secrets)),
   };
+}
+
+/** One character for each byte: secrets are ASCII, and all else comes out as it went in. */
+function redactBytes(bytes: Uint8Array, secrets: Secrets): Uint8Array {
+  return Buffer.from(secrets.redact(Buffer.from(bytes).toString('latin1')), 'latin1');
 }
 
 function redactedFiles(files: Files, secrets: Secrets): Files {

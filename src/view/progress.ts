@@ -6,6 +6,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+/** No Date is later (ECMA-262, 21.4.1.1), epoch ms. */
+const LAST_INSTANT = 8.64e15;
 
 /** `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min`, `3 days`; rounded up, so that a countdown never promises too early. */
 export function duration(ms: number): string {
@@ -26,7 +28,7 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
 
 /** Local time `14:03:20`, with the date where it is not today. Both epoch ms. */
 export function clockTime(at: number, now: number): string {
-  const date = new Date(at);
+  const date = new Date(Math.min(at, LAST_INSTANT));
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(pad).join(':');
   return dayOf(date) === dayOf(new Date(now)) ? time : `${dayOf(date)} ${time}`;
 }

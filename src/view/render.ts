@@ -7,8 +7,11 @@ import { wrapLine } from './wrap.ts';
 import type { Screen } from './table.ts';
 import type { Format, RecordView, StreamView, View } from './view.ts';
 
-/** Text in pieces; returns the number of rows. */
-export async function* render(view: View, options: Screen & { format: Format }): AsyncGenerator<string, number> {
+/** Text in pieces, or bytes as they came; returns the number of rows. */
+export async function* render(
+  view: View,
+  options: Screen & { format: Format },
+): AsyncGenerator<string | Uint8Array, number> {
   switch (view.view) {
     case 'rows':
       switch (view.format ?? options.format) {
@@ -32,9 +35,10 @@ export async function* render(view: View, options: Screen & { format: Format }):
       await view.ended();
       return 1;
     case 'raw': {
-      const text = Buffer.from(view.body).toString('utf8');
       if (view.head !== '') yield `${visibleLines(view.head)}\n`;
-      if (text !== '') yield options.isTTY ? `${visibleLines(text.replace(/\n$/, ''))}\n` : text;
+      if (view.body.length === 0) return 1;
+      const text = Buffer.from(view.body).toString('utf8');
+      yield options.isTTY ? `${visibleLines(text.replace(/\n$/, ''))}\n` : view.body;
       return 1;
     }
     case 'text':

@@ -202,3 +202,24 @@ it('fault 104: warnings go to stderr, and stdout stays JSON', async () => {
   expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/v1\/inventory 200 in \d+ ms, 59\/60 left$/m);
   expect(stderr).toMatch(/^Rate limit 59\/60 left, resets in [^(]+ \(\d\d:\d\d:\d\d\)$/m);
 });
+
+it('an answer of any bytes is printed by api as it came', async () => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+  const server = await scriptedServer([{ body: bytes, headers: { 'Content-Type': 'application/octet-stream' } }]);
+  const home = createHome();
+  const { code } = await runPetstore(['api', 'GET', '/pets/7'], {
+    home,
+    env: staging(server.baseUrl),
+    command: ['/bin/sh', '-c', `"$@" > '${home.path}/out'`, 'sh', ...petstoreCommand()],
+  });
+  expect(code).toBe(0);
+  expect(readFileSync(join(home.path, 'out')).equals(bytes)).toBe(true);
+});
+
+it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
+  '%s is an unknown command, not a bug',
+  async (name) => {
+    const ended = [await runPetstore([name]), await runPetstore(['help', name]), await runPetstore([name, '--help'])];
+    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2]);
+  },
+);

@@ -24,9 +24,9 @@ export class MemoryOutput implements Output {
     this.failWith = failWith;
   }
 
-  async write(text: string): Promise<void> {
+  async write(text: string | Uint8Array): Promise<void> {
     if (this.failWith !== undefined) throw this.failWith;
-    this.writes.push(text);
+    this.writes.push(typeof text === 'string' ? text : Buffer.from(text).toString('utf8'));
   }
 
   text(): string {

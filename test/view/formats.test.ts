@@ -111,7 +111,7 @@ describe('formats', () => {
         style: PLAIN,
         redact: String,
       }))
-        pieces.push(piece);
+        pieces.push(String(piece));
     };
     await expect(reading()).rejects.toThrow('bad row');
     expect(pieces.join('')).toBe(shown);

@@ -176,7 +176,7 @@ describe('tables', () => {
         { ...view([]), rows: batches() },
         { format: 'table', width: undefined, isTTY: false, style: PLAIN, redact: String },
       ))
-        shown.push(piece);
+        shown.push(String(piece));
       const lines = shown.join('').split('\n');
       expect(shownBefore).toBe(1 + 10_001 + 2);
       expect(lines.filter((line) => line.includes('petId'))).toHaveLength(1);
