@@ -3,7 +3,8 @@
  * for http (in lower case only: a CGI server sets HTTP_PROXY from a request's header), else `all_proxy`, unless
  * `no_proxy` names the host. Unlike curl, never for this machine itself.
  */
-import { BlockList, isIP } from 'node:net';
+// Whole, so that BlockList is loaded where it is used.
+import net from 'node:net';
 import type { ProxyRoute } from '../context.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -58,17 +59,17 @@ function matches(entry: string, host: string, port: string): boolean {
   const [, bracketed, plain = '', entryPort] = /^(?:\[(.+)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
   const name = bracketed ?? plain;
   if (entryPort !== undefined && entryPort !== port) return false;
-  if (isIP(host) !== 0) return isInSubnet(host, name, isIP(name) === 4 ? 32 : 128);
+  if (net.isIP(host) !== 0) return isInSubnet(host, name, net.isIP(name) === 4 ? 32 : 128);
   const suffix = name.replace(/^\*?\./, '').replace(/\.$/, '');
   return suffix !== '' && (host.endsWith(`.${suffix}`) || (host === suffix && !name.startsWith('*')));
 }
 
 function isInSubnet(host: string, network: string, bits: number): boolean {
-  const version = isIP(network);
-  if (isIP(host) === 0 || version === 0 || bits > (version === 4 ? 32 : 128)) return false;
-  const list = new BlockList();
+  const version = net.isIP(network);
+  if (net.isIP(host) === 0 || version === 0 || bits > (version === 4 ? 32 : 128)) return false;
+  const list = new net.BlockList();
   list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');
-  return list.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, net.isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
 export function portOf(url: URL): string {

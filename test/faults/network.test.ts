@@ -1,10 +1,14 @@
 /** The network's faults, made to happen on real sockets, through the built program. */
 import { describe, expect, it } from 'vitest';
+import { HttpFailure } from '../../src/context.ts';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
+import { runIn, STAGING_ENV } from '../support/in-process.ts';
 import { item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 
 const LIST = ['inventory', 'list'];
@@ -210,6 +214,26 @@ describe('a write whose answer is lost', () => {
       message: expect.stringContaining('looking was not possible') as string,
       log: [PATCH, GET, GET, GET],
     });
+  });
+
+  it('fault 10: one whose connection closes before a byte is written is sent again without a look', async () => {
+    const facts = {
+      phase: 'reset',
+      mayHaveBeenSent: false,
+      peer: 'pets.example:443',
+      code: 'Error',
+      detail: '',
+    } as const;
+    let tries = 0;
+    const context = createTestContext({
+      env: STAGING_ENV,
+      http: () => {
+        if (++tries === 1) throw new HttpFailure(facts);
+        return httpReply(DONE, context.clock.now());
+      },
+    });
+    const { code } = await runIn(context, ...SET);
+    expect({ code, sent: context.sent.map(({ method }) => method) }).toEqual({ code: 0, sent: ['PATCH', 'PATCH'] });
   });
 
   it('fault 10: a kept-alive connection that closes under the write is looked after', async () => {

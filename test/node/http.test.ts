@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/context.ts';
 import { openHttp } from '../../src/node/http.ts';
+import { toHttpFailure } from '../../src/node/http-failure.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { type HostileOptions, type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { issueIdentity, tlsIdentities, trustAuthority } from '../support/tls.ts';
@@ -239,6 +240,16 @@ describe('the wait for the response ends', () => {
     const reply = await send(await at.http.connect(targetOf(at)), at);
     expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
   });
+});
+
+it('an error of the network on an open connection does not mean that nothing was sent', () => {
+  const exchange = { target: 'pets.example:443', forwarder: undefined, signal: undefined };
+  const thrown = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' });
+  const facts = [true, false].map((isWritten) => toHttpFailure(thrown, 'headers', { ...exchange, isWritten }).facts);
+  expect(facts).toMatchObject([
+    { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: true },
+    { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: false },
+  ]);
 });
 
 describe('a proxy that does not work', () => {

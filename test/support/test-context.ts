@@ -63,7 +63,7 @@ export interface TestContext extends Context {
   /** Warnings, as lines on stderr. */
   readonly notices: { warning(text: string): void };
   readonly questions: readonly AskedQuestion[];
-  /** Every request handed to the Http port, in order. */
+  /** Every request that the Http port was allowed to write, in order. */
   readonly sent: readonly HttpRequest[];
   /** As if the signal came. */
   interrupt(signal?: SignalName): void;

@@ -113,14 +113,17 @@ export function withoutSockets(handler: Handler): Http {
   };
 }
 
-/** Notes each request in `sent`. */
+/** Notes each request in `sent` that may be written. */
 export const noting = (sent: HttpRequest[], http: Http): Http => ({
   async connect(target) {
     const connection = await http.connect(target);
-    return withSend(connection, (request, maySend) => {
-      sent.push(request);
-      return connection.send(request, maySend);
-    });
+    return withSend(connection, (request, maySend) =>
+      connection.send(request, () => {
+        const may = maySend();
+        if (may) sent.push(request);
+        return may;
+      }),
+    );
   },
   close: () => http.close(),
 });
