@@ -141,7 +141,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
       yield bad(
         'state',
         `${path} is damaged.`,
-        'Any command puts it aside and begins a new one, and limits are learned anew; unfinished imports in it are lost.',
+        'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
       );
       return false;
     }

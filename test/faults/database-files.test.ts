@@ -258,24 +258,50 @@ describe('fault 120: a damaged state database', () => {
   });
 });
 
-it('fault 124: eight processes that meet a damaged state database put it aside once, and one of them asks', async () => {
-  for (let round = 0; round < scaled(12); round++) {
-    const server = await scriptedServer([tooMany(3_600)]);
-    const home = createHome();
-    const folder = folderOf(home);
-    const damaged = 'this is no database, however long it may be '.repeat(200);
-    writeFileSync(join(folder, 'state.db'), damaged);
-    const run = (): Promise<Finished> => runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    const ended = await Promise.all(Array.from({ length: 8 }, run));
-    const aside = readdirSync(folder).filter((name) => name.includes('.damaged-'));
-    expect({
-      codes: ended.map(({ code }) => code),
-      requests: server.requests.length,
-      aside: aside.map((name) => readFileSync(join(folder, name), 'utf8') === damaged),
-      warnings: ended.filter(({ stderr }) => stderr.includes('was damaged')).length,
-    }).toEqual({ codes: Array(8).fill(6), requests: 1, aside: [true], warnings: 1 });
-  }
-}, 120_000);
+/** What eight processes may meet: a file that is no database, and one that is damaged where the limits are. */
+const MET: readonly (readonly [string, (path: string) => void])[] = [
+  [
+    'that is no database',
+    (path) => {
+      writeFileSync(path, 'this is no database, however long it may be '.repeat(200));
+    },
+  ],
+  [
+    'damaged inside',
+    (path) => {
+      const database = new DatabaseSync(path);
+      const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'ledger'").get()?.rootpage;
+      database.close();
+      const bytes = readFileSync(path);
+      writeFileSync(path, bytes.fill(0xa5, (Number(root) - 1) * 4_096, Number(root) * 4_096));
+    },
+  ],
+];
+
+it.each(MET)(
+  'fault 124: eight processes that meet a state database %s put it aside once, and one of them asks',
+  async (_name, damage) => {
+    for (let round = 0; round < scaled(12); round++) {
+      const server = await scriptedServer([tooMany(3_600)]);
+      const home = createHome();
+      const path = statePath(home);
+      expect((await runPetstore(['config', 'set', 'environment', 'staging'], { home })).code).toBe(0);
+      damage(path);
+      const damaged = readFileSync(path);
+      const run = (): Promise<Finished> => runPetstore(LIST, { home, env: staging(server.baseUrl) });
+      const ended = await Promise.all(Array.from({ length: 8 }, run));
+      const aside = readdirSync(folderOf(home)).filter((name) => /\.damaged-\d+$/.test(name));
+      expect({
+        codes: ended.map(({ code }) => code),
+        requests: server.requests.length,
+        // Nobody has written to it since.
+        aside: aside.map((name) => readFileSync(join(folderOf(home), name)).equals(damaged)),
+        warnings: ended.filter(({ stderr }) => stderr.includes('was damaged')).length,
+      }).toEqual({ codes: Array(8).fill(6), requests: 1, aside: [true], warnings: 1 });
+    }
+  },
+  120_000,
+);
 
 describe('fault 128: a lock file that is none', () => {
   const TEXT = 'lock text, from who knows where '.repeat(300);
