@@ -128,7 +128,7 @@ export class Matcher {
   }
 
   /** Quick, and mostly false: the expression is seldom needed at all. */
-  private mayMatch(text: string): boolean {
+  mayMatch(text: string): boolean {
     if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
     const isIn = (anchors: readonly string[], where: string): boolean => anchors.some((each) => where.includes(each));
     if (text.length <= SMALL) return isIn(this.anchors.lower, text.toLowerCase());
@@ -159,7 +159,10 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   // JSON inside JSON inside JSON has seven backslashes. A first one must not be the second half of an escaped backslash.
   const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
   const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
-  if (character === '\\') return `(?:\\\\{${count},${count * 8}}|(?:${escapes.join('|')}){${count}})`;
+  if (character === '\\') {
+    const doubled = [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
+    return `(?:${[...doubled, `(?:${escapes.join('|')}){${count}}`].join('|')})`;
+  }
   const plain = /[A-Za-z0-9]/.test(character) ? character : `(?:${escape})?\\${character}`;
   const each = `(?:${[...escapes, plain].join('|')})`;
   return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;

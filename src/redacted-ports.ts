@@ -90,24 +90,22 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
 
 /** The body with secrets redacted, also those that came in several pieces. Numbers of a JSON body stay as they are. */
 async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
-  let rest: Buffer = Buffer.alloc(0);
+  let held: Uint8Array = Buffer.alloc(0);
   let step: Step | undefined;
   const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
-    const bytes =
-      rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     // One character for each byte: secrets are ASCII, and all else comes out as it went in.
-    const text = bytes.toString('latin1');
+    const text = latin1(Buffer.concat([held, chunk]));
     step ??= matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text) ? strings(matcher) : texts(matcher);
-    const [done, left] = step(text, isLast);
-    rest = bytes.subarray(bytes.length - left.length);
-    // Mostly nothing was found.
-    const same = bytes.length - left.length;
-    return done.length === same && text.startsWith(done) ? bytes.subarray(0, same) : Buffer.from(done, 'latin1');
+    const [done, rest] = step(text, isLast);
+    held = Buffer.from(rest, 'latin1');
+    return Buffer.from(done, 'latin1');
   };
-  const end = (): Uint8Array[] => (rest.length === 0 ? [] : [pass(Buffer.alloc(0), true)]);
+  const end = (): Uint8Array[] => (held.length === 0 ? [] : [pass(Buffer.alloc(0), true)]);
   try {
     for await (const chunk of body) {
-      const done = pass(chunk, false);
+      let done = held;
+      if (isClean(held, chunk, matcher)) held = chunk;
+      else done = pass(chunk, false);
       if (done.length > 0) yield done;
     }
   } catch (error) {
@@ -116,6 +114,18 @@ async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher):
     throw error;
   }
   yield* end();
+}
+
+/** True when no secret is in the chunk, nor where it follows on the one before it: then nothing needs to be copied. */
+function isClean(before: Uint8Array, chunk: Uint8Array, matcher: Matcher): boolean {
+  const { longest } = matcher;
+  if (chunk.length < longest || (before.length > 0 && before.length < longest)) return false;
+  const seam = latin1(before.subarray(-longest)) + latin1(chunk.subarray(0, longest));
+  return !matcher.mayMatch(seam) && !matcher.mayMatch(latin1(chunk));
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
 type Step = (text: string, isLast: boolean) => readonly [done: string, rest: string];
