@@ -156,8 +156,7 @@ function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFil
     clock,
     file,
     onUnwritten(failure, block, isKept) {
-      const detail = isFailure(failure) && failure.is('state') ? failure.facts.detail : undefined;
-      const why = `The state database could not be written${detail === undefined ? '' : `: ${detail}`}`;
+      const why = `The state database could not be written${reasonOf(failure)}`;
       if (block === undefined) {
         notices.warning(`${why}.`);
         return;
@@ -167,4 +166,12 @@ function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFil
       notices.warning(`${why}. The service refused a request until ${until}; that ${kept}.`);
     },
   });
+}
+
+function reasonOf(failure: unknown): string {
+  if (!isFailure(failure) || !failure.is('state')) return '';
+  const { problem, detail } = failure.facts;
+  const words = { full: 'the disk is full', held: 'another petstore holds it', readonly: 'it is read-only' } as const;
+  const reason = problem in words ? words[problem as keyof typeof words] : detail;
+  return reason === undefined ? '' : `: ${reason}`;
 }

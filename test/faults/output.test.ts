@@ -1,7 +1,10 @@
 /** Where output goes wrong, or must not do harm, through the built program. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
+import { createHome } from '../support/home.ts';
 import { error, head, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson, staging } from '../support/staging.ts';
