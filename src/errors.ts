@@ -66,9 +66,11 @@ export interface Facts {
     maxWaitMs: number;
     /** Requests of this command that the service answered with 429. */
     refusals: number;
+    /** True when the command has sent other requests before. */
+    begun?: boolean;
   };
 
-  network: HttpFailureFacts & { timeoutMs: number; attempts: number };
+  network: HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean };
   /** The deadline of the whole command passed while nothing of a write was in flight. */
   deadline: { deadlineMs: number };
 
@@ -123,8 +125,10 @@ export interface Facts {
 
   /** --expect: the stock is not what the caller believed. */
   'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
-  /** --exit-code: there is something to do. */
-  'would-change': { changes: number };
+  /** `adjust`: the stock is too low for it. Nothing was written. */
+  'below-zero': { petId: bigint; found: bigint; delta: bigint };
+  /** --exit-code: the shop is not as the file says. `obstacles`: rows that cannot be applied. */
+  'would-change': { changes: number; obstacles: number };
   /** --fail-if-any, --fail-if-none. */
   'check-failed': { check: string; matched: number };
 

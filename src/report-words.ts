@@ -11,7 +11,7 @@ export function said({ code, message }: ServiceSaid): string {
 export function describeRateLimit(facts: Facts['rate-limited'], now: number): string {
   const wait = `${duration(facts.waitMs)}, until ${clockTime(facts.retryAt, now)}`;
   const allowed = facts.waitMs > facts.maxWaitMs ? `, longer than the ${duration(facts.maxWaitMs)} allowed` : '';
-  const nothing = facts.refusals > 0 ? 'nothing more was sent' : 'nothing was sent';
+  const nothing = nothingSent(facts.refusals > 0 || facts.begun === true);
   switch (facts.why) {
     case 'banned':
       return `The key may be banned: petstore sends nothing with it for ${wait}${allowed}; ${nothing}.`;
@@ -26,20 +26,25 @@ export function describeRateLimit(facts: Facts['rate-limited'], now: number): st
   }
 }
 
+function nothingSent(begun: boolean): string {
+  return begun ? 'nothing more was sent' : 'nothing was sent';
+}
+
 export function describeNetwork(facts: Facts['network']): string {
   const { peer, code, timeoutMs } = facts;
+  const nothing = nothingSent(facts.begun === true);
   const tries = facts.attempts > 1 ? ` after ${facts.attempts} attempts` : '';
   switch (facts.phase) {
     case 'dns':
-      return `Cannot resolve ${peer} (${code})${tries}; nothing was sent.`;
+      return `Cannot resolve ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect':
-      return `Cannot connect to ${peer} (${code})${tries}; nothing was sent.`;
+      return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect-timeout':
-      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; nothing was sent.`;
+      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; ${nothing}.`;
     case 'tls':
-      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); nothing was sent.`;
+      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); ${nothing}.`;
     case 'proxy':
-      return `The proxy ${peer} did not let the request through: ${facts.detail} (${code}); nothing was sent.`;
+      return `The proxy ${peer} did not let the request through: ${facts.detail} (${code}); ${nothing}.`;
     case 'response-timeout':
       return `There was no answer from ${peer} in ${duration(timeoutMs)}${tries}.`;
     case 'body-timeout':

@@ -1,8 +1,8 @@
 /** The journal of a bulk command, opened; with a lock, so that no two runs share one at the same time. */
 import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { Failure } from '../errors.ts';
-import { openStateFile, stateFailure } from '../state/database.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { openStateFile, type State, stateFailure } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock } from '../state/lock.ts';
 
@@ -26,13 +26,17 @@ export async function withJournal<T>(
 }
 
 /** To work with: nobody else does meanwhile. @throws {Failure} `state`: another run is under way */
-export function withRuns<T>(
+export async function withRuns<T>(
   context: CommandContext,
   given: string | undefined,
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
   const path = journalPath(context, given);
-  return withJournal(context, given, async (journal) => {
+  const state = await openStateFile(context, path);
+  let shared: State | undefined;
+  try {
+    if (given !== undefined) shared = await openShared(context);
+    const journal = new Journal(state, shared);
     const lock = await acquireLock(context, `${path}.lock`, 0).catch((error: unknown) => {
       throw stateFailure(error, path);
     });
@@ -42,5 +46,19 @@ export function withRuns<T>(
     } finally {
       lock.release();
     }
-  });
+  } finally {
+    state.close();
+    shared?.close();
+  }
+}
+
+/** Opens the state database beside a journal elsewhere; undefined where this machine has none to share. */
+async function openShared(context: CommandContext): Promise<State | undefined> {
+  try {
+    return await openStateFile(context, journalPath(context, undefined));
+  } catch (error) {
+    if (isFailure(error) && (error.is('no-home') || error.is('file'))) return undefined;
+    if (isFailure(error) && error.is('state') && error.facts.problem === 'unusable') return undefined;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { isFailure } from '../errors.ts';
 import type { Journal } from '../state/journal.ts';
-import { reasonOf, verdictOn } from './engine.ts';
+import { midway, reasonOf, verdictOn } from './engine.ts';
 import { withJournal } from './journals.ts';
 import { whereOf } from './place.ts';
 
@@ -54,6 +54,8 @@ async function sendRecorded<T>(
       const kept = state === 'planned' ? 'failed' : state;
       const reason = state === 'planned' ? 'it was not sent' : reasonOf(error);
       await journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+      // Where the quantity before is known, it was read first.
+      if (change.before !== undefined) throw midway(error);
     }
     throw error;
   }

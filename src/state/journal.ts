@@ -12,6 +12,7 @@
  */
 import type { SqlRow } from '../context.ts';
 import type { State } from './database.ts';
+import { hasWrittenSince, momentOf, noteWrite, shareWrite, type Target } from './written.ts';
 
 export type ChangeState = 'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict';
 export type RunKind = 'import' | 'count' | 'edit' | 'undo';
@@ -64,10 +65,37 @@ export interface HistoryFilter {
 }
 
 export class Journal {
-  private readonly state: State;
+  readonly state: State;
+  /** The state database: every command of this machine notes its writes there, whichever journal it keeps. */
+  readonly shared: State;
 
-  constructor(state: State) {
+  constructor(state: State, shared = state) {
     this.state = state;
+    this.shared = shared;
+  }
+
+  /** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
+  moment(): bigint {
+    return momentOf(this.shared);
+  }
+
+  /** True when a command of this machine may have written to that pet after that moment. */
+  hasWrittenSince(target: Target, moment: bigint): boolean {
+    return hasWrittenSince(this.shared, target, moment);
+  }
+
+  /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
+  newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
+    const row = this.shared.database.get(
+      `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ('sent', 'applied', 'unknown')
+         AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
+      petId,
+      origin,
+      BigInt(Math.round(since)),
+      // Numbers of another journal name other changes.
+      this.shared === this.state ? id : 0n,
+    );
+    return row === undefined ? undefined : toChange(row);
   }
 
   /** A run with all its rows, or none of it. @throws {Failure} `state` */
@@ -98,6 +126,7 @@ export class Journal {
       () => {
         const id = this.insert(where, { ...change, state: 'sent' });
         this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
+        noteWrite(this.state, id);
         return id;
       },
       { durable: true },
@@ -107,14 +136,14 @@ export class Journal {
   /** On the disk when it returns. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
     await this.state.exclusively(
-      () =>
-        this.state.database.run(
-          "UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?",
-          BigInt(Math.round(now)),
-          id,
-        ),
+      () => {
+        const sql = "UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?";
+        this.state.database.run(sql, BigInt(Math.round(now)), id);
+        noteWrite(this.state, id);
+      },
       { durable: true },
     );
+    await shareWrite(this, id);
   }
 
   async settle(
@@ -123,8 +152,9 @@ export class Journal {
     outcome: { readonly state: ChangeState; readonly reason?: string; readonly before?: bigint },
   ): Promise<void> {
     const { state, reason, before } = outcome;
+    const hasWritten = state === 'applied' || state === 'unknown';
     await this.state.exclusively(
-      () =>
+      () => {
         this.state.database.run(
           // What was held back after all has never been sent: the history is of writes.
           `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
@@ -135,10 +165,13 @@ export class Journal {
           before?.toString() ?? null,
           state === 'planned' ? 1n : 0n,
           id,
-        ),
+        );
+        if (hasWritten) noteWrite(this.state, id);
+      },
       // What happened is recorded, signal or not.
       { despiteSignal: true },
     );
+    if (hasWritten) await shareWrite(this, id);
   }
 
   async end(run: bigint, now: number): Promise<void> {
