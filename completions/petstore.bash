@@ -3,7 +3,7 @@
 
 # What may stand after the words "$1": sets commands, options, and the options of every command.
 __petstore_at() {
-  commands= options= globals='-e --env --base-url --insecure-http -o --output --json --color --no-input -y --yes -q --quiet -v --verbose --debug --show-limits --timeout --max-wait --no-wait --reserve --deadline --max-body -h --help -V --version'
+  commands= options= globals='-e --env --base-url --insecure-http -o --output --json --color --no-input -y --yes -q --quiet -v --verbose --debug --show-limits --timeout --max-wait --wait --no-wait --reserve --deadline --max-body -h --help -V --version'
   case $1 in
     '') commands='inventory limits smoke wait doctor api login logout status config sandbox completion help' options='' ;;
     'inventory') commands='list set adjust import count edit history undo' options='' ;;
@@ -12,11 +12,11 @@ __petstore_at() {
     'inventory list') commands='' options='--status --pet --min --max --sort --desc --columns --no-header --watch --fail-if-any --fail-if-none' ;;
     'inventory set') commands='' options='--dry-run --expect --allow-negative' ;;
     'inventory adjust') commands='' options='--expect --allow-negative' ;;
-    'inventory import') commands='' options='--dry-run --exit-code --wait --allow-negative --events --journal --resume --status' ;;
-    'inventory count') commands='' options='--prefix --wait --resume' ;;
+    'inventory import') commands='' options='--dry-run --exit-code --allow-negative --events --journal --resume --status' ;;
+    'inventory count') commands='' options='--prefix --resume' ;;
     'inventory edit') commands='' options='--status --pet --min --max --allow-negative' ;;
     'inventory history') commands='' options='--pet --import --limit --journal' ;;
-    'inventory undo') commands='' options='--last --import --wait' ;;
+    'inventory undo') commands='' options='--last --import' ;;
     'limits') commands='' options='--refresh --clear-block' ;;
     'smoke') commands='' options='--format --out --only --skip --write --pet --provoke-429 --list --max-latency --max-skew --wait-ready' ;;
     'wait') commands='' options='--pet --quantity --min --max --status --for --interval' ;;
@@ -119,7 +119,7 @@ __petstore_option() {
     *':-o' | *':--output') value='table json ndjson csv' ;;
     *':--color') value='auto always never' ;;
     *':--timeout') value='@any' ;;
-    *':--max-wait') value='@any' ;;
+    *':--max-wait') value='forever' ;;
     *':--reserve') value='@any' ;;
     *':--deadline') value='@any' ;;
     *':--max-body') value='@any' ;;

@@ -20,19 +20,19 @@ function __petstore_options
         case 'inventory list'
             printf '%s\n' '--status'\t'only pets of this status: available, pending, sold' '--pet'\t'only these pets' '--min'\t'only a quantity of at least this' '--max'\t'only a quantity of at most this' '--sort'\t'sort by petId, quantity, status (default: the service\'s order)' '--desc'\t'with --sort: the largest first' '--columns'\t'which fields to show, in this order, e.g. petId,quantity' '--no-header'\t'leave out the header line (table, csv)' '--watch'\t'go on looking, and print what changes (default: every 10s, less often if the allowance is short)' '--fail-if-any'\t'exit 13 if any pet is listed' '--fail-if-none'\t'exit 13 if no pet is listed'
         case 'inventory set'
-            printf '%s\n' '--dry-run'\t'show the request and send nothing' '--expect'\t'read first, and refuse (exit 13) if the quantity is another; a change in between is not seen' '--allow-negative'\t'allow a quantity below zero'
+            printf '%s\n' '--dry-run'\t'show the request and send nothing' '--expect'\t'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen' '--allow-negative'\t'allow a quantity below zero'
         case 'inventory adjust'
-            printf '%s\n' '--expect'\t'refuse (exit 13) if the present quantity is another' '--allow-negative'\t'allow a result below zero'
+            printf '%s\n' '--expect'\t'refuse (exit 13) if the present quantity is another' '--allow-negative'\t'allow a result below zero; without it, exit 13'
         case 'inventory import'
-            printf '%s\n' '--dry-run'\t'show what would change and send nothing' '--exit-code'\t'with --dry-run: exit 13 if anything would change' '--wait'\t'wait for the allowance for as long as it takes, --max-wait or not' '--allow-negative'\t'allow quantities below zero' '--events'\t'print one JSON object for each row as it is done, and one at the end' '--journal'\t'keep the journal there in place of the state folder' '--resume'\t'go on with a run that was stopped; the newest, unless its number is given' '--status'\t'list the runs that were stopped'
+            printf '%s\n' '--dry-run'\t'show what would change and send nothing' '--exit-code'\t'with --dry-run: exit 13 if anything would change, or a row cannot be applied' '--allow-negative'\t'allow quantities below zero' '--events'\t'print one JSON object for each row as it is done, and one at the end' '--journal'\t'keep the journal there in place of the state folder' '--resume'\t'go on with a run that was stopped; the newest, unless its number is given' '--status'\t'list the runs that were stopped'
         case 'inventory count'
-            printf '%s\n' '--prefix'\t'what stands before each id on the labels' '--wait'\t'wait for the allowance for as long as it takes' '--resume'\t'go on scanning; the newest stocktake, unless its number is given'
+            printf '%s\n' '--prefix'\t'what stands before each id on the labels' '--resume'\t'go on scanning; the newest stocktake, unless its number is given'
         case 'inventory edit'
             printf '%s\n' '--status'\t'only pets of this status: available, pending, sold' '--pet'\t'only these pets' '--min'\t'only a quantity of at least this' '--max'\t'only a quantity of at most this' '--allow-negative'\t'allow quantities below zero'
         case 'inventory history'
             printf '%s\n' '--pet'\t'only these pets' '--import'\t'only this run' '--limit'\t'how many (default: 50)' '--journal'\t'of a journal elsewhere'
         case 'inventory undo'
-            printf '%s\n' '--last'\t'the last change' '--import'\t'all changes of a run' '--wait'\t'wait for the allowance for as long as it takes'
+            printf '%s\n' '--last'\t'the last change' '--import'\t'all changes of a run'
         case 'limits'
             printf '%s\n' '--refresh'\t'ask the service first, with one request' '--clear-block'\t'forget a block; asks for the word, or --yes'
         case 'smoke'
@@ -63,7 +63,7 @@ function __petstore_options
 end
 
 function __petstore_globals
-    printf '%s\n' '-e'\t'environment: production, staging, sandbox' '--env'\t'environment: production, staging, sandbox' '--base-url'\t'address of the service, ending in /v1' '--insecure-http'\t'allow http beyond this machine; the key is readable on the way' '-o'\t'table, json, ndjson, csv (default: table)' '--output'\t'table, json, ndjson, csv (default: table)' '--json'\t'short for --output json' '--color'\t'auto, always, never (default: auto)' '--no-input'\t'never ask; fail instead' '-y'\t'say yes to every question' '--yes'\t'say yes to every question' '-q'\t'no notes, no rate limits: data, warnings and errors only' '--quiet'\t'no notes, no rate limits: data, warnings and errors only' '-v'\t'one line on stderr for each request' '--verbose'\t'one line on stderr for each request' '--debug'\t'as --verbose, and what went wrong inside' '--show-limits'\t'print the rate limit also where stderr is no terminal' '--timeout'\t'longest time one attempt waits for the service (default: 60s)' '--max-wait'\t'longest wait for a rate limit or a retry; beyond it, exit 6 (default: 75s)' '--no-wait'\t'short for --max-wait 0' '--reserve'\t'requests of the key\'s allowance to leave for others' '--deadline'\t'longest time for the whole command (default: none)' '--max-body'\t'largest response accepted, decoded (default: 256MiB)' '-h'\t'show help' '--help'\t'show help' '-V'\t'print the version' '--version'\t'print the version'
+    printf '%s\n' '-e'\t'environment: production, staging, sandbox' '--env'\t'environment: production, staging, sandbox' '--base-url'\t'address of the service, ending in /v1' '--insecure-http'\t'allow http beyond this machine; the key is readable on the way' '-o'\t'table, json, ndjson, csv (default: table)' '--output'\t'table, json, ndjson, csv (default: table)' '--json'\t'short for --output json' '--color'\t'auto, always, never (default: auto)' '--no-input'\t'never ask; fail instead' '-y'\t'say yes to every question' '--yes'\t'say yes to every question' '-q'\t'no notes, no rate limits: data, warnings and errors only' '--quiet'\t'no notes, no rate limits: data, warnings and errors only' '-v'\t'one line on stderr for each request' '--verbose'\t'one line on stderr for each request' '--debug'\t'as --verbose, and what went wrong inside' '--show-limits'\t'print the rate limit also where stderr is no terminal' '--timeout'\t'longest time one attempt waits for the service (default: 60s)' '--max-wait'\t'longest wait for a rate limit or a retry, or "forever"; beyond it, exit 6 (default: 75s)' '--wait'\t'short for --max-wait forever' '--no-wait'\t'short for --max-wait 0' '--reserve'\t'requests of the key\'s allowance to leave for others' '--deadline'\t'longest time for the whole command (default: none)' '--max-body'\t'largest response accepted, decoded (default: 256MiB)' '-h'\t'show help' '--help'\t'show help' '-V'\t'print the version' '--version'\t'print the version'
 end
 
 # What may follow the option "path:option": the value, then perhaps "list" and "variadic"; nothing for none at all.
@@ -220,7 +220,7 @@ function __petstore_option
         case '*:--timeout'
             printf '%s\n' '@any'
         case '*:--max-wait'
-            printf '%s\n' '@any'
+            printf '%s\n' 'forever'
         case '*:--reserve'
             printf '%s\n' '@any'
         case '*:--deadline'

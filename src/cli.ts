@@ -70,7 +70,11 @@ async function runCommand(
 }
 
 /** Writes as the reader takes it. Returns the number of rows. */
-async function print(chunks: AsyncGenerator<string | Uint8Array, number>, stdout: Output, ending: Ending): Promise<number> {
+async function print(
+  chunks: AsyncGenerator<string | Uint8Array, number>,
+  stdout: Output,
+  ending: Ending,
+): Promise<number> {
   try {
     for (;;) {
       const next = await chunks.next();

@@ -1,7 +1,7 @@
 /** What a command is: its words, its values, its work. cli.ts wires it; help and reference are made from it. */
 import { parseInt64, parseInteger, PET_STATUSES } from './api/values.ts';
 import type { CommandContext } from './config/globals.ts';
-import { parseDuration } from './duration.ts';
+import { FOREVER_MS, parseDuration } from './duration.ts';
 import { Failure } from './errors.ts';
 import type { View } from './view/view.ts';
 
@@ -129,6 +129,21 @@ export function durationValue(name: string, least: number): (text: string) => nu
     const expected = `a duration such as 30s, 5m or 2h${least > 0 ? `, of at least ${bound}` : ''}`;
     throw new Failure('invalid-value', { name, value: text, expected });
   };
+}
+
+/** The same, or `forever`. */
+export function waitValue(name: string): Parser<number> {
+  const parse = (text: string): number => {
+    if (text === 'forever') return FOREVER_MS;
+    const ms = parseDuration(text);
+    if (ms !== undefined) return ms;
+    throw new Failure('invalid-value', {
+      name,
+      value: text,
+      expected: 'a duration such as 30s, 5m or 2h, or forever',
+    });
+  };
+  return Object.assign(parse, { words: ['forever'] });
 }
 
 /** A small whole number. */

@@ -1,5 +1,8 @@
 /** Durations as people write them. */
 
+/** The longest wait: finite, because the ledgers store it as a number. */
+export const FOREVER_MS = 10 * 365 * 86_400_000;
+
 const FORM = /^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?$/;
 const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

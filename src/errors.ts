@@ -22,6 +22,8 @@ interface Waiting {
   maxWaitMs: number;
   /** Blocks in a row that requests of this command have met. */
   refusals: number;
+  /** True when the command has sent other requests before. */
+  begun?: boolean;
 }
 
 /** Kind of failure -> its facts. */
@@ -80,7 +82,7 @@ export interface Facts {
   /** The service has asked, with a 503, not to be called before a time. */
   paused: Waiting;
 
-  network: HttpFailureFacts & { timeoutMs: number; attempts: number };
+  network: HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean };
   /** The deadline of the whole command passed while nothing of a write was in flight. */
   deadline: { deadlineMs: number };
 
@@ -135,8 +137,10 @@ export interface Facts {
 
   /** --expect: the stock is not what the caller believed. */
   'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
-  /** --exit-code: there is something to do. */
-  'would-change': { changes: number };
+  /** `adjust`: the stock is too low for it. Nothing was written. */
+  'below-zero': { petId: bigint; found: bigint; delta: bigint };
+  /** --exit-code: the shop is not as the file says. `obstacles`: rows that cannot be applied. */
+  'would-change': { changes: number; obstacles: number };
   /** --fail-if-any, --fail-if-none. */
   'check-failed': { check: string; matched: number };
 

@@ -23,8 +23,19 @@ export const EXIT_CODES: readonly ExitCode[] = [
   { code: '8', meaning: 'the service failed or broke its contract', then: 'later; tell its owners' },
   { code: '9', meaning: "a write's outcome is unknown, even after looking", then: 'look before running again' },
   { code: '10', meaning: 'the service refused the value (400)', then: 'fix the value' },
-  { code: '11', meaning: 'bulk: some rows done, some not', then: 'read the report, then --resume' },
+  {
+    code: '11',
+    meaning: 'bulk: some rows done, some not',
+    then: 'read the report, then import again: only what still differs is sent',
+  },
   { code: '12', meaning: 'forbidden or banned (403)', then: 'stop the cron job, call a person' },
-  { code: '13', meaning: 'a check that was asked for failed (--fail-if-any, --expect)', then: 'act on it' },
+  {
+    code: '13',
+    meaning: 'a check failed (--fail-if-any, --expect, --exit-code, adjust below zero)',
+    then: 'act on it',
+  },
   { code: '129, 130, 143', meaning: 'stopped by HUP, INT or TERM; work in flight was recorded first', then: 'resume' },
 ];
+
+/** Which exit code a bulk run with several causes ends with: the first of these. */
+export const CAUSES_FIRST_TO_LAST: readonly number[] = [129, 130, 143, 12, 4, 9, 3, 6, 7, 8, 11];

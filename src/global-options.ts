@@ -1,5 +1,5 @@
 /** The options that every command takes, by what they are for. */
-import { countValue, durationValue, type OptionSpec, sizeValue, wordValue } from './command.ts';
+import { countValue, durationValue, type OptionSpec, sizeValue, waitValue, wordValue } from './command.ts';
 import { ENVIRONMENTS } from './config/environments.ts';
 import { FORMATS } from './view/view.ts';
 
@@ -48,11 +48,12 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   {
     purpose: 'Limits and time',
     flags: '--max-wait <duration>',
-    description: 'longest wait for a rate limit or a retry; beyond it, exit 6',
+    description: 'longest wait for a rate limit or a retry, or "forever"; beyond it, exit 6',
     default: 75_000,
     shownDefault: '75s',
-    parse: durationValue('--max-wait', 0),
+    parse: waitValue('--max-wait'),
   },
+  { purpose: 'Limits and time', flags: '--wait', description: 'short for --max-wait forever', conflicts: ['maxWait'] },
   { purpose: 'Limits and time', flags: '--no-wait', description: 'short for --max-wait 0', conflicts: ['maxWait'] },
   {
     purpose: 'Limits and time',

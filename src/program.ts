@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { AnyCommand, OptionSpec } from './command.ts';
 import { LOADERS } from './commands/load.ts';
+import { FOREVER_MS } from './duration.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
 import type { Globals } from './config/globals.ts';
 import { VERSION } from './version.ts';
@@ -145,12 +146,12 @@ function option(spec: OptionSpec): Option {
 }
 
 function globalsOf(program: Command): Globals {
-  const { json, wait, ...values } = program.opts<Globals & { json?: boolean; wait: boolean }>();
+  const { json, wait, ...values } = program.opts<Globals & { json?: boolean; wait?: boolean }>();
   return {
     ...OFF,
     ...values,
     output: json === true ? 'json' : values.output,
-    maxWait: wait ? values.maxWait : 0,
+    maxWait: wait === undefined ? values.maxWait : wait ? FOREVER_MS : 0,
     saidTimeout: program.getOptionValueSource('timeout') === 'cli',
   };
 }

@@ -25,8 +25,8 @@ export function describeRateLimit(facts: Facts['rate-limited'], now: number): st
   }
 }
 
-export function unsent({ refusals }: Facts['paused']): string {
-  return refusals > 0 ? 'nothing more was sent' : 'nothing was sent';
+export function unsent({ refusals, begun }: Facts['paused']): string {
+  return nothingSent(refusals > 0 || begun === true);
 }
 
 export function waitHint({ retryAt, waitMs, maxWaitMs }: Facts['paused'], now: number): string {
@@ -89,18 +89,23 @@ export function stateHint({ path, problem, what }: Facts['state']): string {
   }
 }
 
+function nothingSent(begun: boolean): string {
+  return begun ? 'nothing more was sent' : 'nothing was sent';
+}
+
 export function describeNetwork(facts: Facts['network']): string {
   const { peer, code, timeoutMs } = facts;
+  const nothing = nothingSent(facts.begun === true);
   const tries = facts.attempts > 1 ? ` after ${facts.attempts} attempts` : '';
   switch (facts.phase) {
     case 'dns':
-      return `Cannot resolve ${peer} (${code})${tries}; nothing was sent.`;
+      return `Cannot resolve ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect':
-      return `Cannot connect to ${peer} (${code})${tries}; nothing was sent.`;
+      return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect-timeout':
-      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; nothing was sent.`;
+      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; ${nothing}.`;
     case 'tls':
-      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); nothing was sent.`;
+      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); ${nothing}.`;
     case 'proxy':
       return describeProxy(facts);
     case 'response-timeout':

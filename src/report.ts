@@ -3,6 +3,7 @@
  * The one exhaustive table. Nothing here is sanitised or redacted: the console does both.
  */
 import type { Facts, Failure, Kind } from './errors.ts';
+import { CAUSES_FIRST_TO_LAST } from './exit-codes.ts';
 import { clockTime, duration } from './view/progress.ts';
 import {
   describeNetwork,
@@ -227,7 +228,17 @@ const WORDS = {
     sentence: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
     hint: `Look again, then run the command with --expect ${found}.`,
   }),
-  'would-change': ({ changes }) => ({ exit: 13, sentence: `${count(changes, 'pet')} would be changed.` }),
+  'below-zero': ({ petId, found, delta }) => ({
+    exit: 13,
+    sentence: `Pet ${petId} has a quantity of ${found}, and ${delta} would take it below zero; nothing was changed.`,
+    hint: 'If a quantity below zero is really meant, add --allow-negative.',
+  }),
+  'would-change': ({ changes, obstacles }) => ({
+    exit: 13,
+    sentence:
+      `${count(changes, 'pet')} would be changed` +
+      (obstacles === 0 ? '.' : `, and ${count(obstacles, 'row')} cannot be applied.`),
+  }),
   'check-failed': ({ check, matched }) => ({
     exit: 13,
     sentence: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
@@ -248,6 +259,15 @@ const WORDS = {
 export function wording(failure: Failure, now: number): Wording {
   const words = WORDS[failure.kind] as (facts: unknown, now: number) => Wording;
   return words(failure.facts, now);
+}
+
+/** Returns the cause that a script has to know first, whichever came first; of equal ones the earliest. */
+export function firstCause(causes: readonly Failure[]): Failure | undefined {
+  const place = (failure: Failure): number => {
+    const at = CAUSES_FIRST_TO_LAST.indexOf(wording(failure, 0).exit);
+    return at === -1 ? CAUSES_FIRST_TO_LAST.length : at;
+  };
+  return causes.toSorted((a, b) => place(a) - place(b))[0];
 }
 
 function capital(text: string): string {

@@ -3,15 +3,17 @@ import type { JsonValue } from '../api/json.ts';
 import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { firstCause } from '../report.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
-import { carryOut, type Outcome, readStock } from './engine.ts';
+import { carryOut, midway, type Outcome, readStock, type Seen } from './engine.ts';
 import { Pace } from './pace.ts';
 import { resumeCommand, whereOf } from './place.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './run-report.ts';
 import { countStates, countWords, pets, planLines } from './show.ts';
+import { inTurn } from './turns.ts';
 
 export interface Work {
   readonly kind: RunKind;
@@ -33,33 +35,32 @@ export interface Equipment {
 }
 
 /**
- * Shows what is to be done, and asks, where there is somebody to ask.
- * @returns whether a wait beyond --max-wait is agreed to
+ * Shows what is to be done, and asks, where there is somebody to ask. --yes answers the question, not how long to wait.
+ * @returns whether a person has agreed to a wait beyond --max-wait
  * @throws {Failure} `declined`, `run-too-long`
  */
-export async function agree(context: CommandContext, session: Session, plan: Plan, wait: boolean): Promise<boolean> {
+export async function agree(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
   const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
-  const tooLong = ms > globals.maxWait && !wait;
+  const tooLong = ms > globals.maxWait;
   for (const line of planLines(plan)) notices.info(line);
-  if (plan.steps.length === 0) return wait;
+  if (plan.steps.length === 0) return false;
   if (ms > 0) {
     const end = clockTime(clock.now() + ms, clock.now());
     notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
   }
-  if (globals.yes) return wait || tooLong;
-  if (globals.input && stdin.isTTY && stderr.isTTY) {
+  if (!globals.yes && globals.input && stdin.isTTY && stderr.isTTY) {
     const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
     if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
-    return wait || tooLong;
+    return tooLong;
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
-  return wait;
+  return false;
 }
 
 /** Begins a run and carries it out. */
-export async function start(equipment: Equipment, work: Work, plan: Plan, stock: Stock): Promise<RecordView> {
+export async function start(equipment: Equipment, work: Work, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = equipment;
   const where = whereOf(context, session, work.command);
   const rows = [...plan.steps, ...plan.obstacles];
@@ -70,12 +71,12 @@ export async function start(equipment: Equipment, work: Work, plan: Plan, stock:
     const from = { ...(source !== undefined && { source }), ...(hash !== undefined && { hash }) };
     run = await journal.begin({ ...facts, ...from }, where, rows);
   } else await journal.plan(run.id, where, rows);
-  return goOn(equipment, run, stock, plan.unchanged);
+  return goOn(equipment, run, seen, plan.unchanged);
 }
 
 /** What is left of a run, from wherever it stopped. */
-export async function goOn(equipment: Equipment, run: Run, stock: Stock, unchanged = 0): Promise<RecordView> {
-  const { journal, session } = equipment;
+export async function goOn(equipment: Equipment, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
+  const { context, journal, session } = equipment;
   const left = journal.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state));
   const progress = new Progress(equipment, left.length);
   const pace = new Pace(session);
@@ -84,10 +85,16 @@ export async function goOn(equipment: Equipment, run: Run, stock: Stock, unchang
       service: pace.service,
       journal,
       concurrency: () => pace.concurrency(),
-      stock,
+      seen,
+      since: Math.min(run.startedAt, seen.since),
+      inTurn: (petId, work) =>
+        inTurn(context, petId, work, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
       onOutcome(outcome) {
         progress.step();
         equipment.onOutcome?.(outcome);
+      },
+      onStop: () => {
+        pace.end();
       },
     },
     left,
@@ -107,15 +114,17 @@ async function lookOnceMore({ context, journal, session }: Equipment, run: Run):
     context.notices.warning('The stock could not be read once more: what others did meanwhile is not known.');
     return;
   }
-  const others: bigint[] = [];
+  const changed: bigint[] = [];
   for (const { id, petId, after, state } of journal.changesOf(run.id)) {
     const isThere = stock.get(petId)?.quantity === after;
     if (state === 'unknown' && isThere) await journal.settle(id, context.clock.now(), { state: 'applied' });
-    if (state === 'applied' && !isThere) others.push(petId);
+    if (state === 'applied' && !isThere) changed.push(petId);
   }
-  if (others.length === 0) return;
-  const shown = others.slice(0, 10).join(', ');
-  context.notices.warning(`Changed by somebody else since: pet ${shown}${others.length > 10 ? ' and more' : ''}.`);
+  if (changed.length === 0) return;
+  const shown = changed.slice(0, 10).join(', ');
+  context.notices.warning(
+    `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
+  );
 }
 
 async function finish(
@@ -165,14 +174,13 @@ function failureOf(
   counts: ReturnType<typeof countStates>,
   report: string | undefined,
 ): Failure | undefined {
-  const isFirst = stopped?.is('interrupted') === true || stopped?.is('forbidden') === true;
-  if (isFirst || stopped?.is('unauthorized') === true) return stopped;
-  if (counts.unknown > 0) {
-    return new Failure('run-unknown', { unknown: counts.unknown, resume: resumeCommand(run, equipment.journalFile) });
+  const { unknown, failed, conflict: conflicts } = counts;
+  const causes: Failure[] = stopped === undefined ? [] : [midway(stopped)];
+  if (unknown > 0) {
+    causes.push(new Failure('run-unknown', { unknown, resume: resumeCommand(run, equipment.journalFile) }));
   }
-  if (stopped !== undefined) return stopped;
-  if (counts.failed + counts.conflict === 0) return undefined;
-  return new Failure('run-incomplete', { failed: counts.failed, conflicts: counts.conflict, report });
+  if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
+  return firstCause(causes);
 }
 
 function capital(text: string): string {

@@ -15,7 +15,6 @@ import { pets } from './show.ts';
 export interface CountOptions {
   /** What the scanner puts before each id. */
   readonly prefix?: string;
-  readonly wait?: boolean;
   /** A stocktake's number, or true for the newest. */
   readonly resume?: bigint | true;
 }
@@ -26,7 +25,7 @@ const COMMAND = 'inventory count';
 export async function count(context: CommandContext, options: CountOptions): Promise<RecordView> {
   await mayWrite(context, COMMAND);
   return withRuns(context, undefined, async (journal) => {
-    const { run, stock } = await withSession(context, options.wait === true, async (session) => ({
+    const { run, stock } = await withSession(context, async (session) => ({
       stock: await readStock(session.service),
       run:
         options.resume === undefined ? await begin(context, journal, session) : find(journal, options.resume, session),
@@ -43,7 +42,6 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     return applyPlan(context, journal, {
       work,
       plan: (present) => makePlan(rows, present),
-      wait: options.wait === true,
     });
   });
 }

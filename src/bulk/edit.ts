@@ -27,7 +27,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const { files, notices } = context;
   needEditor(context);
   await mayWrite(context, 'inventory edit');
-  const items = await withSession(context, false, async ({ service }) => [...(await readStock(service)).values()]);
+  const items = await withSession(context, async ({ service }) => [...(await readStock(service)).values()]);
   const folder = `${stateFolder(context)}/edit`;
   const path = `${folder}/stock-${context.machine.pid}.csv`;
   await files.makePrivateFolder(folder);
@@ -43,7 +43,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   try {
     // Only now: an editor may stay open for hours, and others have work to do.
     done = await withRuns(context, undefined, (journal) =>
-      applyPlan(context, journal, { work, plan: (stock) => makePlan(rows, stock), wait: false }),
+      applyPlan(context, journal, { work, plan: (stock) => makePlan(rows, stock) }),
     );
     return done;
   } finally {

@@ -2,12 +2,13 @@
  * Carries a run's planned changes out, through the governor, each one journaled before and after. Whatever stops it
  * (a signal, a spent allowance, a dead service) leaves a run that can be resumed.
  */
+import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
-import type { Failure } from '../errors.ts';
-import { isFailure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import type { Change, ChangeState, Journal } from '../state/journal.ts';
+import { firstCause } from '../report.ts';
 import { NO_SUCH_PET, type Stock } from './plan.ts';
 
 export interface Outcome {
@@ -21,9 +22,24 @@ export interface EngineOptions {
   readonly journal: Journal;
   /** Requests at the same time: asked before each row, since what is known of the service changes. */
   concurrency(): number;
-  /** As just read. */
-  readonly stock: Stock;
+  readonly seen: Seen;
+  /** When the rows were planned, epoch ms. */
+  readonly since: number;
+  /** Runs the work while no other command of this machine changes that pet. */
+  inTurn<T>(petId: bigint, work: () => Promise<T>): Promise<T>;
   onOutcome(outcome: Outcome): void;
+  /** The run goes no further; rows that are under way come to their end. */
+  onStop(): void;
+}
+
+/** The stock, and how old the knowledge of it is. */
+export interface Seen {
+  readonly stock: Stock;
+  /** Of the journal: what this machine has written later may not be in the stock. */
+  readonly moment: bigint;
+  /** Before the request: on the monotonic clock, and epoch ms. */
+  readonly at: number;
+  readonly since: number;
 }
 
 /** How old the knowledge of the stock may be before a row is sent: what others changed since is then seen. */
@@ -31,10 +47,25 @@ const FRESH_MS = 60_000;
 /** So many rows in a row that the service, or the way to it, did not take: the next would fare no better. */
 const MOST_TROUBLE = 3;
 
+/** @throws {Failure} `contract`: a pet stands there twice, so that no change can be decided on */
 export async function readStock(service: Service): Promise<Stock> {
-  const stock = new Map();
-  for await (const items of listInventory(service)) for (const item of items) stock.set(item.petId, item);
+  const stock = new Map<bigint, InventoryItem>();
+  for await (const items of listInventory(service)) {
+    for (const item of items) {
+      if (stock.has(item.petId)) {
+        throw new Failure('contract', { what: 'The list', problem: `has pet ${item.petId} more than once` });
+      }
+      stock.set(item.petId, item);
+    }
+  }
   return stock;
+}
+
+/** Reads the stock for a run. */
+export async function look(service: Service, journal: Journal): Promise<Seen> {
+  const { clock } = service;
+  const before = { moment: journal.moment(), at: clock.monotonic(), since: clock.now() };
+  return { ...before, stock: await readStock(service) };
 }
 
 /** Resolves with what stopped it before the end, if anything did. @throws {Failure} `bug` */
@@ -48,8 +79,9 @@ class Engine {
   stopped: Failure | undefined;
   private readonly options: EngineOptions;
   private readonly queue: Iterator<Change>;
-  private stock: Stock;
-  private stockAt: number;
+  private seen: Seen;
+  /** Set when another command of this machine has written since. */
+  private isStale = false;
   private refreshing: Promise<void> | undefined;
   private trouble = 0;
   private readonly workers: Promise<void>[] = [];
@@ -59,8 +91,7 @@ class Engine {
   constructor(options: EngineOptions, changes: readonly Change[]) {
     this.options = options;
     this.queue = changes[Symbol.iterator]();
-    this.stock = options.stock;
-    this.stockAt = options.service.clock.monotonic();
+    this.seen = options.seen;
   }
 
   async run(): Promise<void> {
@@ -110,14 +141,31 @@ class Engine {
 
   private stop(error: unknown): void {
     if (!isFailure(error)) throw error;
-    // What a person has to know first: whoever has interrupted knows the rest.
-    if (this.stopped === undefined || error.is('interrupted')) this.stopped = error;
+    this.stopped = firstCause(this.stopped === undefined ? [error] : [this.stopped, error]);
+    this.options.onStop();
   }
 
   /** @throws {Failure} what stops the run */
   private async take(change: Change): Promise<void> {
-    await this.refresh();
-    const present = this.stock.get(change.petId)?.quantity;
+    const { inTurn, journal } = this.options;
+    for (;;) {
+      await this.refresh();
+      const { seen } = this;
+      const isDone = await inTurn(change.petId, async () => {
+        if (journal.hasWrittenSince(change, seen.moment)) return false;
+        // Without an outcome it is left for the next time.
+        if (this.stopped === undefined) await this.carryOut(change, seen.stock);
+        return true;
+      });
+      if (isDone) return;
+      // Another worker may have read the stock again meanwhile.
+      if (this.seen === seen) this.isStale = true;
+    }
+  }
+
+  /** @throws {Failure} what stops the run */
+  private async carryOut(change: Change, stock: Stock): Promise<void> {
+    const present = stock.get(change.petId)?.quantity;
     if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
     if (present === change.after) {
       // Of a row whose fate was not known, that is the answer.
@@ -125,7 +173,7 @@ class Engine {
       return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
     }
     if (change.before !== undefined && present !== change.before) {
-      const reason = `there are ${present} now, no longer ${change.before}: somebody else has changed it`;
+      const reason = `there are ${present} now, no longer ${change.before}: ${this.changedBy(change, present)}`;
       return this.settle(change, { state: 'conflict', reason });
     }
     const { journal, service } = this.options;
@@ -136,6 +184,11 @@ class Engine {
       return this.settle(change, { state: 'applied' });
     }
     await this.judge(change, failure);
+  }
+
+  private changedBy(change: Change, present: bigint): string {
+    const other = this.options.journal.newestOther(change, this.options.since);
+    return changedBy(other?.after === present ? other : undefined);
   }
 
   private async send({ petId, after }: Change): Promise<Failure | undefined> {
@@ -166,12 +219,13 @@ class Engine {
 
   /** One of those who find the knowledge too old reads the list; the others wait for it. */
   private async refresh(): Promise<void> {
-    const { clock } = this.options.service;
-    if (this.refreshing === undefined && clock.monotonic() - this.stockAt > FRESH_MS) {
-      this.refreshing = readStock(this.options.service)
-        .then((stock) => {
-          this.stock = stock;
-          this.stockAt = clock.monotonic();
+    const { journal, service } = this.options;
+    const isOld = this.isStale || service.clock.monotonic() - this.seen.at > FRESH_MS;
+    if (this.refreshing === undefined && isOld) {
+      this.isStale = false;
+      this.refreshing = look(service, journal)
+        .then((seen) => {
+          this.seen = seen;
         })
         .finally(() => {
           this.refreshing = undefined;
@@ -207,6 +261,18 @@ export function verdictOn(failure: Failure): Verdict {
   }
   // Not sent, or refused before it could do anything: the key, the allowance, the deadline, the address.
   return { state: 'planned', goesOn: 'never' };
+}
+
+/** `by`: the change of this machine that did it, if it did. */
+export function changedBy(by: Pick<Change, 'id'> | undefined): string {
+  return by === undefined ? 'somebody else has changed it' : `changed since by this machine: change ${by.id}`;
+}
+
+/** Marks a failure that came after other requests: `nothing more was sent`. */
+export function midway(failure: Failure): Failure {
+  if (failure.is('rate-limited')) return new Failure('rate-limited', { ...failure.facts, begun: true }, failure.cause);
+  if (failure.is('network')) return new Failure('network', { ...failure.facts, begun: true }, failure.cause);
+  return failure;
 }
 
 export function reasonOf(failure: Failure): string {

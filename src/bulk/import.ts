@@ -6,29 +6,29 @@ import type { CommandContext } from '../config/globals.ts';
 import { readText } from '../config/read-text.ts';
 import { settle } from '../config/resolve.ts';
 import { allowWrite } from '../config/writes.ts';
+import { FOREVER_MS } from '../duration.ts';
 import { Failure } from '../errors.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 import { agree, goOn, start, type Work } from './apply.ts';
 import { type OnOutcome } from './events.ts';
-import { readStock } from './engine.ts';
+import { look, readStock } from './engine.ts';
 import { withJournal, withRuns } from './journals.ts';
 import { mustBeAt, mustBeIn } from './place.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { parseRows, type Row } from './rows.ts';
 import { planView } from './show.ts';
 
+/** Bulk work gives up at the third 429 in a row; with --max-wait forever, never. */
+const BULK_PROBES = 2;
+
 export interface ImportOptions {
   readonly file?: string;
   readonly exitCode?: boolean;
-  readonly wait?: boolean;
   readonly allowNegative?: boolean;
   readonly journal?: string;
   readonly resume?: bigint | true;
 }
-
-/** As long as it takes; a number that every adapter can carry. */
-const FOR_EVER_MS = 10 * 365 * 86_400_000;
 
 interface Source {
   readonly name: string;
@@ -42,9 +42,10 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   const session = await connect(context);
   try {
     const plan = makePlan(rows, await readStock(session.service));
-    const { length: changes } = plan.steps;
+    const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
+    const isSame = differences.changes + differences.obstacles === 0;
     const check = (): Failure | undefined =>
-      options.exitCode === true && changes > 0 ? new Failure('would-change', { changes }) : undefined;
+      options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
     return { ...planView(plan), check };
   } finally {
     await session.close();
@@ -64,7 +65,6 @@ export async function runImport(
     applyPlan(context, journal, {
       work,
       plan: (stock) => makePlan(source.rows, stock),
-      wait: options.wait === true,
       journalFile: options.journal,
       ...(onOutcome && { onOutcome }),
     }),
@@ -76,7 +76,6 @@ export interface PlannedWork {
   plan(stock: Stock): Plan;
   /** Where it has to be done, if not anywhere. @throws {Failure} */
   check?(session: Session): void;
-  readonly wait: boolean;
   readonly journalFile?: string | undefined;
   readonly onOutcome?: OnOutcome;
 }
@@ -90,18 +89,18 @@ export async function applyPlan(context: CommandContext, journal: Journal, plann
     journalFile,
     ...(onOutcome && { onOutcome }),
   };
-  const agreed = await withSession(context, planned.wait, async (session) => {
+  const agreed = await withSession(context, async (session) => {
     planned.check?.(session);
-    const stock = await readStock(session.service);
-    const plan = planned.plan(stock);
-    const wait = await agree(context, session, plan, planned.wait);
+    const seen = await look(session.service, journal);
+    const plan = planned.plan(seen.stock);
     // A longer wait than this session allows: another one, with a fresh look.
-    if (wait !== planned.wait) return plan;
-    return start({ ...equipment, session }, work, plan, stock);
+    if (await agree(context, session, plan)) return plan;
+    return start({ ...equipment, session }, work, plan, seen);
   });
   if ('view' in agreed) return agreed;
-  return withSession(context, true, async (session) =>
-    start({ ...equipment, session }, work, agreed, await readStock(session.service)),
+  const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
+  return withSession(patient, async (session) =>
+    start({ ...equipment, session }, work, agreed, await look(session.service, journal)),
   );
 }
 
@@ -118,7 +117,7 @@ export async function resumeImport(
     mustBeIn(settled.environment.value, run, `Run ${run.id}`, again);
     await checkSource(context, run);
     await mayWrite(context, again);
-    return withSession(context, options.wait === true, async (session) => {
+    return withSession(context, async (session) => {
       mustBeAt(session, run, `Run ${run.id}`, again);
       const equipment = {
         context,
@@ -127,7 +126,7 @@ export async function resumeImport(
         journalFile: options.journal,
         ...(onOutcome && { onOutcome }),
       };
-      return goOn(equipment, run, await readStock(session.service));
+      return goOn(equipment, run, await look(session.service, journal));
     });
   });
 }
@@ -137,8 +136,14 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
   const run = typeof wanted === 'bigint' ? journal.run(wanted) : journal.unfinished().find(hasRows);
   const cannot = (problem: string, hint = 'See which there are: petstore inventory import --status'): Failure =>
     new Failure('cannot-resume', { problem, hint });
-  if (run === undefined) throw cannot(wanted === true ? 'No run was left unfinished' : `There is no run ${wanted}`);
-  if (run.endedAt !== undefined) throw cannot(`Run ${run.id} is done`);
+  if (run === undefined && wanted === true) {
+    throw cannot(
+      'No run was left unfinished',
+      'To apply rows that failed, import the file again: only what still differs is sent.',
+    );
+  }
+  if (run === undefined) throw cannot(`There is no run ${wanted}`);
+  if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
   // Its scans are no rows yet: whoever ended it here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
@@ -147,6 +152,17 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
     );
   }
   return run;
+}
+
+/** Why a run that is done cannot be resumed, and what to do in its place. */
+function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+  const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
+  if (rest === 0) return [`Run ${id} is done`];
+  const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
+  if (kind !== 'import' || source === undefined)
+    return [problem, 'Run the command again: it sends only what still differs.'];
+  const file = source === '-' ? 'the same rows' : `the file ${source}`;
+  return [problem, `Import ${file} again: only what still differs is sent.`];
 }
 
 /** What was agreed to was the file as it was. The rows themselves are in the journal. */
@@ -187,13 +203,9 @@ export async function mayWrite(context: CommandContext, command: string): Promis
   allowWrite(context, settle(context.globals, context.env, await readConfigFile(context)), command);
 }
 
-export async function withSession<T>(
-  context: CommandContext,
-  wait: boolean,
-  work: (session: Session) => Promise<T>,
-): Promise<T> {
-  const globals = wait ? { ...context.globals, maxWait: FOR_EVER_MS } : context.globals;
-  const session = await connect({ ...context, globals });
+export async function withSession<T>(context: CommandContext, work: (session: Session) => Promise<T>): Promise<T> {
+  const probes = context.globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : BULK_PROBES;
+  const session = await connect(context, { probes });
   try {
     return await work(session);
   } finally {

@@ -3,6 +3,7 @@ import { stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure } from '../errors.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
+import { isOutOfReach } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock } from '../state/lock.ts';
 
@@ -29,22 +30,37 @@ export async function withWritableJournal<T>(
   given: string | undefined,
   work: Work<T>,
 ): Promise<T> {
-  const state = await (given === undefined ? openState(context, stateFolder(context)) : openStateFile(context, given));
+  const own = given === undefined;
+  const state = await (own ? openState(context, stateFolder(context)) : openStateFile(context, given));
+  const shared = own ? undefined : await openShared(context);
   return closing(state, async () => {
     try {
-      return await work(journalIn(context, state));
+      return await work(journalIn(context, state, shared));
     } catch (error) {
       // Too late for this command; the next one finds a new file.
       if (await state.recover(error)) {
         throw new Failure('state', { path: state.path, what: 'state database', problem: 'replaced' }, error);
       }
       throw error;
+    } finally {
+      shared?.close();
     }
   });
 }
 
-function journalIn({ notices, secrets }: CommandContext, state: State): Journal {
+/** Opens the state database beside a journal elsewhere; undefined where this machine has none to share. */
+async function openShared(context: CommandContext): Promise<State | undefined> {
+  try {
+    return await openState(context, stateFolder(context));
+  } catch (error) {
+    if (isOutOfReach(error)) return undefined;
+    throw error;
+  }
+}
+
+function journalIn({ notices, secrets }: CommandContext, state: State, shared?: State): Journal {
   return new Journal(state, {
+    shared,
     redact: (text) => secrets.redact(text),
     warn: (text) => {
       notices.warning(text);

@@ -4,7 +4,7 @@ import type { CommandContext } from '../config/globals.ts';
 import { isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
-import { reasonOf, verdictOn } from './engine.ts';
+import { midway, reasonOf, verdictOn } from './engine.ts';
 import { withWritableJournal } from './journals.ts';
 import { whereOf } from './place.ts';
 
@@ -55,6 +55,8 @@ async function sendRecorded<T>(
       const kept = state === 'planned' ? 'failed' : state;
       const reason = state === 'planned' ? 'it was not sent' : reasonOf(error);
       await journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+      // Where the quantity before is known, it was read first.
+      if (change.before !== undefined) throw midway(error);
     }
     throw error;
   }

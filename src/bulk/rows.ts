@@ -101,12 +101,16 @@ interface Raws {
 
 function fromCsv(text: string): Raws {
   let records: { record: string[]; info: { lines: number } }[];
+  // The parser counts each half of a CRLF that stands inside quotes.
+  const plain = text.replace(/\r\n?/g, '\n');
   try {
-    records = parse(text, {
+    records = parse(plain, {
       bom: true,
-      delimiter: delimiterOf(text),
+      delimiter: delimiterOf(plain),
       info: true,
       relax_column_count: true,
+      // Of delimiters only, too: spreadsheets leave such lines behind.
+      skip_records_with_empty_values: true,
       skip_empty_lines: true,
     }) as unknown as typeof records;
   } catch (error) {
@@ -117,11 +121,24 @@ function fromCsv(text: string): Raws {
   const problem = headerProblem(header);
   if (problem !== undefined) return { raws: [{ line: 1, reason: problem }], ignored: [] };
   const at = COLUMNS.map((name) => [name, header.indexOf(name)] as const);
-  const raws = records.slice(1).map(({ record, info }) => ({
-    line: info.lines,
-    fields: Object.fromEntries(at.map(([name, i]) => [name, i < 0 ? undefined : record[i]])) as Fields,
-  }));
-  return { raws, ignored: header.filter((name) => !(COLUMNS as readonly string[]).includes(name)) };
+  const width = widthOf(header);
+  const raws = records.slice(1).map(({ record, info }): Raw => {
+    // The parser tells where a record ends.
+    const line = info.lines - record.join('').split('\n').length + 1;
+    const cells = widthOf(record);
+    if (cells > width) {
+      const reason = `has ${cells} cells, the header has ${width}: a thousands separator or decimal comma?`;
+      return { line, reason };
+    }
+    const fields = at.map(([name, i]) => [name, i < 0 ? undefined : record[i]] as const);
+    return { line, fields: Object.fromEntries(fields) as Fields };
+  });
+  return { raws, ignored: header.filter((name) => name !== '' && !(COLUMNS as readonly string[]).includes(name)) };
+}
+
+/** Counts the cells up to the last one that holds anything. */
+function widthOf(cells: readonly string[]): number {
+  return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
 }
 
 function headerProblem(header: readonly string[]): string | undefined {

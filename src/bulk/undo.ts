@@ -5,6 +5,7 @@ import { settle } from '../config/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
+import { changedBy } from './engine.ts';
 import { applyPlan, mayWrite } from './import.ts';
 import { withRuns } from './journals.ts';
 import { mustBeAt, mustBeIn } from './place.ts';
@@ -18,7 +19,6 @@ export interface UndoOptions {
   readonly last?: boolean;
   /** A run's number. */
   readonly import?: bigint;
-  readonly wait?: boolean;
 }
 
 /** @throws {Failure} `usage`, `cannot-resume`, and what connect throws */
@@ -33,11 +33,10 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     await mayWrite(context, command);
     return applyPlan(context, journal, {
       work: { kind: 'undo', command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}` },
-      plan: (stock) => planUndo(changes, stock),
+      plan: (stock) => planUndo(changes, stock, journal),
       check: (session) => {
         mustBeAt(session, first, 'What is to be undone', command);
       },
-      wait: options.wait === true,
     });
   });
 }
@@ -63,11 +62,12 @@ function orNone(changes: Change[], problem: string): Change[] {
   throw new Failure('cannot-resume', { problem, hint: 'See what there is: petstore inventory history' });
 }
 
-function planUndo(changes: readonly Change[], stock: Stock): Plan {
+function planUndo(changes: readonly Change[], stock: Stock, journal: Journal): Plan {
   const steps: Step[] = [];
   const obstacles: Obstacle[] = [];
   let unchanged = 0;
-  for (const { petId, before, after } of changes) {
+  for (const change of changes) {
+    const { petId, before, after } = change;
     const present = stock.get(petId)?.quantity;
     const obstacle = (state: Obstacle['state'], reason: string): void => {
       obstacles.push({
@@ -82,10 +82,9 @@ function planUndo(changes: readonly Change[], stock: Stock): Plan {
     else if (before === undefined) obstacle('conflict', 'what was there before is not known');
     else if (present === before) unchanged++;
     else if (present !== after) {
-      obstacle(
-        'conflict',
-        `there are ${present} now, no longer the ${after} that were written: somebody else has changed it`,
-      );
+      const other = journal.newestOther(change, change.sentAt ?? 0);
+      const by = changedBy(other?.after === present ? other : undefined);
+      obstacle('conflict', `there are ${present} now, no longer the ${after} that were written: ${by}`);
     } else steps.push({ petId, before: present, after: before });
   }
   return { steps, unchanged, obstacles };

@@ -7,7 +7,7 @@ import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { readText } from '../config/read-text.ts';
-import { settle } from '../config/resolve.ts';
+import { environmentSource, settle } from '../config/resolve.ts';
 import { allowWrite } from '../config/writes.ts';
 import type { HttpRequest } from '../context.ts';
 import { Failure } from '../errors.ts';
@@ -54,14 +54,15 @@ export const api: CommandSpec<ApiInput> = {
   async run(input, context): Promise<RawView> {
     const { method } = input;
     const { callRaw, isWrite } = await import('../client/raw.ts');
-    if (isWrite(method)) {
-      const settled = settle(context.globals, context.env, await readConfigFile(context));
-      allowWrite(context, settled, `api ${method} ${input.path}`);
-    }
+    const settled = settle(context.globals, context.env, await readConfigFile(context));
+    if (isWrite(method)) allowWrite(context, settled, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
     const session = await connect(context);
     try {
       const path = pathBelow(session.service.baseUrl, input.path);
+      if (isWrite(method)) {
+        context.notices.info(`Sending ${method} ${path} to ${session.environment} (${environmentSource(settled)}).`);
+      }
       const call = { method, path, ...(body !== undefined && { body }) };
       const answer = await remembered(context, session, call, () => callRaw(session.service, call));
       return {
@@ -76,7 +77,7 @@ export const api: CommandSpec<ApiInput> = {
   },
 };
 
-/** An update of one pet belongs in the history, whichever command sends it. */
+/** An update of one pet takes turns with other commands and is in the history, whichever command sends it. */
 async function remembered(
   context: CommandContext,
   session: Session,
@@ -85,14 +86,16 @@ async function remembered(
 ): Promise<RawAnswer> {
   const change = updateIn(call);
   if (change === undefined) return send();
-  const { recorded } = await import('../bulk/recorded.ts');
+  const [{ recorded }, { inTurn }] = await Promise.all([import('../bulk/recorded.ts'), import('../bulk/turns.ts')]);
   let answer: RawAnswer | undefined;
   try {
-    return await recorded(context, session, { command: 'api', ...change }, async () => {
-      answer = await send();
-      if (answer.failure !== undefined) throw answer.failure;
-      return answer;
-    });
+    const write = (): Promise<RawAnswer> =>
+      recorded(context, session, { command: 'api', ...change }, async () => {
+        answer = await send();
+        if (answer.failure !== undefined) throw answer.failure;
+        return answer;
+      });
+    return await inTurn(context, change.petId, write, { isOptional: true });
   } catch (error) {
     // A failure with an answer is the caller's to show.
     if (answer !== undefined) return answer;

@@ -21,7 +21,7 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
   path: 'inventory adjust',
   summary: 'Add to the stock of one pet, or take away from it',
   description:
-    'Reads the present quantity, adds, writes, and shows old and new. Commands on this machine that adjust the same ' +
+    'Reads the present quantity, adds, writes, and shows old and new. Commands on this machine that change the same ' +
     'pet take turns. The service can only set a quantity: what somebody on another machine changes between the read ' +
     'and the write is overwritten.',
   examples: [
@@ -39,7 +39,7 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
       description: 'refuse (exit 13) if the present quantity is another',
       parse: integerValue('--expect'),
     },
-    { flags: '--allow-negative', description: 'allow a result below zero' },
+    { flags: '--allow-negative', description: 'allow a result below zero; without it, exit 13' },
   ],
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
@@ -72,12 +72,7 @@ async function adjust(input: AdjustInput, session: Session, context: CommandCont
   }
   const after = before + delta;
   if (after < 0n && input.allowNegative !== true) {
-    throw new Failure('invalid-value', {
-      name: 'delta',
-      value: signed(delta),
-      expected: `such that the stock of pet ${petId}, now ${before}, does not fall below zero`,
-      hint: 'Nothing was changed. If a count below zero is really meant, add --allow-negative.',
-    });
+    throw new Failure('below-zero', { petId, found: before, delta });
   }
   if (delta === 0n) return shown(found, before, environment);
   const item = await recorded(context, session, { command: 'inventory adjust', petId, before, after }, () =>

@@ -3,7 +3,6 @@ import type { RecordView } from '../view/view.ts';
 
 interface CountInput {
   readonly prefix?: string;
-  readonly wait?: boolean;
   readonly resume?: bigint | true;
 }
 
@@ -23,7 +22,6 @@ export const inventoryCount: CommandSpec<CountInput> = {
   ],
   options: [
     { flags: '--prefix <text>', description: 'what stands before each id on the labels' },
-    { flags: '--wait', description: 'wait for the allowance for as long as it takes' },
     {
       flags: '--resume [run]',
       description: 'go on scanning; the newest stocktake, unless its number is given',

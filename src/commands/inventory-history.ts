@@ -104,7 +104,6 @@ interface UndoInput {
   readonly changeId?: bigint;
   readonly last?: boolean;
   readonly import?: bigint;
-  readonly wait?: boolean;
 }
 
 export const inventoryUndo: CommandSpec<UndoInput> = {
@@ -129,7 +128,6 @@ export const inventoryUndo: CommandSpec<UndoInput> = {
       parse: integerValue('--import'),
       conflicts: ['last'],
     },
-    { flags: '--wait', description: 'wait for the allowance for as long as it takes' },
   ],
   experimental: true,
   more: ['output', 'exit-codes'],

@@ -8,7 +8,6 @@ export interface ImportInput {
   readonly file?: string;
   readonly dryRun?: boolean;
   readonly exitCode?: boolean;
-  readonly wait?: boolean;
   readonly allowNegative?: boolean;
   readonly events?: boolean;
   readonly journal?: string;
@@ -34,11 +33,10 @@ export const inventoryImport: CommandSpec<ImportInput> = {
   arguments: [{ name: 'file', description: 'CSV or JSON; - for stdin', optional: true }],
   options: [
     { purpose: 'Before', flags: '--dry-run', description: 'show what would change and send nothing' },
-    { purpose: 'Before', flags: '--exit-code', description: 'with --dry-run: exit 13 if anything would change' },
     {
-      purpose: 'While it runs',
-      flags: '--wait',
-      description: 'wait for the allowance for as long as it takes, --max-wait or not',
+      purpose: 'Before',
+      flags: '--exit-code',
+      description: 'with --dry-run: exit 13 if anything would change, or a row cannot be applied',
     },
     { purpose: 'Before', flags: '--allow-negative', description: 'allow quantities below zero' },
     {

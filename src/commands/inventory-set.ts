@@ -4,7 +4,7 @@ import { type CommandSpec, integerValue, petIdValue } from '../command.ts';
 import { connect, type Session } from '../config/connect.ts';
 import { readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { requireBaseUrl, type Settled, settle, sourceName } from '../config/resolve.ts';
+import { environmentSource, requireBaseUrl, type Settled, settle } from '../config/resolve.ts';
 import { allowQuantity, allowWrite } from '../config/writes.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
@@ -38,7 +38,8 @@ export const inventorySet: CommandSpec<SetInput> = {
     { flags: '--dry-run', description: 'show the request and send nothing', conflicts: ['expect'] },
     {
       flags: '--expect <quantity>',
-      description: 'read first, and refuse (exit 13) if the quantity is another; a change in between is not seen',
+      description:
+        'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
       parse: integerValue('--expect'),
     },
     { flags: '--allow-negative', description: 'allow a quantity below zero' },
@@ -50,12 +51,16 @@ export const inventorySet: CommandSpec<SetInput> = {
     const settled = settle(context.globals, context.env, await readConfigFile(context));
     if (input.dryRun === true) return dryRun(input, settled, context);
     allowWrite(context, settled, `inventory set ${input.petId} ${input.quantity}`);
-    const session = await connect(context);
-    try {
-      return await set(input, session, settled, context);
-    } finally {
-      await session.close();
-    }
+    const { inTurn } = await import('../bulk/turns.ts');
+    const work = async (): Promise<RecordView> => {
+      const session = await connect(context);
+      try {
+        return await set(input, session, settled, context);
+      } finally {
+        await session.close();
+      }
+    };
+    return inTurn(context, input.petId, work, { isOptional: true });
   },
 };
 
@@ -69,7 +74,7 @@ async function set(input: SetInput, session: Session, settled: Settled, context:
     const now = await findPet(service, petId);
     if (now === undefined) throw new Failure('pet-not-found', { petId, environment });
     if (now.quantity !== expect) throw new Failure('not-as-expected', { petId, expected: expect, found: now.quantity });
-    notices.info('The quantity is as expected; whoever changes it between this look and the write is not noticed.');
+    notices.info('The quantity is as expected; a change by another machine before the write is not noticed.');
   }
   const { recorded } = await import('../bulk/recorded.ts');
   const change = { petId, after: quantity, ...(expect !== undefined && { before: expect }) };
@@ -77,11 +82,6 @@ async function set(input: SetInput, session: Session, settled: Settled, context:
     updateInventory(service, { petId, quantity }),
   );
   return stored(item, environment, expect);
-}
-
-function environmentSource({ environment }: Settled): string {
-  const { from } = environment.source;
-  return from === 'default' ? 'the default environment' : `environment from ${sourceName(environment.source)}`;
 }
 
 function stored(item: InventoryItem, environment: string, before: bigint | undefined): RecordView {

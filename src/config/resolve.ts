@@ -99,6 +99,12 @@ function optional<K extends string, T>(key: K, value: T | undefined): Partial<Re
   return value === undefined ? {} : ({ [key]: value } as Record<K, T>);
 }
 
+/** Names the environment's source for the line that announces a write. */
+export function environmentSource({ environment }: Settled): string {
+  const { from } = environment.source;
+  return from === 'default' ? 'the default environment' : `environment from ${sourceName(environment.source)}`;
+}
+
 /** "PETSTORE_ENV", "the config": for messages. */
 export function sourceName(source: Source): string {
   switch (source.from) {

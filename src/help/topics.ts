@@ -59,6 +59,7 @@ Colour is used on terminals only and never alone: NO_COLOR, FORCE_COLOR, TERM=du
 The service bans keys that go on sending after a 429. So after a 429 nothing on this machine sends with that key before the time that the service named: no other command, no other process, not after a restart. Then one request sees whether the key is welcome again.
 
   --max-wait 75s      the longest wait; a longer one ends with exit code 6
+  --wait              any wait: short for --max-wait forever
   --no-wait           none at all
   --reserve 5         requests to leave for others
 
@@ -89,9 +90,9 @@ A script reads stdout and the exit code, and nothing else: neither changes by ac
   --deadline 10m      the whole command ends by then
   --max-wait 5m       how long to wait for the allowance
   --timeout 30s       how long one attempt may wait for the service
-  --yes               for questions that a person would be asked
+  --yes               for questions that a person would be asked; how long to wait is not one
 
-A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is 9: look before you run it again. A bulk run that was stopped goes on with import --resume.
+A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is 9: look before you run it again. A bulk run that was stopped goes on with import --resume. After one that ended with failed rows or conflicts (exit code 11) import the file again: only what still differs is sent.
 
 In CI petstore smoke checks the contract of the service, petstore doctor the way to it. Recipes for cron, GitHub Actions and GitLab CI are in the README.
 `,

@@ -54,6 +54,13 @@ const MIGRATIONS: readonly string[] = [
      quantity TEXT NOT NULL,
      PRIMARY KEY (run, seq)
    ) STRICT, WITHOUT ROWID;`,
+  // The newest write of this machine to each pet, whichever journal has its row. `turn`: of `meta`, when it was noted.
+  `CREATE TABLE written (
+     origin TEXT NOT NULL,
+     petId INTEGER NOT NULL,
+     turn INTEGER NOT NULL,
+     PRIMARY KEY (origin, petId)
+   ) STRICT, WITHOUT ROWID`,
 ];
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };

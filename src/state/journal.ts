@@ -14,6 +14,7 @@ import type { SqlRow, SqlValue } from '../context.ts';
 import { Failure } from '../errors.ts';
 import type { State } from './database.ts';
 import { BadValue, type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';
+import { hasWrittenSince, momentOf, noteWrite, shareWrite, type Target } from './written.ts';
 
 export type { Change, ChangeState, Run, RunKind } from './rows.ts';
 
@@ -30,6 +31,8 @@ export interface HistoryFilter {
 }
 
 export interface JournalOptions {
+  /** The state database, where the journal is another file. */
+  readonly shared?: State | undefined;
   /** Takes secrets out of the texts that are kept. */
   redact?(text: string): string;
   /** Hears of rows that are left out because they are damaged. */
@@ -37,14 +40,41 @@ export interface JournalOptions {
 }
 
 export class Journal {
-  private readonly state: State;
+  readonly state: State;
+  /** The state database: every command of this machine notes its writes there, whichever journal it keeps. */
+  readonly shared: State;
   private readonly redact: (text: string) => string;
   private readonly warn: ((text: string) => void) | undefined;
 
-  constructor(state: State, { redact = (text) => text, warn }: JournalOptions = {}) {
+  constructor(state: State, { shared = state, redact = (text) => text, warn }: JournalOptions = {}) {
     this.state = state;
+    this.shared = shared;
     this.redact = redact;
     this.warn = warn;
+  }
+
+  /** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
+  moment(): bigint {
+    return momentOf(this.shared);
+  }
+
+  /** True when a command of this machine may have written to that pet after that moment. */
+  hasWrittenSince(target: Target, moment: bigint): boolean {
+    return hasWrittenSince(this.shared, target, moment);
+  }
+
+  /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
+  newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
+    const row = this.shared.database.get(
+      `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ('sent', 'applied', 'unknown')
+         AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
+      petId,
+      origin,
+      BigInt(Math.round(since)),
+      // Numbers of another journal name other changes.
+      this.shared === this.state ? id : 0n,
+    );
+    return row === undefined ? undefined : this.readSound('change', [row], toChange)[0];
   }
 
   /** A run with all its rows, or none of it. @throws {Failure} `state` */
@@ -75,6 +105,7 @@ export class Journal {
       () => {
         const id = this.insert(where, { ...change, state: 'sent' });
         this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
+        noteWrite(this.state, id);
         return id;
       },
       { durable: true },
@@ -86,9 +117,11 @@ export class Journal {
     await this.state.exclusively(
       () => {
         this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
+        noteWrite(this.state, id);
       },
       { durable: true },
     );
+    await shareWrite(this, id);
   }
 
   async settle(
@@ -97,6 +130,7 @@ export class Journal {
     outcome: { readonly state: ChangeState; readonly reason?: string; readonly before?: bigint },
   ): Promise<void> {
     const { state, reason, before } = outcome;
+    const hasWritten = state === 'applied' || state === 'unknown';
     await this.state.exclusively(
       () => {
         this.change(
@@ -110,10 +144,12 @@ export class Journal {
           state === 'planned' ? 1n : 0n,
           id,
         );
+        if (hasWritten) noteWrite(this.state, id);
       },
       // What happened is recorded, signal or not.
       { despiteSignal: true },
     );
+    if (hasWritten) await shareWrite(this, id);
   }
 
   async end(run: bigint, now: number): Promise<void> {

@@ -121,7 +121,7 @@ it.each([
   ['four thousand', 'after 1.2 s each', 4_000, 1_200],
 ])(
   '%s on the Business plan, answered %s: no 429, every full window used to at least 98 %%',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async (_rows, _answered, most, latencyMs) => {
     const count = scaled(most);
     const rows = Array.from({ length: count }, (_, i) => [i + 24, 500 + (i % 7)] as const);

@@ -30,7 +30,7 @@ describe('CSV, as spreadsheets write it', () => {
     const text = 'petId,note,quantity,current\n7,"a\nb;""c""",12,10\n8,,1,\n';
     expect(read(text)).toEqual({
       rows: [
-        { line: 3, petId: 7n, quantity: 12n, current: 10n },
+        { line: 2, petId: 7n, quantity: 12n, current: 10n },
         { line: 4, petId: 8n, quantity: 1n },
       ],
       problems: [],
@@ -86,6 +86,42 @@ describe('what cannot be used is named with its line', () => {
 
   it('fault 96: a pet that stands there twice, with both lines', () => {
     expect(problemsOf('petId,quantity\n7,1\n8,1\n7,2\n')).toEqual(['4: pet 7 stands in line 2 already']);
+  });
+
+  it.each([
+    ['a thousands separator', 'petId,quantity\n7,1,200\n', 2, 3, 2],
+    ['a decimal comma', 'petId,quantity\n8,1\n7,12,5', 3, 3, 2],
+    ['between semicolons', 'petId;quantity\n7;1;200', 2, 3, 2],
+    ['below a header with empty cells', 'petId,quantity,,\n7,1,200,', 2, 3, 2],
+    ['beside a cell of several lines', 'note,petId,quantity\n"a\n\nb",7,1,200', 2, 4, 3],
+  ])('fault 123: more cells than the header: %s', (_name, text, line, cells, width) => {
+    expect(problemsOf(text)).toEqual([
+      `${line}: has ${cells} cells, the header has ${width}: a thousands separator or decimal comma?`,
+    ]);
+  });
+
+  it('cells that are empty, and lines of delimiters or blanks, are no rows and no surplus', () => {
+    expect(read('petId,quantity\n7,12,,\n,,\n  \n\t\n8,1, ')).toEqual({
+      rows: [
+        { line: 2, petId: 7n, quantity: 12n },
+        { line: 6, petId: 8n, quantity: 1n },
+      ],
+      problems: [],
+      ignored: [],
+    });
+  });
+
+  it('after a line break inside quotes, however lines end', () => {
+    const text = 'petId,quantity,note\r\n1,5,"a\r\nb"\r\n2,x,c\r\n';
+    for (const each of [text, text.replaceAll('\r\n', '\n'), text.replaceAll('\r\n', '\r')]) {
+      expect(problemsOf(each)).toEqual(['4: quantity is "x", but must be a whole number']);
+    }
+  });
+
+  it('fault 96: a pet that a JSON list has twice', () => {
+    expect(problemsOf('[{"petId":7,"quantity":1},{"petId":7,"quantity":2}]')).toEqual([
+      '2: pet 7 stands in line 1 already',
+    ]);
   });
 
   it.each(['9.9E+15', '1,23E+18', '9E15'])('%s: an id that a spreadsheet has shortened', (id) => {

@@ -49,6 +49,12 @@ describe('api', () => {
     ]);
   });
 
+  it('names the environment of a write, and where it comes from', async () => {
+    const context = withReplies([json(item(7, 12))]);
+    const { stderr } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');
+    expect(stderr).toBe('Sending PATCH /inventory/7 to staging (environment from PETSTORE_ENV).\n');
+  });
+
   it.each([
     [['-f', 'quantity=12'], '{"quantity":12}'],
     [['-f', 'quantity=9223372036854775808', '-f', 'note=a=b, c'], '{"quantity":9223372036854775808,"note":"a=b, c"}'],

@@ -39,7 +39,7 @@ describe('inventory adjust', () => {
   });
 
   it.each([
-    [['7', '-11'], 2, 'such that the stock of pet 7, now 10, does not fall below zero'],
+    [['7', '-11'], 13, 'Pet 7 has a quantity of 10, and -11 would take it below zero; nothing was changed.'],
     [['7', '1', '--expect', '9'], 13, 'Pet 7 has a quantity of 10, not the expected 9; nothing was changed.'],
     [['999', '1'], 5, 'Pet 999 was not found in sandbox.'],
     [['7', '+-1'], 2, 'delta is "+-1"'],
@@ -109,7 +109,7 @@ describe('inventory history and undo', () => {
       code: 11,
       stdout: 'Undo 2 in sandbox: 1 applied, 1 conflict.\n',
       stderr: expect.stringContaining(
-        'pet 8: conflict, there are 19 now, no longer the 20 that were written: somebody else has changed it',
+        'pet 8: conflict, there are 19 now, no longer the 20 that were written: changed since by this machine: change 3\n',
       ) as string,
     });
     expect([await quantity(7), await quantity(8)]).toEqual([10, 19]);
@@ -188,9 +188,17 @@ describe('inventory import', () => {
     ]);
     expect((await run(['inventory', 'import', path, '--dry-run', '--exit-code'])).code).toBe(13);
     expect(await quantity(7)).toBe(10);
-    expect(
-      (await run(['inventory', 'import', file(home, 'petId,quantity\n7,10\n'), '--dry-run', '--exit-code'])).code,
-    ).toBe(0);
+    const check = async (row: string) => {
+      const checked = file(home, `petId,quantity,current\n${row}\n`);
+      return run(['inventory', 'import', checked, '--dry-run', '--exit-code']);
+    };
+    expect((await check('7,10,')).code).toBe(0);
+    // A row that cannot be applied keeps the shop from being as the file says, too.
+    expect(await check('999,3,')).toMatchObject({
+      code: 13,
+      stderr: expect.stringContaining('0 pets would be changed, and 1 row cannot be applied.') as string,
+    });
+    expect((await check('7,3,77')).code).toBe(13);
   });
 
   it('--dry-run as CSV: what changes is a number, for a spreadsheet to sum', async () => {

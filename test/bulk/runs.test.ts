@@ -1,0 +1,254 @@
+/** How bulk runs end, how long they wait, and what they do while the service fails: in this process, on virtual time. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { HttpRequest } from '../../src/context.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+const IMPORT = ['inventory', 'import', '-', '--json'] as const;
+
+/** Rows for pets 1 to `count`, each with its hundredfold. */
+const rows = (count: number): string =>
+  ['petId,quantity', ...Array.from({ length: count }, (_, i) => `${i + 1},${100 * (i + 1)}`)].join('\n');
+
+const list = (count: number, limits: Partial<Limits>): PlainReply =>
+  json(
+    Array.from({ length: count }, (_, i) => item(i + 1, 1)),
+    { limits },
+  );
+
+interface Service {
+  readonly context: TestContext;
+  /** Requests at the same time, at most, for each one that came. */
+  readonly underWay: number[];
+  readonly updates: () => HttpRequest[];
+  readonly stock: Map<string, number>;
+}
+
+/** A shop of `count` pets of one each; `answer` says how an update is answered. */
+function service(
+  count: number,
+  limits: Partial<Limits>,
+  answer: (request: HttpRequest, update: number, context: TestContext) => Promise<PlainReply> | PlainReply,
+  options: TestContextOptions = {},
+): Service {
+  const stock = new Map(Array.from({ length: count }, (_, i) => [String(i + 1), 1]));
+  const underWay: number[] = [];
+  let now = 0;
+  let updates = 0;
+  const reply = async (request: HttpRequest): Promise<PlainReply> => {
+    if (request.method === 'PATCH') return answer(request, ++updates, context);
+    const items = [...stock].map(([petId, quantity]) => item(BigInt(petId), quantity));
+    const answered = await answer(request, 0, context);
+    return (answered.status ?? 200) === 200 ? json(items, { limits }) : answered;
+  };
+  const context: TestContext = createTestContext({
+    env: STAGING_ENV,
+    stdin: { text: rows(count) },
+    ...options,
+    async http(request) {
+      underWay.push(++now);
+      try {
+        const replied = await reply(request);
+        const petId = request.url.pathname.split('/').at(-1) ?? '';
+        if (request.method === 'PATCH' && (replied.status ?? 200) === 200) {
+          stock.set(petId, (JSON.parse(request.body ?? '') as { quantity: number }).quantity);
+          return httpReply(json(item(BigInt(petId), stock.get(petId) ?? 0), { limits }), context.clock.now());
+        }
+        return httpReply(replied, context.clock.now());
+      } finally {
+        now--;
+      }
+    },
+  });
+  return { context, stock, underWay, updates: () => context.sent.filter(({ method }) => method === 'PATCH') };
+}
+
+const AMPLE = { limit: 1_000, remaining: 900, resetsIn: 60 };
+
+describe('fault 125: with several causes the exit code is that of the first in the order, whichever came first', () => {
+  const refusals: Readonly<Record<number, PlainReply>> = {
+    429: tooMany(3_600),
+    401: error(401),
+    403: error(403),
+    400: error(400),
+  };
+  it.each([
+    [[429, 403], 12, 'forbidden'],
+    [[403, 429], 12, 'forbidden'],
+    [[429, 401], 4, 'unauthorized'],
+    [[401, 429], 4, 'unauthorized'],
+    [[401, 403], 12, 'forbidden'],
+    [[403, 401], 12, 'forbidden'],
+    [[400, 429], 6, 'rate-limited'],
+    [[400, 400], 11, 'run-incomplete'],
+  ])('%j: %i', async (statuses, exit, kind) => {
+    const arrived = Promise.withResolvers<undefined>();
+    const { context } = service(2, AMPLE, async (request, update) => {
+      if (request.method === 'GET') return {};
+      if (update === 2) arrived.resolve(undefined);
+      // Both are under way before the first is answered; the second comes after it.
+      await arrived.promise;
+      if (update === 2) await context.clock.sleep(1_000);
+      return refusals[statuses[update - 1] ?? 0] ?? {};
+    });
+    const { code, stderr } = await runIn(context, ...IMPORT, '--max-wait', '10s');
+    expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([exit, { error: { kind } }]);
+  });
+});
+
+describe('how long a run waits is said by --max-wait alone', () => {
+  const slow = (options: TestContextOptions = {}) =>
+    service(40, { limit: 10, remaining: 9, resetsIn: 60 }, () => ({}), options);
+
+  it.each([[['--yes']], [['--yes', '--no-wait']], [['--yes', '--max-wait', '2s']], [['--no-wait']]])(
+    '%j: too long, 6, and nothing is written',
+    async (args) => {
+      const { context, updates } = slow();
+      const { code, stderr } = await runIn(context, ...IMPORT, ...args);
+      expect([code, stderr, updates()]).toEqual([6, expect.stringContaining('"kind":"run-too-long"'), []]);
+    },
+  );
+
+  it('--yes at a terminal agrees to the change, not to the wait', async () => {
+    const home = createTestContext().home;
+    const file = join(home.path, 'stock.csv');
+    writeFileSync(file, rows(40));
+    const { context, updates } = slow({ terminal: true, home });
+    const { code } = await runIn(context, 'inventory', 'import', file, '--yes');
+    expect([code, updates()]).toEqual([6, []]);
+  });
+
+  it.each([[['--yes', '--wait']], [['--yes', '--max-wait', 'forever']], [['--max-wait', '1h', '--yes']]])(
+    '%j: done',
+    async (args) => {
+      // A window that opens again: each answer has room.
+      const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 1 }, () => ({}));
+      const { code } = await runIn(context, ...IMPORT, ...args);
+      expect([code, updates().length]).toEqual([0, 40]);
+    },
+  );
+
+  it('at a terminal, yes to the question that names the time agrees to it', async () => {
+    const home = createTestContext().home;
+    const file = join(home.path, 'stock.csv');
+    writeFileSync(file, rows(40));
+    const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 60 }, () => ({}), {
+      terminal: true,
+      home,
+      answers: [true],
+    });
+    const { code } = await runIn(context, 'inventory', 'import', file);
+    expect([code, updates().length]).toEqual([0, 40]);
+  });
+
+  it.each([[['--wait', '--max-wait', '5s']], [['--max-wait', 'for ever']]])('%j: 2', async (args) => {
+    expect((await runIn(withReplies([]), 'inventory', 'list', ...args)).code).toBe(2);
+  });
+});
+
+describe('what is written between the plan and the yes is a conflict, and stays', () => {
+  it.each([
+    ['fault 121: by this machine', 0, ['3=9', '1=100', '2=200'], 'changed since by this machine: change 1'],
+    ['fault 100: by another', 9, ['1=100', '2=200'], 'somebody else has changed it'],
+  ])('%s', async (_name, elsewhere, expected, why) => {
+    const home = createTestContext().home;
+    const file = join(home.path, 'stock.csv');
+    writeFileSync(file, rows(3));
+    const { context, stock, updates } = service(3, AMPLE, () => ({}), { terminal: true, home });
+    const confirm = async (): Promise<boolean> => {
+      if (elsewhere === 0) expect((await runIn(context, 'inventory', 'set', '3', '9')).code).toBe(0);
+      else {
+        stock.set('3', elsewhere);
+        await context.clock.sleep(120_000);
+      }
+      return true;
+    };
+    const asking = { ...context, prompt: { ...context.prompt, confirm } };
+    expect((await runIn(asking, 'inventory', 'import', file)).code).toBe(11);
+    const sent = updates().map(({ url, body }) => `${url.pathname.split('/').at(-1)}=${body?.replace(/\D/g, '')}`);
+    expect([sent, stock.get('3')]).toEqual([expected, 9]);
+    const report = readFileSync(join(home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
+    expect(report).toContain(why);
+  });
+});
+
+it('after rows were written it does not say that nothing was sent', async () => {
+  const spent = { limit: 60, remaining: 0, resetsIn: 3_600 };
+  const replies = [
+    list(3, { limit: 60, remaining: 59, resetsIn: 60 }),
+    json(item(1, 100), { limits: { limit: 60, remaining: 58, resetsIn: 60 } }),
+    json(item(2, 200), { limits: spent }),
+  ];
+  const context = withReplies(replies, { stdin: { text: rows(3) } });
+  const { code, stdout, stderr } = await runIn(context, ...IMPORT);
+  expect([code, JSON.parse(stdout), stderr]).toMatchObject([
+    6,
+    { applied: 2, left: 1 },
+    expect.stringContaining('; nothing more was sent.'),
+  ]);
+  expect(stderr).not.toContain('nothing was sent');
+});
+
+it('a run that is done is not resumed: its hint is what can be done', async () => {
+  const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(400) : {}));
+  const file = join(context.home.path, 'stock.csv');
+  writeFileSync(file, rows(2));
+  const done = await runIn(context, 'inventory', 'import', file);
+  expect(done.code).toBe(11);
+  const resumed = await runIn(context, 'inventory', 'import', '--resume', '1');
+  expect([resumed.code, resumed.stderr]).toEqual([
+    2,
+    'error: Run 1 is done, and 1 of its rows could not be applied; nothing was sent.\n' +
+      `hint: Import the file ${file} again: only what still differs is sent.\n`,
+  ]);
+  // What the hint says, done.
+  expect(await runIn(context, 'inventory', 'import', file)).toMatchObject({
+    code: 0,
+    stdout: 'Import 2 in staging: 1 applied, 1 unchanged.\n',
+  });
+});
+
+it('a list that has a pet twice: no decision is made from it, 8', async () => {
+  const twice = json([item(1, 1), item(2, 1), item(1, 5)]);
+  const context = withReplies([twice], { stdin: { text: rows(2) } });
+  const { code, stderr } = await runIn(context, ...IMPORT);
+  expect([code, JSON.parse(stderr), context.sent.length]).toMatchObject([
+    8,
+    { error: { kind: 'contract', message: 'The list has pet 1 more than once: an invalid response.' } },
+    1,
+  ]);
+});
+
+describe('fault 135: 503s in a bulk run', () => {
+  it('halve the requests under way; one at a time asks while the service fails; no storm', async () => {
+    let isFailing = false;
+    const { context, underWay, updates } = service(100, AMPLE, async (_request, update) => {
+      isFailing ||= update > 20;
+      const answer = isFailing ? error(503) : {};
+      await context.clock.sleep(100);
+      return answer;
+    });
+    const { code, stdout } = await runIn(context, ...IMPORT);
+    expect([code, JSON.parse(stdout)]).toMatchObject([9, { applied: 20, failed: 0 }]);
+    expect(Math.max(...underWay.slice(0, 21))).toBe(8);
+    // Those that were under way when it began to fail; then one after the other, until the third row without an answer.
+    expect(Math.max(...underWay.slice(30))).toBe(1);
+    expect(updates().length).toBeLessThanOrEqual(28);
+    expect(context.sent.length).toBeLessThanOrEqual(45);
+  });
+
+  it('once the service is well again, more are under way again', async () => {
+    const { context, underWay } = service(400, AMPLE, async (_request, update) => {
+      await context.clock.sleep(100);
+      return update === 9 ? error(503) : {};
+    });
+    const { code } = await runIn(context, ...IMPORT);
+    expect(code).toBe(0);
+    expect(Math.max(...underWay.slice(20, 30))).toBeLessThanOrEqual(5);
+    expect(Math.max(...underWay.slice(-50))).toBe(8);
+  });
+});

@@ -1,0 +1,140 @@
+/** Commands of one machine that write the same pet at the same time: real processes, a server that holds an answer. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { item, json, type Reply, send } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { staging } from '../support/staging.ts';
+
+interface Till {
+  readonly home: Home;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stock: Map<string, number>;
+  /** `7=12`, one per update, in the order of arrival. */
+  updates(): string[];
+  /** Resolves once that many requests have come in. */
+  received(count: number): Promise<void>;
+  /** Lets the answer go that is held. */
+  release(): void;
+  file(name: string, rows: readonly string[]): string;
+  run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+/** A shop with ten of each of four pets. Takes `requests` requests; the update with the number `held` has to wait. */
+async function till(requests: number, held: number): Promise<Till> {
+  const home = createHome();
+  const stock = new Map(['1', '2', '3', '4'].map((petId) => [petId, 10]));
+  const released = Promise.withResolvers<undefined>();
+  let updates = 0;
+  const answer: Reply = async (exchange) => {
+    const { method, path, body } = exchange.request;
+    if (method === 'GET')
+      return send(json([...stock].map(([petId, quantity]) => item(BigInt(petId), quantity))), exchange);
+    const petId = path.split('/').at(-1) ?? '';
+    const { quantity } = JSON.parse(body) as { quantity: number };
+    stock.set(petId, quantity);
+    if (++updates === held) await released.promise;
+    return send(json(item(BigInt(petId), quantity)), exchange);
+  };
+  const server = await scriptedServer(Array.from({ length: requests }, () => answer));
+  const env = staging(server.baseUrl);
+  return {
+    home,
+    env,
+    stock,
+    updates: () =>
+      server.requests
+        .filter(({ method }) => method === 'PATCH')
+        .map(({ path, body }) => `${path.split('/').at(-1)}=${(JSON.parse(body) as { quantity: number }).quantity}`),
+    received: (count) => server.received(count),
+    release: () => {
+      released.resolve(undefined);
+    },
+    file(name, rows) {
+      const path = join(home.path, name);
+      writeFileSync(path, ['petId,quantity', ...rows].join('\n'));
+      return path;
+    },
+    run: (...args) => runPetstore(args, { home, env }),
+  };
+}
+
+const IMPORT = ['inventory', 'import'] as const;
+
+describe('fault 121: what another petstore of this machine writes during an import is a conflict, and stays', () => {
+  it.each([
+    // Requests: of the import, four and one more list, as the stock is read again; and those of the other command.
+    ['adjust', () => ['inventory', 'adjust', '3', '-1'], 9, 'change 4', 7],
+    ['set', () => ['inventory', 'set', '3', '9'], 9, 'change 4', 6],
+    ['api', () => ['api', 'PATCH', '/inventory/3', '-f', 'quantity=9'], 9, 'change 4', 6],
+    [
+      'an import with a journal of its own',
+      (shop: Till) => [...IMPORT, shop.file('own.csv', ['3,9']), '--journal', join(shop.home.path, 'own.db'), '--yes'],
+      9,
+      undefined,
+      8,
+    ],
+  ])('%s', async (_name, other, quantity, by, requests) => {
+    const shop = await till(requests, 1);
+    const file = shop.file('stock.csv', ['1,21', '2,22', '3,23']);
+    const running = startPetstore([...IMPORT, file, '--yes', '--json'], { home: shop.home, env: shop.env });
+    await shop.received(2);
+    expect(await shop.run(...other(shop))).toMatchObject({ code: 0 });
+    shop.release();
+    const { code, stdout } = await running.exited;
+    const summary = JSON.parse(stdout) as { report: string };
+    expect([code, summary]).toMatchObject([11, { applied: 2, conflicts: 1, left: 0 }]);
+    expect([shop.updates(), shop.stock.get('3')]).toEqual([['1=21', `3=${quantity}`, '2=22'], quantity]);
+    const report = readFileSync(summary.report, 'utf8');
+    const why = by === undefined ? 'somebody else has changed it' : `changed since by this machine: ${by}`;
+    expect(report).toContain(`4,3,10,23,conflict,"there are 9 now, no longer 10: ${why}"\n`);
+  });
+
+  it('an import with a journal of its own sees what is written without one', async () => {
+    const shop = await till(7, 1);
+    const journal = join(shop.home.path, 'own.db');
+    const file = shop.file('stock.csv', ['1,21', '2,22', '3,23']);
+    const args = [...IMPORT, file, '--yes', '--json', '--journal', journal];
+    const running = startPetstore(args, { home: shop.home, env: shop.env });
+    await shop.received(2);
+    expect(await shop.run('inventory', 'adjust', '3', '-1')).toMatchObject({ code: 0 });
+    shop.release();
+    const { code, stdout } = await running.exited;
+    expect([code, JSON.parse(stdout)]).toMatchObject([11, { applied: 2, conflicts: 1 }]);
+    expect([shop.updates(), shop.stock.get('3')]).toEqual([['1=21', '3=9', '2=22'], 9]);
+  });
+});
+
+describe('commands that write one pet take turns', () => {
+  it.each([
+    ['set after adjust', ['inventory', 'adjust', '3', '-1'], 2, ['inventory', 'set', '3', '5'], 3, ['3=9', '3=5'], 5],
+    ['adjust after set', ['inventory', 'set', '3', '5'], 1, ['inventory', 'adjust', '3', '-1'], 3, ['3=5', '3=4'], 4],
+  ])('%s', async (_name, first, until, second, requests, updates, quantity) => {
+    const shop = await till(requests, 1);
+    const running = startPetstore(first, { home: shop.home, env: shop.env });
+    await shop.received(until);
+    const waiting = startPetstore(second, { home: shop.home, env: shop.env });
+    await waiting.waitFor(/Waiting for another petstore process that is changing pet 3\./, 'stderr');
+    shop.release();
+    expect([(await running.exited).code, (await waiting.exited).code]).toEqual([0, 0]);
+    expect([shop.updates(), shop.stock.get('3')]).toEqual([updates, quantity]);
+  });
+
+  it('a row of an import waits for an adjust that has read already, and is a conflict then', async () => {
+    // The first update is that of adjust: it is held, and the import has its list read meanwhile.
+    const shop = await till(5, 1);
+    const adjusting = startPetstore(['inventory', 'adjust', '3', '-1'], { home: shop.home, env: shop.env });
+    await shop.received(2);
+    shop.stock.set('3', 10);
+    const file = shop.file('stock.csv', ['3,23']);
+    const importing = startPetstore([...IMPORT, file, '--yes', '--json'], { home: shop.home, env: shop.env });
+    await shop.received(3);
+    shop.stock.set('3', 9);
+    shop.release();
+    expect((await adjusting.exited).code).toBe(0);
+    const { code, stdout } = await importing.exited;
+    expect([code, JSON.parse(stdout), shop.updates()]).toMatchObject([11, { conflicts: 1, applied: 0 }, ['3=9']]);
+  });
+});
