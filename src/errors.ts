@@ -34,8 +34,8 @@ export interface Facts {
   'config-not-a-file': { path: string; found: string };
   /** `config get` of a setting that has no value. */
   'config-unset': { key: string; path: string };
-  /** No folder to keep files in: HOME is unset. */
-  'no-home': { what: string; variable: string };
+  /** No folder to keep files in: HOME is unset, or relative. */
+  'no-home': { what: string; variable: string; problem: string };
   file: { operation: string; path: string; code: string };
   /** The state database. `held`: another process holds its lock. */
   state: { path: string; problem: 'held' | 'unusable'; detail?: string };
