@@ -5,7 +5,13 @@
 var found = process.versions.node;
 var parts = found.split('.');
 
-if (Number(parts[0]) > 22 || (Number(parts[0]) === 22 && Number(parts[1]) >= 13)) {
+if (typeof WebAssembly === 'undefined') {
+  process.stderr.write(
+    'petstore cannot run on this Node, because WebAssembly is turned off (--jitless does that). ' +
+      'Look at NODE_OPTIONS.\n',
+  );
+  process.exitCode = 3;
+} else if (Number(parts[0]) > 22 || (Number(parts[0]) === 22 && Number(parts[1]) >= 13)) {
   require('./start.js');
 } else {
   process.stderr.write(

@@ -54,38 +54,67 @@ function isThere(folder) {
   }
 }
 
-/** Code is run from it: nobody else may have made it, or write to it. */
-function isOurs(folder) {
-  const found = isThere(folder) ? fs.statSync(folder, { throwIfNoEntry: false }) : undefined;
-  if (found === undefined || process.platform === 'win32') return found !== undefined;
-  return found.uid === process.geteuid() && (found.mode & 0o022) === 0;
+/** True where no other user has made the folder or file, or may write to it: code is run from it. */
+function isOurs(found) {
+  return process.platform === 'win32' || (found.uid === process.geteuid() && (found.mode & 0o022) === 0);
+}
+
+function isOurFolder(folder) {
+  return isThere(folder) && isOurs(fs.statSync(folder));
 }
 
 function codeFolder() {
   const home = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheHome(process.env);
   if (!home || !isThere(home)) return undefined;
   const folders = [join(home, 'petstore'), join(home, 'petstore', `code-${process.version}-${process.arch}`)];
-  return folders.every(isOurs) ? folders[1] : undefined;
+  try {
+    return folders.every(isOurFolder) ? folders[1] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const folder = codeFolder();
 
 /**
- * What is kept of a file: a line with its hash and the commands, each with its exit code, that it was kept for; then the code, twice. V8 does not
- * check what it is given, and a process that crashes can catch nothing; to compare costs less than a checksum.
+ * Reads what is kept of a file: a line with its hash and the commands, each with its exit code, that it was kept for;
+ * then the code, twice. V8 does not check what it is given, and a process that crashes can catch nothing; to compare
+ * costs less than a checksum. The second copy begins in the middle, so that the same damage to both tells.
  */
 function readKept(name, hash) {
   const nothing = { commands: [], code: undefined };
   if (!folder) return nothing;
   try {
-    const kept = fs.readFileSync(join(folder, name));
+    const kept = readOurs(join(folder, name));
     const start = kept.indexOf(10) + 1;
     const [keptFor, ...commands] = kept.latin1Slice(0, start - 1).split(' ');
     const half = (kept.length - start) / 2;
     const code = kept.subarray(start, start + half);
-    return keptFor === hash.trim() && code.equals(kept.subarray(start + half)) ? { commands, code } : nothing;
+    const [second, first] = turned(code);
+    const copy = kept.subarray(start + half);
+    const isSound = second.equals(copy.subarray(0, second.length)) && first.equals(copy.subarray(second.length));
+    return keptFor === hash.trim() && isSound ? { commands, code } : nothing;
   } catch {
     return nothing;
+  }
+}
+
+/** Returns the code's second half, then its first. */
+function turned(code) {
+  const middle = code.length >> 1;
+  return [code.subarray(middle), code.subarray(0, middle)];
+}
+
+/** Reads a plain file that is this user's alone; never waits on a FIFO. */
+function readOurs(path) {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  const file = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const found = fs.fstatSync(file);
+    if (!found.isFile() || !isOurs(found)) throw new Error(`${path} is not a file of this user's alone`);
+    return fs.readFileSync(file);
+  } finally {
+    fs.closeSync(file);
   }
 }
 
@@ -94,7 +123,7 @@ function keep(command) {
     if (commands.includes(command)) continue;
     const code = script.createCachedData();
     const line = [source.slice(0, HASH_LENGTH).trim(), ...commands, command].join(' ');
-    replace(join(folder, name), Buffer.concat([Buffer.from(`${line}\n`), code, code]));
+    replace(join(folder, name), Buffer.concat([Buffer.from(`${line}\n`), code, ...turned(code)]));
   }
 }
 

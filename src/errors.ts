@@ -45,8 +45,8 @@ export interface Facts {
   'config-not-a-file': { path: string; found: string };
   /** `config get` of a setting that has no value. */
   'config-unset': { key: string; path: string };
-  /** No folder to keep files in: HOME is unset. */
-  'no-home': { what: string; variable: string };
+  /** No folder to keep files in: HOME is unset, or relative. */
+  'no-home': { what: string; variable: string; problem: string };
   file: { operation: string; path: string; code: string };
   /** A database file of petstore's, or a lock. `held`: another process holds its lock. `foreign`: it is not ours. */
   state: {

@@ -69,9 +69,9 @@ const WORDS = {
     sentence: `The setting ${key} has no value in ${path}.`,
     hint: `Give it one: petstore config set ${key} VALUE`,
   }),
-  'no-home': ({ what, variable }) => ({
+  'no-home': ({ what, variable, problem }) => ({
     exit: 3,
-    sentence: `There is no folder to keep the ${what} in: HOME is not set.`,
+    sentence: `There is no folder to keep the ${what} in: ${problem}.`,
     hint: `Set HOME, or ${variable} to an absolute path.`,
   }),
   file: ({ operation, path, code }) => ({

@@ -1,8 +1,22 @@
 /** What bin/start.js keeps of the code that V8 has compiled: never in the way, whatever has become of it. */
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Finished, runPetstore } from './support/binary.ts';
 import { createHome, type Home } from './support/home.ts';
 import { scaled } from './support/scale.ts';
@@ -125,5 +139,60 @@ it('is not used where a single byte of it has changed, or its end is missing', a
       expect(await run(home, LIST), `${name}, ${damaged.length} bytes`).toMatchObject({ code: 0, stdout, stderr: '' });
     }
     expect(readFileSync(file).length).toBeGreaterThan(kept.length / 2);
+  }
+}, 60_000);
+
+describe('a file of it that is not the user’s alone', () => {
+  const kinds: Readonly<Record<string, (file: string) => void>> = {
+    FIFO: (file) => {
+      rmSync(file);
+      execFileSync('mkfifo', [file]);
+    },
+    'link to /dev/zero': (file) => {
+      rmSync(file);
+      symlinkSync('/dev/zero', file);
+    },
+    'file that all may write to': (file) => {
+      chmodSync(file, 0o666);
+    },
+  };
+  const asRoot: typeof kinds = {
+    'file of another user': (file) => {
+      chownSync(file, 65_534, 65_534);
+    },
+  };
+  const all = Object.entries({ ...kinds, ...(process.geteuid?.() === 0 && asRoot) });
+
+  it.each(all)('fault 122: a %s is not read, and replaced', async (_, make) => {
+    const home = createHome();
+    const { stdout } = await run(home, LIST);
+    const file = join(folderIn(home), 'petstore.cjs');
+    make(file);
+    // What it is not read for, it is kept for anew: no other command is named.
+    const limits = await run(home, ['--env', 'sandbox', 'limits']);
+    const { mode, uid } = lstatSync(file);
+    expect({ code: limits.code, mode: mode & 0o777, uid, kept: keptFor(file) }).toEqual({
+      code: 0,
+      mode: 0o600,
+      uid: process.geteuid?.(),
+      kept: ['sandbox.limits:0'],
+    });
+    expect(await run(home, LIST)).toMatchObject({ code: 0, stdout, stderr: '' });
+  });
+});
+
+it('is not used where both copies are damaged alike', async () => {
+  const home = createHome();
+  const { stdout } = await run(home, LIST);
+  const file = join(folderIn(home), 'petstore.cjs');
+  const kept = readFileSync(file);
+  const start = kept.indexOf(10) + 1;
+  const half = (kept.length - start) / 2;
+  for (let i = 1; i <= scaled(12); i++) {
+    const copy = Buffer.from(kept);
+    const at = start + Math.floor((half * i) / 13);
+    for (const place of [at, at + half]) copy.fill(0x55, place, place + 16);
+    writeFileSync(file, copy);
+    expect(await run(home, LIST), `from byte ${at}`).toMatchObject({ code: 0, stdout, stderr: '' });
   }
 }, 60_000);

@@ -1,7 +1,7 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../context.ts';
-import { configFolder, stateFolder } from '../config/folders.ts';
-import { type ConfigFile, readConfigFile } from '../config/file.ts';
+import { configFolder, homeProblem, stateFolder } from '../config/folders.ts';
+import { type ConfigFile, isForeign, readConfigFile } from '../config/file.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { findLedgerOwner } from '../config/connect.ts';
 import { openLedger, sharedLedger } from '../config/ledger.ts';
@@ -51,23 +51,38 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   }
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
-    yield warn('config', 'There is no config, because HOME is not set: variables must say everything.', 'Set HOME.');
+    const says = `There is no config, because ${homeProblem(context)}: variables must say everything.`;
+    yield warn('config', says, 'Set HOME.');
   } else if (unreadable !== undefined) {
     yield bad('config', `The config ${path} cannot be read (${unreadable}).`, `chmod 600 ${path}, as its owner.`);
   } else if (!exists) yield note('config', `There is no config yet; it would be ${path}.`);
   else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
-  else yield* folderOf(context, path);
+  else {
+    const open = await openToOthers(context, 'config', configFolder(context), path);
+    yield* open.length > 0 ? open : [ok('config', `${path} is sound, and private.`)];
+  }
   return file;
 }
 
-/** Whoever may write to the folder may put another config in place of this one. */
-async function* folderOf(context: CommandContext, path: string): AsyncGenerator<Diagnosis> {
-  const folder = configFolder(context);
-  const facts = await context.files.facts(folder);
-  const isOpen = context.machine.platform !== 'win32' && facts !== undefined && (facts.mode & 0o022) !== 0;
-  yield isOpen
-    ? warn('config', `Others on this machine may change what is in ${folder}.`, `chmod 700 ${folder}`)
-    : ok('config', `${path} is sound, and private.`);
+/** Finds what other users may change: who may write to a folder may put another file in the place of one in it. */
+async function openToOthers(
+  context: CommandContext,
+  id: string,
+  ...paths: readonly [folder: string, file: string]
+): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  for (const path of context.machine.platform === 'win32' ? [] : paths) {
+    const facts = await context.files.facts(path);
+    // A link has no mode of its own.
+    if (facts === undefined || facts.kind === 'symlink') continue;
+    const isFolder = facts.kind === 'directory';
+    if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
+    else if ((facts.mode & 0o022) !== 0) {
+      const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
+      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${path}`));
+    }
+  }
+  return found;
 }
 
 function* environment(context: CommandContext, file: ConfigFile): Generator<Diagnosis, Settled | undefined> {
@@ -156,7 +171,8 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
         );
         return true;
       }
-      yield ok('state', `${path} is sound, and can be written.`);
+      const open = await openToOthers(context, 'state', folder, path);
+      yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
       const unfinished = new Journal(opened).unfinished();
       if (unfinished.length > 0) {
         const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');

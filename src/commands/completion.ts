@@ -1,6 +1,6 @@
 import type { CommandSpec } from '../command.ts';
 import type { Shell } from '../completion/scripts.ts';
-import { sandboxFile, stateFolder } from '../config/folders.ts';
+import { homeProblem, sandboxFile, stateFolder } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { TextView, View } from '../view/view.ts';
@@ -79,9 +79,13 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }
 
-function placeOf({ env, machine }: CommandContext, shell: Shell): { path: string; left: string } {
+function placeOf(context: CommandContext, shell: Shell): { path: string; left: string } {
+  const { env, machine } = context;
   const { home } = machine;
-  if (home === undefined) throw new Failure('no-home', { what: 'completion script', variable: 'HOME' });
+  if (home === undefined) {
+    const problem = homeProblem(context);
+    throw new Failure('no-home', { what: 'completion script', variable: 'HOME', problem });
+  }
   const folder = (variable: string, below: string): string => {
     const given = env[variable] ?? '';
     return given.startsWith('/') ? given : `${home}/${below}`;

@@ -2,6 +2,7 @@ import type { JsonValue } from '../api/json.ts';
 import type { CommandSpec } from '../command.ts';
 import { parseBaseUrl } from '../config/environments.ts';
 import { type ConfigFile, readConfigFile } from '../config/file.ts';
+import { homeProblem } from '../config/folders.ts';
 import type { CommandContext } from '../config/globals.ts';
 import { maskKey } from '../config/masked.ts';
 import { type Settled, settle, type Source, type Sourced } from '../config/resolve.ts';
@@ -20,7 +21,7 @@ export const status: CommandSpec<object> = {
     const file = await readConfigFile(context);
     const settled = settle(context.globals, context.env, file);
     if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
-    return describe(linesOf(settled, context), file);
+    return describe(linesOf(settled, context), file, context);
   },
 };
 
@@ -60,14 +61,14 @@ function shownUrl(text: string, context: CommandContext): string {
   return parseBaseUrl(text, context.globals).href.replace(/\/$/, '');
 }
 
-function describe(lines: readonly Line[], file: ConfigFile): RecordView {
+function describe(lines: readonly Line[], file: ConfigFile, context: CommandContext): RecordView {
   const width = Math.max(...lines.map(({ name }) => name.length));
   const text = lines.map(({ name, value, source, shadows }) => {
     const hidden = shadows === undefined ? '' : `, before ${words(shadows)}`;
     const from = source === undefined ? '' : `  (${words(source)}${hidden})`;
     return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
   });
-  const config = `${'config'.padEnd(width)}  ${configNote(file)}`;
+  const config = `${'config'.padEnd(width)}  ${configNote(file, context)}`;
   const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
     name,
     new Map<string, JsonValue>([
@@ -97,11 +98,12 @@ function words(source: Source): string {
   }
 }
 
-function configNote(file: ConfigFile): string {
+function configNote(file: ConfigFile, context: CommandContext): string {
   const { path } = file;
-  if (path === '') return 'none  (HOME is not set)';
+  if (path === '') return `none  (${homeProblem(context)})`;
   if (file.unreadable !== undefined) return `${path}  (cannot be read: ${file.unreadable})`;
   if (!file.exists) return `${path}  (not there yet)`;
+  if (file.isForeign) return `${path}  (belongs to another user)`;
   return file.exposed ? `${path}  (others may read it: run chmod 600 ${path})` : path;
 }
 

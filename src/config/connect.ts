@@ -54,6 +54,9 @@ async function findTarget(context: CommandContext): Promise<Target | 'sandbox'> 
   if (file.exposed && settled.apiKey?.source.from === 'config') {
     context.notices.warning(`Others on this machine may read the key in ${file.path}: run chmod 600 ${file.path}`);
   }
+  if (file.isForeign && settled.apiKey?.source.from === 'config') {
+    context.notices.warning(`The config ${file.path} belongs to another user, who may send the key anywhere.`);
+  }
   const environment = settled.environment.value;
   if (environment === 'sandbox') return 'sandbox';
 

@@ -2,7 +2,7 @@
  * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
  * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
  */
-import { DatabaseFailure, type Context } from '../context.ts';
+import { DatabaseFailure, type Context, type FileFacts } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
@@ -32,9 +32,12 @@ export interface ConfigFile {
   readonly unreadable?: string;
   /** Others than its owner may read the file. */
   readonly exposed: boolean;
+  /** True where another user owns the file, root aside, and may send the key elsewhere. */
+  readonly isForeign: boolean;
 }
 
 const NO_CONFIG: Config = { environments: {} };
+const NONE = { config: NO_CONFIG, exists: false, exposed: false, isForeign: false };
 
 export function configPath(context: Context): string {
   return `${configFolder(context)}/config.json`;
@@ -46,21 +49,26 @@ export function configPath(context: Context): string {
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
   const path = pathIfAny(context);
-  if (path === undefined) return { path: '', config: NO_CONFIG, exists: false, exposed: false };
+  if (path === undefined) return { path: '', ...NONE };
   try {
     const facts = await context.files.facts(path);
-    if (facts === undefined) return { path, config: NO_CONFIG, exists: false, exposed: false };
+    if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
     const config = parseConfig(path, await context.files.read(path));
     const exposed = context.machine.platform !== 'win32' && (facts.mode & 0o077) !== 0;
-    return { path, config, exists: true, exposed };
+    return { path, config, exists: true, exposed, isForeign: isForeign(context, facts) };
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
     // Above a missing HOME there may be a plain file: no config then, rather than a broken one.
-    if (code === 'ENOTDIR') return { path, config: NO_CONFIG, exists: false, exposed: false };
-    return { path, config: NO_CONFIG, exists: true, unreadable: code, exposed: false };
+    if (code === 'ENOTDIR') return { path, ...NONE };
+    return { path, ...NONE, exists: true, unreadable: code };
   }
+}
+
+/** True where neither this user nor root owns the file or folder. */
+export function isForeign({ machine: { userId } }: Context, { owner }: FileFacts): boolean {
+  return userId !== undefined && owner !== userId && owner !== 0;
 }
 
 function pathIfAny(context: Context): string | undefined {

@@ -25,8 +25,13 @@ function folder(places: Places, what: string, variable: string, underHome: strin
   if (isAbsolute(given, machine.platform)) return `${given}/petstore`;
   const windows = machine.platform === 'win32' ? env[onWindows] : undefined;
   if (windows !== undefined && windows !== '') return `${windows}/petstore`;
-  if (machine.home === undefined) throw new Failure('no-home', { what, variable });
+  if (machine.home === undefined) throw new Failure('no-home', { what, variable, problem: homeProblem(places) });
   return `${machine.home}/${underHome}/petstore`;
+}
+
+/** Says why there is no home, as half a sentence. */
+export function homeProblem({ env }: Pick<Context, 'env'>): string {
+  return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }
 
 function isAbsolute(path: string, platform: string): boolean {

@@ -4,6 +4,7 @@ import { homedir, userInfo } from 'node:os';
 import type { Context, SignalName } from '../context.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
+import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
 import { exit } from './process.ts';
 import { nodePrompt } from './prompt.ts';
@@ -17,7 +18,7 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(process.stdout),
+    stdout: nodeOutput(process.stdout, isStdoutClosed),
     stderr: nodeOutput(process.stderr),
     clock: nodeClock,
     random: Math.random,

@@ -1,4 +1,5 @@
 /** This process, as little of it as the shortest commands need. */
+import { isStdoutClosed } from './closed.ts';
 
 export const argv: readonly string[] = process.argv.slice(2);
 
@@ -7,12 +8,15 @@ export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
-/** Prints and lets the process end. A reader that is gone is no failure, a full disk is one (exit 3). */
+/** Prints and lets the process end. A reader that is gone is no failure; a full disk, or a closed stdout, is (exit 3). */
 export function printAndEnd(text: string): void {
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
     process.exitCode = code === 'EPIPE' ? 0 : 3;
-  });
-  process.stdout.write(text);
+    if (process.exitCode === 3) process.stderr.write(`error: The output could not be written (${code}).\n`);
+  };
+  process.stdout.on('error', fail);
+  if (isStdoutClosed()) fail(Object.assign(new Error('closed'), { code: 'EBADF' }));
+  else process.stdout.write(text);
 }
 
 /** Ends the process; what was written has been handed to the system by then. */

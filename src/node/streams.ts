@@ -6,8 +6,10 @@ import { Failure } from '../errors.ts';
 /** Where the stream is no terminal, both facts are missing. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-export function nodeOutput(stream: MaybeTerminal): Output {
+/** @param isClosed whether there is nothing behind the stream; asked before the first write */
+export function nodeOutput(stream: MaybeTerminal, isClosed: () => boolean = () => false): Output {
   let broken: Error | undefined;
+  let isAsked = false;
   // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
   stream.on('error', (error: Error) => {
     broken ??= error;
@@ -19,6 +21,8 @@ export function nodeOutput(stream: MaybeTerminal): Output {
     },
     write: (text) =>
       new Promise((resolve, reject) => {
+        if (!isAsked && isClosed()) broken ??= Object.assign(new Error('closed'), { code: 'EBADF' });
+        isAsked = true;
         if (broken !== undefined) reject(outputFailure(broken));
         else
           stream.write(text, (error) => {

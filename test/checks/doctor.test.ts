@@ -112,6 +112,26 @@ describe('doctor --offline', () => {
     expect(writable.first?.says).toBe(`Others on this machine may change what is in ${home.config}/petstore.`);
   });
 
+  it('state that others may change, or that belongs to another user', async () => {
+    const { home } = configured(CONFIG);
+    await offline({ home });
+    const folder = join(home.state, 'petstore');
+    chmodSync(folder, 0o777);
+    chmodSync(join(folder, 'state.db'), 0o666);
+    const open = await offline({ home });
+    const ofState = open.found.filter(({ check }) => check === 'state').map(({ says, fix }) => [says, fix]);
+    expect(ofState).toEqual([
+      [`Others on this machine may change what is in ${folder}.`, `chmod 700 ${folder}`],
+      [`Others on this machine may change ${folder}/state.db.`, `chmod 600 ${folder}/state.db`],
+    ]);
+    const other = await offline({ home, machine: { userId: 4_000_000 } });
+    const foreign = other.found.filter(({ says }) => says.endsWith(' belongs to another user.'));
+    expect(foreign.map(({ check }) => check)).toEqual(
+      // To root everything else belongs to others; what belongs to root is nobody's worry.
+      process.geteuid?.() === 0 ? [] : ['config', 'config', 'state', 'state'],
+    );
+  });
+
   it.each([
     [
       'PETSTORE_BASE_URL',

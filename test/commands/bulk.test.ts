@@ -334,6 +334,29 @@ describe('inventory edit', () => {
     expect((await run(['inventory', 'history', '--json'])).stdout.match(/"applied"/g)).toHaveLength(2);
   });
 
+  it('gives the editor no key and no ledger’s password', async () => {
+    const home = createHome();
+    const seen = join(home.path, 'seen');
+    const secret = { PETSTORE_API_KEY: 'not-for-editors', PETSTORE_LEDGER: '' };
+    const env = { ...secret, EDITOR: `env > '${seen}' #`, OTHER: 'kept' };
+    const { code } = await runPetstore(['--env', 'sandbox', 'inventory', 'edit'], { home, env });
+    const names = readFileSync(seen, 'utf8').match(/^\w+(?==)/gm);
+    expect({ code, secrets: names?.filter((name) => name.startsWith('PETSTORE_')) }).toEqual({ code: 0, secrets: [] });
+    expect(names).toContain('OTHER');
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
+    const home = createHome();
+    const env = { EDITOR: 'echo open >&2; exec sleep 60 #' };
+    const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit'], { home, env });
+    await running.waitFor(/open/, 'stderr');
+    running.kill(signal);
+    expect((await running.exited).code).toBe(code);
+  });
+
   it('opens what cannot be used once more, if that is wanted', async () => {
     const { run, quantity } = shop();
     const texts = ['ten', '11'];

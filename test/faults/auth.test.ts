@@ -1,5 +1,5 @@
 /** Keys, base URLs and the secrets in them, through the built program. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
@@ -188,6 +188,19 @@ describe('the config file', () => {
       stderr: `warning: Others on this machine may read the key in ${configFile(home)}: run chmod 600 ${configFile(home)}\n`,
       mode: 0o644,
     });
+  });
+
+  it('fault 69: that belongs to another user is used, and reported', async (test) => {
+    if (process.geteuid?.() !== 0) return test.skip();
+    const server = await scriptedServer([json(STOCK)]);
+    const home = loggedIn(server.baseUrl);
+    chownSync(configFile(home), 65_534, 65_534);
+    expect(await runPetstore(LIST, { home })).toMatchObject({
+      code: 0,
+      stderr: `warning: The config ${configFile(home)} belongs to another user, who may send the key anywhere.\n`,
+    });
+    const doctor = await runPetstore(['doctor', '--offline', '-o', 'csv'], { home });
+    expect(doctor.stdout).toContain(`config,warn,${configFile(home)} belongs to another user.`);
   });
 
   it('fault 72: that cannot be read says which file and why', async () => {

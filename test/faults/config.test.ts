@@ -190,6 +190,20 @@ describe('fault 77: without a home', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: alone });
   });
 
+  it('a relative HOME is none: each folder would have blocks of its own', async () => {
+    const server = await scriptedServer([json([item(1, 5)])]);
+    const { path: cwd } = createHome();
+    const relative = { ...none, HOME: 'home' };
+    const list = await runPetstore(LIST, { cwd, env: { ...relative, ...staging(server.baseUrl) } });
+    expect(list).toMatchObject({ code: 0, stderr: alone });
+    const { code, stderr } = await runPetstore(['config', 'set', 'environment', 'staging'], { cwd, env: relative });
+    expect({ code, stderr, made: readdirSync(cwd) }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('HOME is not an absolute path.\nhint: Set HOME') as string,
+      made: [],
+    });
+  });
+
   it('a relative XDG folder is ignored', async () => {
     const home = createHome();
     const env = { XDG_CONFIG_HOME: 'somewhere' };

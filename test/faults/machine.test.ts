@@ -1,0 +1,46 @@
+/** What this machine does not let the program do is said as such, and is no bug. */
+import { expect, it } from 'vitest';
+import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+
+const SANDBOX = ['--env', 'sandbox'];
+
+function shell(script: string): { readonly command: readonly [string, ...string[]] } {
+  return { command: ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()] };
+}
+
+it('a process that may open no more files has no bug', async () => {
+  const home = createHome();
+  await runPetstore([...SANDBOX, 'inventory', 'list'], { home });
+  const seen = new Set<number | null>();
+  for (let most = 22; most < 32; most++) {
+    const { command } = shell(`ulimit -n ${most}; exec "$@"`);
+    const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], { home, command });
+    expect(stderr).not.toContain('bug in petstore');
+    seen.add(code);
+  }
+  // Which number is the first that is enough depends on Node.
+  expect(seen).toContain(3);
+});
+
+it('a current folder that has been removed ends with 3', async () => {
+  const home = createHome();
+  const { command } = shell(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
+  const args = [...SANDBOX, 'inventory', 'import', 'stock.csv'];
+  const { code, stderr } = await runPetstore(args, { home, command, cwd: home.path });
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: expect.stringContaining('Could not find the current folder: it does not exist (ENOENT).') as string,
+  });
+});
+
+it('a Node without WebAssembly is told apart from a service that cannot be reached', async () => {
+  const { code, stdout, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], {
+    env: { NODE_OPTIONS: '--jitless' },
+  });
+  expect({ code, stdout, stderr }).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringContaining('petstore cannot run on this Node, because WebAssembly is turned off') as string,
+  });
+});
