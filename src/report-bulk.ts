@@ -18,6 +18,8 @@ type BulkKind = Extract<
   | 'cannot-resume'
   | 'run-incomplete'
   | 'run-unknown'
+  | 'would-change'
+  | 'check-failed'
 >;
 
 export const BULK_WORDS = {
@@ -88,5 +90,15 @@ export const BULK_WORDS = {
     exit: 9,
     sentence: `It is not known whether ${count(unknown, 'row')} took effect.`,
     hint: `Looking again, and doing what is missing: ${resume}`,
+  }),
+  'would-change': ({ changes, obstacles }) => ({
+    exit: 13,
+    sentence:
+      `${count(changes, 'pet')} would be changed` +
+      (obstacles === 0 ? '.' : `, and ${count(obstacles, 'row')} cannot be applied.`),
+  }),
+  'check-failed': ({ check, matched }) => ({
+    exit: 13,
+    sentence: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
   }),
 } as const satisfies { readonly [K in BulkKind]: (facts: Facts[K], now: number) => Wording };

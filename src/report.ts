@@ -233,17 +233,6 @@ const WORDS = {
     sentence: `Pet ${petId} has a quantity of ${found}, and ${delta} would take it below zero; nothing was changed.`,
     hint: 'If a quantity below zero is really meant, add --allow-negative.',
   }),
-  'would-change': ({ changes, obstacles }) => ({
-    exit: 13,
-    sentence:
-      `${count(changes, 'pet')} would be changed` +
-      (obstacles === 0 ? '.' : `, and ${count(obstacles, 'row')} cannot be applied.`),
-  }),
-  'check-failed': ({ check, matched }) => ({
-    exit: 13,
-    sentence: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
-  }),
-
   interrupted: (facts) => ({
     exit: { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[facts.signal],
     sentence: interruptedSentence(facts),

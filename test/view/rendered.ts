@@ -34,7 +34,7 @@ export async function text(
     isTTY: screen.isTTY ?? false,
     style: PLAIN,
   })) {
-    result += piece;
+    result += String(piece);
   }
   return result;
 }
