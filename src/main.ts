@@ -1,4 +1,4 @@
-import { argv, exit, printAndEnd, width } from './node/process.ts';
+import { argv, exit, nextTurn, printAndEnd, width } from './node/process.ts';
 import { VERSION } from './version.ts';
 
 declare const __COMMANDS__: readonly string[];
@@ -22,5 +22,8 @@ async function start(): Promise<void> {
     }
   }
   const { nodeContext, runCli } = await import('./whole.ts');
-  exit(await runCli(argv, nodeContext()));
+  const code = await runCli(argv, nodeContext());
+  // Work of a thread whose result was heard just now counts as done only then.
+  await nextTurn();
+  exit(code);
 }

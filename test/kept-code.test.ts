@@ -170,7 +170,9 @@ describe('a file of it that is not the user’s alone', () => {
     make(file);
     // What it is not read for, it is kept for anew: no other command is named.
     const limits = await run(home, ['--env', 'sandbox', 'limits']);
-    const { mode, uid } = lstatSync(file);
+    const found = lstatSync(file);
+    expect(found.isFile(), 'a plain file').toBe(true);
+    const { mode, uid } = found;
     expect({ code: limits.code, mode: mode & 0o777, uid, kept: keptFor(file) }).toEqual({
       code: 0,
       mode: 0o600,

@@ -19,6 +19,13 @@ export function printAndEnd(text: string): void {
   else process.stdout.write(text);
 }
 
+/** Resolves once the event loop has come round. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** Ends the process; what was written has been handed to the system by then. */
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);

@@ -29,6 +29,8 @@ export async function* readPieces(path: string, signal: AbortSignal): AsyncGener
 }
 
 async function openToRead(path: string): Promise<Readable> {
+  // Bun polls no pipe that it is given, and waits for no thread as it ends.
+  if (process.versions.bun !== undefined) return fs.createReadStream(path);
   const file = await open(path, O_RDONLY | O_NONBLOCK);
   if (isatty(file)) return new ReadStream(file);
   const found = await stat(file);

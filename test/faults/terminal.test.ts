@@ -119,6 +119,16 @@ describe('fault 89: a prompt that nobody can answer', () => {
     });
   });
 
+  it.each([
+    ['the environment', 'Environment', []],
+    ['the key', 'API key of staging', ['--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1']],
+  ])('fault 122: asked for %s, nothing is typed: it ends at its deadline', async (_, question, args) => {
+    const terminal = startPty(['login', '--deadline', '1s', ...args]);
+    await terminal.waitFor(question);
+    expect((await terminal.exited).code).toBe(7);
+    expect(terminal.plain()).toContain('did not end within its deadline of 1 s');
+  });
+
   it('is not asked with --no-input', async () => {
     const terminal = startPty(['login', '--no-input']);
     expect((await terminal.exited).code).toBe(2);
