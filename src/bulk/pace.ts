@@ -95,8 +95,7 @@ class Throttle {
         return gate.limits;
       },
       enter: async (...call) => {
-        await this.room();
-        this.underWay++;
+        await this.takeRoom();
         try {
           const { ticket, connection } = await gate.enter(...call);
           return { ticket: this.counted(ticket), connection };
@@ -113,13 +112,15 @@ class Throttle {
     this.wake();
   }
 
-  private async room(): Promise<void> {
+  /** Counts the request in the same turn as it finds room: several may have been woken for one place. */
+  private async takeRoom(): Promise<void> {
     while (this.underWay >= (this.isFailing ? 1 : this.most)) {
       if (this.signal.aborted) throw this.signal.reason;
       // Not the cause of the run's end, and no cause comes after it.
       if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
+    this.underWay++;
   }
 
   private counted(ticket: Ticket): Ticket {

@@ -3,7 +3,7 @@
  * A 429 is not counted here: the gate has its own say.
  */
 import { HttpFailure, type HttpReply } from '../context.ts';
-import { backoffMs } from '../limits/backoff.ts';
+import { backoffMs, longestBackoffMs } from '../limits/backoff.ts';
 import { readLimitHeaders } from '../limits/headers.ts';
 import { exchange } from './exchange.ts';
 import { type Asked, judgeFailure, judgeStatus, type Trouble } from './judge.ts';
@@ -95,13 +95,12 @@ function debugSaid(service: Service, said: Awaited<ReturnType<typeof readSaid>>)
 
 async function mayTryAgain(service: Service, trouble: Trouble, attempt: number): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
-  return attempt < ATTEMPTS && waitBefore(service, trouble, attempt);
+  // The longest that the backoff may be, so that chance does not decide.
+  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
+  return waitBefore(service, trouble, attempt);
 }
 
-/**
- * Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed.
- * The backoff itself is short, and chance must not decide whether a write is looked up.
- */
+/** Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed. */
 export async function waitBefore(service: Service, trouble: Trouble, attempt: number): Promise<boolean> {
   const { clock } = service;
   const askedMs = trouble.retryAfterMs ?? 0;

@@ -129,7 +129,7 @@ function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined
   const { operation } = intent;
   if (block !== undefined && now < block.until) return { until: block.until, why: block.why };
   const asking = mustProbe(state, now, operation) ? state.probe : undefined;
-  if (asking !== undefined) return forAnswer(asking, now);
+  if (asking !== undefined && !isPastFirst(state, now, operation)) return forAnswer(asking, now);
   // After a block its probe is due, whatever the windows say.
   if (block !== undefined) return undefined;
   const spent = windowsFor(state.windows, operation).filter(
@@ -140,6 +140,15 @@ function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined
   const unanswered = inFlight.find((each) => isWindowless(state, now, each.operation));
   if (unanswered !== undefined) return forAnswer(unanswered, now);
   return now < pace.nextAt ? { until: pace.nextAt, why: 'paced' } : undefined;
+}
+
+/**
+ * True where an operation that no answer has named yet may go beside its first request, which is slow: one a second,
+ * as long as the windows that are known have room.
+ */
+function isPastFirst({ block, probe, windows }: LedgerState, now: number, operation: string): boolean {
+  const isNew = windowsOf(windows, operation).length === 0 && windows.some((window) => isLive(window, now));
+  return block === undefined && isNew && probe !== undefined && now - probe.at >= PACE_MS;
 }
 
 function forAnswer(asked: Reservation, now: number): Hold {

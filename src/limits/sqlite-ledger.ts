@@ -19,8 +19,14 @@ export function sqliteLedger(ports: Ports, state: State, origin: string, apiKey:
   const row = new Row(ports, state, JSON.stringify([origin, apiKey]));
   return createLedger(async (work, { isRead, ...how } = {}) => {
     if (isRead === true) {
-      const now = momentOf(ports);
-      return work(row.read(now), now.monotonic).result;
+      try {
+        const now = momentOf(ports);
+        return work(row.read(now), now.monotonic).result;
+      } catch (error) {
+        // Damage that this read has met is healed by then: what was known is not.
+        if (await state.recover(error)) return work(UNKNOWN, ports.clock.monotonic()).result;
+        throw error;
+      }
     }
     return state.exclusively(() => {
       const now = momentOf(ports);

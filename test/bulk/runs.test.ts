@@ -224,11 +224,13 @@ it('a list that has a pet twice: no decision is made from it, 8', async () => {
 });
 
 describe('fault 135: 503s in a bulk run', () => {
+  const failing = error(503, undefined, undefined, { limits: AMPLE });
+
   it('halve the requests under way; one at a time asks while the service fails; no storm', async () => {
     let isFailing = false;
     const { context, underWay, updates } = service(100, AMPLE, async (_request, update) => {
       isFailing ||= update > 20;
-      const answer = isFailing ? error(503) : {};
+      const answer = isFailing ? failing : {};
       await context.clock.sleep(100);
       return answer;
     });
@@ -244,7 +246,7 @@ describe('fault 135: 503s in a bulk run', () => {
   it('once the service is well again, more are under way again', async () => {
     const { context, underWay } = service(400, AMPLE, async (_request, update) => {
       await context.clock.sleep(100);
-      return update === 9 ? error(503) : {};
+      return update === 9 ? failing : {};
     });
     const { code } = await runIn(context, ...IMPORT);
     expect(code).toBe(0);
