@@ -5,7 +5,7 @@
 import type { Clock, Context, Files } from '../context.ts';
 import { isFailure } from '../errors.ts';
 import { LONGEST_BLOCK_MS } from './block.ts';
-import { type Answer, type Block, type BlockReason, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
+import { type Block, type BlockReason, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
 import type { Ledger } from './ledger.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'machine'>;
@@ -51,23 +51,25 @@ export class BlockFile {
     return { since: now, until: now + Math.min(left, length), why: why as BlockReason };
   }
 
-  /** Returns whether the block is kept. The one that ends later counts. */
-  async note(block: Block): Promise<boolean> {
+  /** Notes a block; of two, the one that ends later counts. Returns what it is kept as, or undefined where it is not. */
+  async note(block: Block): Promise<string | undefined> {
     const known = await this.read();
-    if (known !== undefined && known.until >= block.until) return true;
+    const present = await this.entry();
+    if (known !== undefined && known.until >= block.until) return present;
     const now = this.clock.monotonic();
     const wallUntil = this.clock.now() + block.until - now;
     const times = [now, block.until, wallUntil].map((each) => String(Math.ceil(each)));
-    return this.rename([this.name, block.why, ...times, this.bootId].join('@'));
+    const noted = [this.name, block.why, ...times, this.bootId].join('@');
+    return (await this.rename(present, noted)) ? noted : undefined;
   }
 
-  async clear(): Promise<void> {
-    await this.rename(this.name);
+  /** Forgets the block, or only the one that was noted as that: another process may have noted a later one. */
+  async clear(noted?: string): Promise<void> {
+    const from = noted ?? (await this.entry());
+    if (from !== undefined && from !== this.name) await this.rename(from, this.name);
   }
 
-  private async rename(to: string): Promise<boolean> {
-    const from = await this.entry();
-    if (from === to) return true;
+  private async rename(from: string | undefined, to: string): Promise<boolean> {
     try {
       if (from === undefined) await this.files.replace(`${this.folder}/${to}`, '');
       else await this.files.rename(`${this.folder}/${from}`, `${this.folder}/${to}`);
@@ -98,6 +100,11 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
   /** What this process was answered, and could not be kept anywhere. */
   let held: Block | undefined;
 
+  const heldBy = ({ until, why }: Block, { maxWaitMs }: Intent): Decision => ({
+    do: until - clock.monotonic() > maxWaitMs ? 'refuse' : 'wait',
+    until,
+    why,
+  });
   const heldBack = async (intent: Intent): Promise<Decision | undefined> => {
     const block = held ?? (await file.read());
     if (block === undefined) return undefined;
@@ -108,35 +115,44 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       return undefined;
     } catch (error) {
       if (!isFailure(error)) throw error;
-      const { until, why } = block;
-      if (clock.monotonic() >= until) throw error;
-      return { do: until - clock.monotonic() > intent.maxWaitMs ? 'refuse' : 'wait', until, why };
+      if (clock.monotonic() >= block.until) throw error;
+      return heldBy(block, intent);
     }
   };
-  const unwritten = async (error: unknown, block: Block | undefined): Promise<void> => {
+  const unwritten = (error: unknown, block?: Block, noted?: string): void => {
     if (!isFailure(error)) throw error;
-    const isKept = block !== undefined && (await file.note(block));
-    if (block !== undefined && !isKept) held = block;
-    onUnwritten(error, block, isKept);
+    if (block !== undefined && noted === undefined) held = block;
+    onUnwritten(error, block, noted !== undefined);
   };
-  const blockOf = (answer: Answer): Block | undefined => observe(UNKNOWN, clock.monotonic(), answer).block;
 
   return {
     ...ledger,
     check: async (intent) => (await heldBack(intent)) ?? ledger.check(intent),
-    admit: async (intent) => (await heldBack(intent)) ?? ledger.admit(intent),
+    async admit(intent) {
+      const decision = (await heldBack(intent)) ?? (await ledger.admit(intent));
+      if (decision.do !== 'send') return decision;
+      // A refusal may have come while the ledger was waited for.
+      const block = held ?? (await file.read());
+      if (block === undefined || clock.monotonic() >= block.until) return decision;
+      await ledger.lost(intent.id, false).catch(unwritten);
+      return heldBy(block, intent);
+    },
     async answered(answer) {
+      const { block } = observe(UNKNOWN, clock.monotonic(), answer);
+      // At once: the ledger may be waited for.
+      const noted = block === undefined ? undefined : await file.note(block);
       try {
-        return await ledger.answered(answer);
+        const view = await ledger.answered(answer);
+        if (noted !== undefined) await file.clear(noted);
+        return view;
       } catch (error) {
-        const block = blockOf(answer);
-        await unwritten(error, block);
+        unwritten(error, block, noted);
         return { ...UNKNOWN, ...(block !== undefined && { block, strikes: 1 }) };
       }
     },
     async lost(id, mayHaveBeenSent) {
       // What cannot be given back counts as sent until the window ends.
-      await ledger.lost(id, mayHaveBeenSent).catch((error: unknown) => unwritten(error, undefined));
+      await ledger.lost(id, mayHaveBeenSent).catch(unwritten);
     },
     async clearBlock() {
       held = undefined;

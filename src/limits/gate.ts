@@ -64,6 +64,14 @@ export interface GateOptions {
   onWait(wait: Wait | undefined): void;
 }
 
+/** `refused` and the clocks as they were before leave was asked for, and when it was given. */
+interface Leave {
+  readonly refused: number;
+  readonly monotonic: number;
+  readonly wall: number;
+  readonly at: number;
+}
+
 const TICK_MS = 1_000;
 /** Waits shorter than this are not announced, ms. */
 const NOTICED_MS = 200;
@@ -116,13 +124,13 @@ class LedgerGate implements Gate {
           continue;
         }
         if (connection?.isOpen !== true) connection = await connect();
-        const { refused } = this;
+        const asked = { refused: this.refused, monotonic: clock.monotonic(), wall: clock.now() };
         const decision = await ledger.admit(intent);
         if (decision.do !== 'send') {
           await waitOut(decision);
           continue;
         }
-        const admitted = { connection, ticket: this.ticket(intent, refused) };
+        const admitted = { connection, ticket: this.ticket(intent, { ...asked, at: decision.at }) };
         connection = undefined;
         return admitted;
       }
@@ -132,16 +140,14 @@ class LedgerGate implements Gate {
     }
   }
 
-  /** @param refused as counted before the leave was asked for */
-  private ticket({ id, operation }: Intent, refused: number): Ticket {
+  private ticket({ id, operation }: Intent, leave: Leave): Ticket {
     const { clock, ledger, random } = this.options;
-    const admittedAt = { monotonic: clock.monotonic(), wall: clock.now() };
     return {
       isFresh: () =>
-        this.refused === refused &&
-        clock.monotonic() - admittedAt.monotonic <= FRESH_MS &&
+        this.refused === leave.refused &&
+        clock.monotonic() - leave.at <= FRESH_MS &&
         // A machine that was suspended may have stopped its monotonic clock.
-        clock.now() - admittedAt.wall <= FRESH_MS,
+        clock.now() - leave.wall - (clock.monotonic() - leave.monotonic) <= FRESH_MS,
       answered: async (status, headers, receivedAt) => {
         const read = readLimitHeaders(headers, receivedAt);
         if (isRefusal({ status })) this.refused++;

@@ -80,7 +80,8 @@ export interface Hold {
   readonly again?: number;
 }
 
-export type Decision = { readonly do: 'send' } | ({ readonly do: 'wait' | 'refuse' } & Hold);
+/** `at`: when leave was given, which does not last. */
+export type Decision = { readonly do: 'send'; readonly at: number } | ({ readonly do: 'wait' | 'refuse' } & Hold);
 
 export interface Answer {
   readonly id: string;
@@ -119,7 +120,7 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
       inFlight: [...state.inFlight, reservation],
       ...(probes && { probe: reservation }),
     },
-    decision: { do: 'send' },
+    decision: { do: 'send', at: now },
   };
 }
 

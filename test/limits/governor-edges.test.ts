@@ -79,9 +79,13 @@ describe('a wait', () => {
     [
       'without limits, but after a block: none',
       { pace: { everyMs: 1_000, nextAt: NOW + 700 }, block: blocked(NOW) },
-      { do: 'send' },
+      { do: 'send', at: NOW },
     ],
-    ['in a window that nobody else draws on: none', { windows: [open(2)], inFlight: flying(NOW) }, { do: 'send' }],
+    [
+      'in a window that nobody else draws on: none',
+      { windows: [open(2)], inFlight: flying(NOW) },
+      { do: 'send', at: NOW },
+    ],
   ])('%s', (_name, before, decision) => {
     expect(ask(state(before))).toEqual(decision);
   });

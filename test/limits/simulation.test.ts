@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { QUOTAS } from '../simulation/quota.ts';
 import { type PolicyName } from '../simulation/policies.ts';
-import { type Result, type Scenario, simulate } from '../simulation/simulate.ts';
+import { CALM, type Result, type Scenario, simulate } from '../simulation/simulate.ts';
 import { scaled } from '../support/scale.ts';
 
-const EXCLUSIVE: Scenario = { clients: 8, updates: 20, server: 'fixed', foreign: 0, skew: 0, crash: 0 };
+const EXCLUSIVE: Scenario = { ...CALM, updates: 20 };
 const HARD: Scenario = { ...EXCLUSIVE, foreign: 20, skew: 86_400, crash: 0.01 };
 
 async function each(seeds: number, scenario: Scenario, policy: PolicyName = 'petstore'): Promise<Result[]> {
@@ -27,6 +27,15 @@ it('alone with the key, eight clients are never refused, lose nothing, and use a
     wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
     windows: results.flatMap(({ shares }) => shares).length > results.length,
   }).toEqual({ refused: [], strikes: [], lost: [], wasteful: [], windows: true });
+}, 120_000);
+
+it('alone with the key, with slow handshakes, nothing is refused and each window is used', async () => {
+  const results = await each(scaled(100), { ...EXCLUSIVE, connect: 0.1 });
+  expect({
+    refused: seedsOf(results, ({ refused }) => refused > 0),
+    lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),
+    wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
+  }).toEqual({ refused: [], lost: [], wasteful: [] });
 }, 120_000);
 
 it.each(QUOTAS)(

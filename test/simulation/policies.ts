@@ -2,6 +2,8 @@
  * How the clients of a simulation behave. `petstore` is the real client behind the real gate, all processes on one
  * ledger; the others are what a script without one does, for comparison.
  */
+import { listInventory } from '../../src/client/list.ts';
+import type { Service } from '../../src/client/service.ts';
 import { updateInventory } from '../../src/client/update.ts';
 import { isFailure } from '../../src/errors.ts';
 import type { Ledger } from '../../src/limits/ledger.ts';
@@ -11,20 +13,19 @@ import type { SimulatedProcess } from './process.ts';
 export const POLICIES = ['petstore', 'obey-per-process', 'undici-retry', 'local-clock'] as const;
 export type PolicyName = (typeof POLICIES)[number];
 
-export interface Job {
-  readonly pet: number;
-  readonly quantity: number;
-}
+export type Job = { readonly pet: number; readonly quantity: number } | { readonly list: true };
 
 /** Does one job, as one process. Resolves true once it knows that it is done; false: somebody has to run it again. */
 export type Policy = (process: SimulatedProcess, ledger: Ledger, job: Job) => Promise<boolean>;
 
 const MAX_WAIT_MS = 75_000;
 
-const petstore: Policy = async (process, ledger, { pet, quantity }) => {
+const petstore: Policy = async (process, ledger, job) => {
   const { clock, random } = process;
+  const nothing = (): void => undefined;
   const gate = createGate({
-    ledger: process.mortal(ledger),
+    ledger,
+    owner: process.name,
     clock,
     random,
     maxWaitMs: MAX_WAIT_MS,
@@ -32,29 +33,27 @@ const petstore: Policy = async (process, ledger, { pet, quantity }) => {
     probes: 1,
     reserve: 0,
     signal: NEVER,
-    onWait: () => undefined,
+    onWait: nothing,
   });
-  const nothing = (): void => undefined;
+  const service: Service = {
+    baseUrl: new URL('https://pets.example/v1'),
+    environment: 'staging',
+    apiKey: 'key',
+    keySource: 'PETSTORE_API_KEY',
+    userAgent: 'petstore',
+    http: process.http,
+    gate,
+    clock,
+    random,
+    timeoutMs: 30_000,
+    maxWaitMs: MAX_WAIT_MS,
+    maxBodyBytes: 1 << 20,
+    signal: NEVER,
+    watch: { attempt: nothing, backoff: nothing, warning: nothing, debug: nothing },
+  };
   try {
-    await updateInventory(
-      {
-        baseUrl: new URL('https://pets.example/v1'),
-        environment: 'staging',
-        apiKey: 'key',
-        keySource: 'PETSTORE_API_KEY',
-        userAgent: 'petstore',
-        http: process.http,
-        gate,
-        clock,
-        random,
-        timeoutMs: 30_000,
-        maxWaitMs: MAX_WAIT_MS,
-        maxBodyBytes: 1 << 20,
-        signal: NEVER,
-        watch: { attempt: nothing, backoff: nothing, warning: nothing, debug: nothing },
-      },
-      { petId: BigInt(pet), quantity: BigInt(quantity) },
-    );
+    if ('list' in job) for await (const _items of listInventory(service));
+    else await updateInventory(service, { petId: BigInt(job.pet), quantity: BigInt(job.quantity) });
     return true;
   } catch (error) {
     if (!isFailure(error)) throw error;

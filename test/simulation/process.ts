@@ -1,19 +1,14 @@
 /**
- * One process of a simulation: ports on simulated time, a network in between, and a death that may come at any step,
- * after which nothing of it goes on.
+ * One process of a simulation: ports on simulated time, a network in between, a death that may come at any step, after
+ * which nothing of it goes on, and a stop (SIGSTOP, a laptop's lid), after which all of it goes on.
  */
-import {
-  type Clock,
-  type Connection,
-  type Http,
-  HttpFailure,
-  type HttpReply,
-  type HttpRequest,
-  type Random,
-} from '../../src/context.ts';
-import type { Ledger } from '../../src/limits/ledger.ts';
+import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/context.ts';
+import type { Answer as Answered } from '../../src/limits/governor.ts';
+import type { Ledger, LedgerView } from '../../src/limits/ledger.ts';
 import { START } from '../support/virtual-clock.ts';
+import { connectionReset, httpOver, type Sendable } from './http-port.ts';
 import type { Job } from './policies.ts';
+import type { Scenario } from './simulate.ts';
 import type { Answer, Block, SimulatedService } from './service.ts';
 import type { SimulatedTime } from './time.ts';
 
@@ -21,88 +16,138 @@ export interface World {
   readonly time: SimulatedTime;
   readonly service: SimulatedService;
   readonly random: Random;
-  /** Wall clock of the machine minus the service's, ms. */
+  /** Wall clock of the machines minus the service's, ms. */
   readonly skewMs: number;
-  /** Monotonic clock of the machine's present boot at the simulation's begin, ms. */
-  bootOffset: number;
-  /** Chance of death at each step, and of an answer's loss. */
-  readonly crash: number;
+  readonly scenario: Scenario;
 }
 
+/** What a process needs to know of its machine. */
+export interface Host {
+  readonly index: number;
+  readonly pid: number;
+  /** Monotonic clock of the machine's present boot at the simulation's begin, ms. */
+  bootOffset(): number;
+  onDeath(): void;
+  /** A lid was closed: every process of the machine stops. */
+  stopAll(untilMs: number): void;
+}
+
+/** A server closes a connection on which nothing comes for so long. */
+const IDLE_MS = 15_000;
+
 export class SimulatedProcess {
+  /** As the gate names it in the ledger. */
+  readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly http: Http;
   readonly #world: World;
-  readonly #onDeath: () => void;
+  readonly #host: Host;
   #dead = false;
+  #stoppedUntil = 0;
+  /** Until when its connection is open. */
+  #openUntil = Number.NEGATIVE_INFINITY;
   /** A 429 that it has in hand and has told nobody yet. */
   #untold: Block | undefined;
+  /** Blocks that the shared ledger has told it of in the present step. */
+  readonly #heard = new Set<Block>();
+  /** The block of its latest answer, where that was a 429. */
+  latest: Block | undefined;
 
-  constructor(world: World, onDeath: () => void) {
+  constructor(world: World, host: Host) {
     this.#world = world;
-    this.#onDeath = onDeath;
+    this.#host = host;
+    this.name = `process ${host.pid}`;
     this.random = world.random;
     const { time } = world;
     this.clock = {
       now: () => START + time.now + world.skewMs,
-      monotonic: () => time.now + world.bootOffset,
+      monotonic: () => time.now + host.bootOffset(),
       sleep: async (ms) => {
-        await this.#step();
+        await this.step();
         await time.sleep(ms);
-        await this.#step();
+        await this.step();
       },
       turn: () => Promise.resolve(),
       // Nothing hangs in this world, so no alarm rings.
       alarm: () => () => undefined,
     };
-    const send: Connection['send'] = (request, maySend) => this.#request(request, maySend);
-    this.http = {
-      connect: async () => {
-        await this.#step();
-        return { isOpen: true, send, release: () => undefined };
+    const isOpen = (): boolean => time.now < this.#openUntil;
+    this.http = httpOver({
+      open: () => this.#connect(),
+      get isOpen() {
+        return isOpen();
       },
-      close: async () => undefined,
-    };
+      exchange: (request, maySend) => this.#exchange(request, maySend),
+    });
   }
 
   /** Dies now; the answer to whatever it waits for comes to nobody. */
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
-    if (this.#untold !== undefined) delete this.#untold.knownAt;
-    this.#onDeath();
+    this.#untold?.knownTo.delete(this.#host.index);
+    this.#host.onDeath();
   }
 
-  /** The ledger, each of whose steps may be the last one, before or after it was kept. */
+  stop(until: number): void {
+    this.#stoppedUntil = Math.max(this.#stoppedUntil, until);
+  }
+
+  /** A ledger, each of whose steps may be the last one, before or after it was kept. */
   mortal(ledger: Ledger): Ledger {
     const step = async <T>(work: () => Promise<T>): Promise<T> => {
-      await this.#step();
+      await this.step();
       const result = await work();
-      await this.#step();
+      await this.step();
       return result;
     };
-    return {
-      check: (intent) => step(() => ledger.check(intent)),
-      learn: (block) => step(() => ledger.learn(block)),
-      admit: (intent) => step(() => ledger.admit(intent)),
-      answered: (answer) =>
-        step(() => {
-          this.#untold = undefined;
-          return ledger.answered(answer);
-        }),
-      lost: (id, mayHaveBeenSent) => step(() => ledger.lost(id, mayHaveBeenSent)),
-      view: () => step(() => ledger.view()),
-      clearBlock: () => step(() => ledger.clearBlock()),
+    const tell = async (answer: Answered): Promise<LedgerView> => {
+      const view = await ledger.answered(answer);
+      this.#untold = undefined;
+      return view;
     };
+    return eachStep({ ...ledger, answered: tell }, step);
   }
 
-  /** One PATCH without a governor, for the policies that have none. */
-  async send({ pet, quantity }: Job): Promise<{ status: number; retryAfterMs: number; resetAt: number }> {
-    const url = new URL(`https://pets.example/v1/inventory/${pet}`);
-    const request = { method: 'PATCH', url, headers: {}, body: JSON.stringify({ quantity }), timeoutMs: 0 } as const;
+  /** A ledger that may have heard of blocks from another machine. */
+  mindful(ledger: Ledger): Ledger {
+    return eachStep(ledger, async (work) => {
+      const result = await work();
+      this.#learn();
+      return result;
+    });
+  }
+
+  /** What it had in hand is kept somewhere. */
+  told(): void {
+    this.#untold = undefined;
+  }
+
+  /** The shared ledger has told it of these. Its machine knows of them once this process has lived through the step. */
+  hear(blocks: Iterable<Block>): void {
+    for (const block of blocks) this.#heard.add(block);
+  }
+
+  #learn(): void {
+    const { index } = this.#host;
+    for (const { knownTo } of this.#heard) if (!knownTo.has(index)) knownTo.set(index, this.#world.time.now);
+    this.#heard.clear();
+  }
+
+  /** One request without a governor, for the policies that have none. */
+  async send(job: Job): Promise<{ status: number; retryAfterMs: number; resetAt: number }> {
+    const request =
+      'list' in job
+        ? ({ method: 'GET', url: new URL('https://pets.example/v1/inventory') } as const)
+        : ({
+            method: 'PATCH',
+            url: new URL(`https://pets.example/v1/inventory/${job.pet}`),
+            body: JSON.stringify({ quantity: job.quantity }),
+          } as const);
     try {
-      const { status, headers } = await this.#request(request, () => true);
+      const connection = await this.http.connect({ url: request.url, timeoutMs: 0 });
+      const { status, headers } = await connection.send({ ...request, headers: {}, timeoutMs: 0 }, () => true);
       const seconds = (name: string): number => Number(headers.get(name)?.[0] ?? 0) * 1_000;
       return { status, retryAfterMs: seconds('retry-after'), resetAt: seconds('x-ratelimit-reset') };
     } catch {
@@ -110,35 +155,89 @@ export class SimulatedProcess {
     }
   }
 
-  async #request({ method, url, body }: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
-    const { time, service, random, crash } = this.#world;
-    await this.#step();
+  /** DNS, TCP, TLS. Mostly quick; slow handshakes come with overload. */
+  async #connect(): Promise<void> {
+    const { time, service, random, scenario } = this.#world;
+    if (time.now < this.#openUntil) return;
+    if (scenario.connect > 0) {
+      await this.step();
+      const isSlow = random() < scenario.connect * (service.isRefusing(time.now) ? 5 : 1);
+      await time.sleep(isSlow ? 300 * 100 ** random() : 20 + 80 * random());
+      await this.step();
+    }
+    this.#keepOpen();
+  }
+
+  #keepOpen(): void {
+    this.#openUntil = this.#world.scenario.connect > 0 ? this.#world.time.now + IDLE_MS : Number.POSITIVE_INFINITY;
+  }
+
+  async #exchange({ method, url, body }: Sendable, maySend: () => boolean): Promise<HttpReply | 'closed'> {
+    const { time, service, random, scenario } = this.#world;
+    await this.step();
     if (!maySend()) throw HttpFailure.withdrawn(url.host);
+    if (time.now >= this.#openUntil) return 'closed';
     const sentAt = time.now;
     await time.sleep(latencyMs(random));
-    const isLost = random() < crash;
+    const isLost = random() < scenario.crash;
+    if (isLost) this.#openUntil = Number.NEGATIVE_INFINITY;
     if (isLost && random() < 0.5) throw connectionReset(url);
-    const request = { method, path: url.pathname, sentAt, ...(body !== undefined && { body }) };
+    const machine = this.#host.index;
+    const request = { method, path: url.pathname, sentAt, machine, ...(body !== undefined && { body }) };
     const answer = service.answer(request, time.now);
     await time.sleep(latencyMs(random));
     if (isLost) throw connectionReset(url);
     if (this.#dead) return NEVER;
+    // A process that is stopped has its answer once it goes on.
+    await this.#standStill();
+    this.#keepOpen();
     this.#hold(answer);
-    await this.#step();
+    await this.step();
     return { status: answer.status, headers: answer.headers, body: pieces(answer.body) };
   }
 
   #hold({ block }: Answer): void {
+    this.latest = block;
     if (block === undefined) return;
-    block.knownAt = this.#world.time.now;
+    block.knownTo.set(this.#host.index, this.#world.time.now);
     this.#untold = block;
   }
 
-  /** A moment at which a process may be killed. */
-  #step(): Promise<void> {
-    if (!this.#dead && this.#world.crash > 0 && this.#world.random() < this.#world.crash) this.kill();
-    return this.#dead ? NEVER : Promise.resolve();
+  /** A moment at which a process may be killed or stopped. */
+  async step(): Promise<void> {
+    const { time, random, scenario } = this.#world;
+    if (!this.#dead && scenario.crash > 0 && random() < scenario.crash) this.kill();
+    if (this.#dead) return NEVER;
+    if (scenario.stop === 0) return;
+    if (random() < scenario.stop) {
+      const until = time.now + 1_000 * 300 ** random();
+      if (random() < 0.1) this.#host.stopAll(until);
+      else this.stop(until);
+    }
+    await this.#standStill();
   }
+
+  async #standStill(): Promise<void> {
+    const { time } = this.#world;
+    if (time.now >= this.#stoppedUntil) return;
+    // What it has in hand, nobody can know of meanwhile.
+    this.#untold?.knownTo.delete(this.#host.index);
+    while (time.now < this.#stoppedUntil) await time.sleep(this.#stoppedUntil - time.now);
+    if (this.#dead) return NEVER;
+    this.#untold?.knownTo.set(this.#host.index, time.now);
+  }
+}
+
+function eachStep(ledger: Ledger, step: <T>(work: () => Promise<T>) => Promise<T>): Ledger {
+  return {
+    check: (intent) => step(() => ledger.check(intent)),
+    admit: (intent) => step(() => ledger.admit(intent)),
+    learn: (block) => step(() => ledger.learn(block)),
+    answered: (answer) => step(() => ledger.answered(answer)),
+    lost: (id, mayHaveBeenSent) => step(() => ledger.lost(id, mayHaveBeenSent)),
+    view: () => step(() => ledger.view()),
+    clearBlock: () => step(() => ledger.clearBlock()),
+  };
 }
 
 const NEVER = new Promise<never>(() => undefined);
@@ -146,16 +245,6 @@ const NEVER = new Promise<never>(() => undefined);
 /** 10 ms to half a second, mostly short. */
 function latencyMs(random: Random): number {
   return 10 + 490 * random() ** 3;
-}
-
-function connectionReset(url: URL): HttpFailure {
-  return new HttpFailure({
-    phase: 'reset',
-    mayHaveBeenSent: true,
-    peer: url.host,
-    code: 'ECONNRESET',
-    detail: 'the connection was reset',
-  });
 }
 
 async function* pieces(body: string): AsyncGenerator<Uint8Array> {

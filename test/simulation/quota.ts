@@ -1,10 +1,25 @@
-/** How a service may count a key's requests (service spec, part 8, does not say which): three models. */
+/** How a service may count a key's requests (service spec, part 8, does not say which): three models, and two of limits for each operation. */
 
 export const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
+export const SERVERS = [...QUOTAS, 'per-operation', 'two-counters'] as const;
 export type QuotaName = (typeof QUOTAS)[number];
+export type ServerName = (typeof SERVERS)[number];
 
-export const LIMIT = 60;
-export const WINDOW_MS = 60_000;
+export interface Rate {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+const MINUTE: Rate = { limit: 60, windowMs: 60_000 };
+
+/** What each server allows. `reads`: counted apart from the writes; undefined: one counter for both. */
+export const RATES: Readonly<Record<ServerName, { readonly writes: Rate; readonly reads?: Rate }>> = {
+  fixed: { writes: MINUTE },
+  sliding: { writes: MINUTE },
+  bucket: { writes: MINUTE },
+  'per-operation': { writes: { limit: 6, windowMs: 3_000 }, reads: { limit: 100, windowMs: 3_600_000 } },
+  'two-counters': { writes: MINUTE, reads: MINUTE },
+};
 
 export interface Verdict {
   readonly allowed: boolean;
@@ -14,55 +29,73 @@ export interface Verdict {
 }
 
 export interface Quota {
+  readonly rate: Rate;
   /** Counts a request that arrives at `now`. */
   count(now: number): Verdict;
+  /** Whether a request at `now` would be allowed. */
+  hasRoom(now: number): boolean;
 }
 
 /** `offset`: when the first window of all began, ms before the simulation; undefined: with the first request. */
-export function createQuota(name: QuotaName, offset: number | undefined): Quota {
-  if (name === 'fixed') return fixedWindow(offset);
-  return name === 'sliding' ? slidingWindow() : tokenBucket();
+export function createQuota(name: QuotaName, rate: Rate, offset: number | undefined): Quota {
+  if (name === 'fixed') return fixedWindow(rate, offset);
+  return name === 'sliding' ? slidingWindow(rate) : tokenBucket(rate);
 }
 
-function fixedWindow(offset: number | undefined): Quota {
+function fixedWindow(rate: Rate, offset: number | undefined): Quota {
+  const { limit, windowMs } = rate;
   let start = offset === undefined ? Number.NEGATIVE_INFINITY : -offset;
   let used = 0;
   return {
+    rate,
     count(now) {
-      if (now >= start + WINDOW_MS) {
-        start = offset === undefined ? now : now - ((now - start) % WINDOW_MS);
+      if (now >= start + windowMs) {
+        start = offset === undefined ? now : now - ((now - start) % windowMs);
         used = 0;
       }
-      const allowed = used < LIMIT;
+      const allowed = used < limit;
       if (allowed) used++;
-      return { allowed, remaining: LIMIT - used, resetAt: start + WINDOW_MS };
+      return { allowed, remaining: limit - used, resetAt: start + windowMs };
     },
+    hasRoom: (now) => used < limit || now >= start + windowMs,
   };
 }
 
-function slidingWindow(): Quota {
+function slidingWindow(rate: Rate): Quota {
+  const { limit, windowMs } = rate;
   let times: number[] = [];
   return {
+    rate,
     count(now) {
-      times = times.filter((at) => at > now - WINDOW_MS);
-      const allowed = times.length < LIMIT;
+      times = times.filter((at) => at > now - windowMs);
+      const allowed = times.length < limit;
       if (allowed) times.push(now);
-      return { allowed, remaining: LIMIT - times.length, resetAt: times[0]! + WINDOW_MS };
+      return { allowed, remaining: limit - times.length, resetAt: times[0]! + windowMs };
     },
+    hasRoom: (now) => times.filter((at) => at > now - windowMs).length < limit,
   };
 }
 
-function tokenBucket(): Quota {
-  const perMs = LIMIT / WINDOW_MS;
-  let tokens = LIMIT;
+function tokenBucket(rate: Rate): Quota {
+  const { limit, windowMs } = rate;
+  const perMs = limit / windowMs;
+  let tokens = limit;
   let filledAt = 0;
+  const fill = (now: number): void => {
+    tokens = Math.min(limit, tokens + (now - filledAt) * perMs);
+    filledAt = now;
+  };
   return {
+    rate,
     count(now) {
-      tokens = Math.min(LIMIT, tokens + (now - filledAt) * perMs);
-      filledAt = now;
+      fill(now);
       const allowed = tokens >= 1;
       if (allowed) tokens -= 1;
       return { allowed, remaining: Math.floor(tokens), resetAt: now + (Math.floor(tokens) + 1 - tokens) / perMs };
+    },
+    hasRoom(now) {
+      fill(now);
+      return tokens >= 1;
     },
   };
 }

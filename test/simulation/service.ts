@@ -1,7 +1,8 @@
 /** The service of a simulation: it counts, applies what it allows, and keeps the log that the promises are held against. */
+import type { Random } from '../../src/context.ts';
 import { stringify } from '../support/replies.ts';
 import { START } from '../support/virtual-clock.ts';
-import { LIMIT, type Quota, WINDOW_MS } from './quota.ts';
+import { createQuota, type Quota, RATES, type ServerName } from './quota.ts';
 
 export interface Answer {
   readonly status: number;
@@ -15,19 +16,33 @@ export interface Answer {
 export interface Block {
   readonly from: number;
   readonly until: number;
-  /** When a client that lived to act on it had the answer in hand. */
-  knownAt?: number;
+  /**
+   * Machine -> when it came to know: a process that lived to act on it had the answer in hand, or had been told of the
+   * block by the shared ledger.
+   */
+  readonly knownTo: Map<number, number>;
 }
 
 export interface Arrival {
   readonly at: number;
   readonly sentAt: number;
+  readonly machine: number;
+  readonly isRead: boolean;
   readonly status: number;
   /**
-   * `strike`: it came within a block, and was sent when that was known. `unknowing`: within a block, but it had been
-   * sent before the 429 was there, or whoever got the 429 died with it.
+   * `strike`: it came within a block, and was sent when that was known to its machine. `unknowing`: within a block, but
+   * it had been sent before the 429 was there, whoever got the 429 died with it, or only another machine knew.
    */
   readonly inBlock?: 'strike' | 'unknowing';
+}
+
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  /** When its bytes left the machine. */
+  readonly sentAt: number;
+  readonly machine: number;
 }
 
 export class SimulatedService {
@@ -37,31 +52,50 @@ export class SimulatedService {
   readonly stock = new Map<string, number>();
   /** Every `pet=quantity` that was ever applied. */
   readonly applied = new Set<string>();
-  readonly #quota: Quota;
+  readonly #offset: number | undefined;
+  readonly #writes: Quota;
+  readonly #reads: Quota;
   #blocks: Block[] = [];
 
-  constructor(quota: Quota, pets: number) {
-    this.#quota = quota;
+  constructor(name: ServerName, pets: number, random: Random) {
+    const { writes, reads } = RATES[name];
+    // Half of the services begin a window with its first request, the others by the clock.
+    this.#offset = name === 'fixed' && random() < 0.5 ? Math.floor(random() * writes.windowMs) : undefined;
+    const model = reads === undefined ? (name as 'fixed') : 'fixed';
+    this.#writes = createQuota(model, writes, this.#offset);
+    this.#reads = reads === undefined ? this.#writes : createQuota('fixed', reads, undefined);
     for (let pet = 0; pet < pets; pet++) this.stock.set(`${pet}`, 0);
   }
 
   /** Somebody else's request with the same key. */
   takeForeign(now: number): void {
-    if (this.#quota.count(now).allowed) this.foreign.push(now);
+    if (this.#writes.count(now).allowed) this.foreign.push(now);
   }
 
-  answer(request: { method: string; path: string; body?: string; sentAt: number }, now: number): Answer {
-    const { allowed, remaining, resetAt } = this.#quota.count(now);
-    const inBlock = this.#inBlock(request.sentAt, now);
+  hasRoomForReads(now: number): boolean {
+    return this.#reads.hasRoom(now);
+  }
+
+  /** Whether it is refusing requests at the moment. */
+  isRefusing(now: number): boolean {
+    return this.#blocks.some(({ until }) => until > now);
+  }
+
+  answer(request: Sent, now: number): Answer {
+    const isRead = request.method === 'GET';
+    const quota = isRead ? this.#reads : this.#writes;
+    const { allowed, remaining, resetAt } = quota.count(now);
+    const inBlock = this.#inBlock(request, now);
     const result = allowed ? this.#operate(request) : { status: 429, body: '{}' };
-    this.log.push({ at: now, sentAt: request.sentAt, status: result.status, ...(inBlock && { inBlock }) });
+    const { sentAt, machine } = request;
+    this.log.push({ at: now, sentAt, machine, isRead, status: result.status, ...(inBlock && { inBlock }) });
     const waitS = Math.max(1, Math.ceil((resetAt - now) / 1_000));
-    const block = { from: now, until: now + waitS * 1_000 };
+    const block = { from: now, until: now + waitS * 1_000, knownTo: new Map<number, number>() };
     if (!allowed) this.#blocks.push(block);
     const headers = {
       date: new Date(START + now).toUTCString(),
       'content-type': 'application/json',
-      'x-ratelimit-limit': `${LIMIT}`,
+      'x-ratelimit-limit': `${quota.rate.limit}`,
       'x-ratelimit-remaining': `${remaining}`,
       'x-ratelimit-reset': `${Math.ceil((START + resetAt) / 1_000)}`,
       ...(!allowed && { 'retry-after': `${waitS}` }),
@@ -73,13 +107,14 @@ export class SimulatedService {
     };
   }
 
-  #inBlock(sentAt: number, now: number): Arrival['inBlock'] {
+  #inBlock({ sentAt, machine }: Sent, now: number): Arrival['inBlock'] {
     this.#blocks = this.#blocks.filter(({ until }) => until > now);
     if (this.#blocks.length === 0) return undefined;
-    return this.#blocks.some(({ knownAt }) => knownAt !== undefined && knownAt < sentAt) ? 'strike' : 'unknowing';
+    const wasKnown = this.#blocks.some(({ knownTo }) => (knownTo.get(machine) ?? Infinity) < sentAt);
+    return wasKnown ? 'strike' : 'unknowing';
   }
 
-  #operate({ method, path, body }: { method: string; path: string; body?: string }): { status: number; body: string } {
+  #operate({ method, path, body }: Sent): { status: number; body: string } {
     const entry = (pet: string) => ({ petId: Number(pet), quantity: this.stock.get(pet), status: 'available' });
     if (method === 'GET') return { status: 200, body: stringify([...this.stock.keys()].map(entry)) };
     const pet = path.split('/').at(-1) ?? '';
@@ -90,20 +125,24 @@ export class SimulatedService {
   }
 
   /**
-   * The share of the limit that was used, least and mean, of the windows during all of which there was work:
-   * from the first arrival on, up to `workUntil`. Windows begin as the fixed one's do: with a request, unless aligned.
+   * The share of the limit of writes that was used, of each window during all of which there was work: from the first
+   * arrival on, up to `workUntil`. Windows begin as the fixed one's do: with a request, unless aligned.
    */
-  shares(workUntil: number, offset: number | undefined): number[] {
-    const times = [...this.log.filter(({ status }) => status !== 429).map(({ at }) => at), ...this.foreign];
+  shares(workUntil: number): number[] {
+    const { limit, windowMs } = this.#writes.rate;
+    const offset = this.#offset;
+    const counts = ({ status, isRead }: Arrival): boolean =>
+      status !== 429 && (!isRead || this.#reads === this.#writes);
+    const times = [...this.log.filter(counts).map(({ at }) => at), ...this.foreign];
     times.sort((a, b) => a - b);
     const shares: number[] = [];
-    let start = offset === undefined ? times[0] : times[0]! - ((times[0]! + offset) % WINDOW_MS);
+    let start = offset === undefined ? times[0] : times[0]! - ((times[0]! + offset) % windowMs);
     // An aligned window that had begun before anybody came was not all there to be used.
-    if (start !== undefined && start < times[0]!) start += WINDOW_MS;
-    while (start !== undefined && start + WINDOW_MS <= workUntil) {
-      const end: number = start + WINDOW_MS;
+    if (start !== undefined && start < times[0]!) start += windowMs;
+    while (start !== undefined && start + windowMs <= workUntil) {
+      const end: number = start + windowMs;
       const from = start;
-      shares.push(times.filter((at) => at >= from && at < end).length / LIMIT);
+      shares.push(times.filter((at) => at >= from && at < end).length / limit);
       start = offset === undefined ? times.find((at) => at >= end) : end;
     }
     return shares;

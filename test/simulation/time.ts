@@ -10,7 +10,8 @@ export class SimulatedTime {
 
   /** Calls `wake` after `ms`; those due at the same instant in the order of their scheduling. */
   after(ms: number, wake: () => void): void {
-    const event = { at: this.now + Math.max(0, ms), order: this.#scheduled++, wake };
+    // Rounding must not keep time from going on where somebody sleeps until an instant.
+    const event = { at: this.now + (ms > 0 ? Math.max(SHORTEST_MS, ms) : 0), order: this.#scheduled++, wake };
     // A binary heap: the simulation spends most of its time here.
     const heap = this.#due;
     let i = heap.push(event) - 1;
@@ -53,6 +54,8 @@ export class SimulatedTime {
     return first;
   }
 }
+
+const SHORTEST_MS = 0.001;
 
 interface Event {
   readonly at: number;
