@@ -5,9 +5,14 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const report = process.env.VITEST_REPORT;
 
 /** Where the long tests have been run in full elsewhere, these would tell nothing new on another Node. */
-const elsewhere = ['completion/**', 'conformance/**', 'crash/**', 'readme.test.ts', 'release.test.ts'].map(
-  (each) => `test/${each}`,
-);
+const elsewhere = [
+  'completion/**',
+  'conformance/**',
+  'crash/**',
+  'limiters/**',
+  'readme.test.ts',
+  'release.test.ts',
+].map((each) => `test/${each}`);
 const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
 
 /** What runs the program as a process: all that another build of it, PETSTORE_BIN, has to be tried with. */

@@ -1,0 +1,29 @@
+/** In front of express-rate-limit with the RateLimit headers of the IETF's drafts, one of them behind nginx too. */
+import { describe, it } from 'vitest';
+import { expressLimiter } from './node-limiters.ts';
+import { hasNginx, nginxBefore } from './native.ts';
+import { imported, longBlock } from './scenarios.ts';
+
+describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
+  const limiter = expressLimiter(draft);
+
+  it(
+    'an import of 60 rows: no refusal, every window used',
+    () => imported(limiter, { limit: 25, windowMs: 2_000 }, 60),
+    100_000,
+  );
+
+  it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
+});
+
+it.skipIf(!hasNginx)(
+  'fault 31: a block of 90 s, told twice by nginx in front of draft-8: nothing more is sent',
+  () =>
+    longBlock(async (limited) =>
+      nginxBefore(await expressLimiter('draft-8')(limited), {
+        http: '',
+        location: 'add_header Retry-After 90 always;',
+      }),
+    ),
+  120_000,
+);

@@ -1,0 +1,24 @@
+/** In front of express-rate-limit with its legacy headers, the names of the service's own. */
+import { it } from 'vitest';
+import { expressLimiter } from './node-limiters.ts';
+import { drained, eight, imported, longBlock, loop } from './scenarios.ts';
+
+const limiter = expressLimiter('legacy');
+
+it('one process after another: no refusal', () => loop(limiter, { limit: 6, windowMs: 2_000 }), 60_000);
+
+it('eight processes at once: no refusal', () => eight(limiter, { limit: 16, windowMs: 2_000 }, 4), 60_000);
+
+it(
+  'an import of 200 rows: no refusal, every window used',
+  () => imported(limiter, { limit: 70, windowMs: 3_000 }, 200),
+  100_000,
+);
+
+it(
+  'fault 134: another client takes the windows of an import twice: one strike each, and it goes on',
+  () => drained(limiter, { limit: 30, windowMs: 2_000 }, 60),
+  100_000,
+);
+
+it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);

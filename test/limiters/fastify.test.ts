@@ -1,0 +1,66 @@
+/** In front of @fastify/rate-limit: one limit for all, limits of each route, and its ban. */
+import { expect, it } from 'vitest';
+import { fastifyBan, fastifyLimiter, fastifyRoutes } from './node-limiters.ts';
+import { bench, drained, eight, imported, importOf, longBlock, loop } from './scenarios.ts';
+import { refused, strikes } from './judge.ts';
+
+it('one process after another: no refusal', () => loop(fastifyLimiter, { limit: 6, windowMs: 2_000 }), 60_000);
+
+it('eight processes at once: no refusal', () => eight(fastifyLimiter, { limit: 16, windowMs: 2_000 }, 4), 60_000);
+
+it(
+  'an import of 200 rows: no refusal, every window used',
+  () => imported(fastifyLimiter, { limit: 70, windowMs: 3_000 }, 200),
+  100_000,
+);
+
+it(
+  'fault 134: another client takes the windows of an import twice: one strike each, and it goes on',
+  () => drained(fastifyLimiter, { limit: 30, windowMs: 2_000 }, 60),
+  100_000,
+);
+
+it('a block of 90 s: nothing more is sent', () => longBlock(fastifyLimiter), 120_000);
+
+const ROUTES = { limit: 6, windowMs: 3_000 };
+
+it('fault 133: reads 100 an hour, writes 6 in 3 s: a list stalls no write', async () => {
+  const { front, stock, run } = await bench((all) => fastifyRoutes({ ...ROUTES, stock: all }));
+  const codes = [(await run(['inventory', 'list'])).code];
+  for (let pet = 1; pet <= 14; pet++) codes.push((await run(['inventory', 'set', `${pet}`, '5'])).code);
+  codes.push((await run(['inventory', 'list'])).code);
+  expect({
+    codes: [...new Set(codes)],
+    refused: refused(front.log),
+    set: stock.list().filter(({ quantity }) => quantity > 0).length,
+  }).toEqual({
+    codes: [0],
+    refused: [],
+    set: 14,
+  });
+}, 60_000);
+
+it('fault 133: the same limits, an import of 20 rows: no refusal', async () => {
+  const { front, stock, run, file } = await bench((all) => fastifyRoutes({ ...ROUTES, stock: all }));
+  const { code } = await run(importOf(file(20)));
+  expect({
+    code,
+    refused: refused(front.log),
+    set: stock.list().filter(({ quantity }) => quantity > 0).length,
+  }).toEqual({
+    code: 0,
+    refused: [],
+    set: 20,
+  });
+}, 100_000);
+
+it('fault 126: its ban (403) names 90 s: nothing more is sent, and every command ends with 12', async () => {
+  const { front, run } = await bench((stock) => fastifyBan({ limit: 3, windowMs: 90_000, stock }));
+  front.drawBefore = (log) => (log.length === 1 ? 5 : 0);
+  const codes = [];
+  for (const args of [['set', '1', '5'], ['list'], ['set', '2', '5']]) {
+    codes.push((await run(['inventory', ...args, '--max-wait', '1s'])).code);
+  }
+  expect({ sent: front.log.map(({ status }) => status), codes }).toEqual({ sent: [403], codes: [12, 12, 12] });
+  expect(strikes(front.log)).toEqual([]);
+}, 60_000);

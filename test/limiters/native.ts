@@ -1,0 +1,116 @@
+/** nginx and HAProxy, where they are installed: each a process of the test's own, below a folder of its own. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onCleanup } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Handler, listen, relayTo } from './front.ts';
+
+/** Debian keeps servers where only root's PATH looks. */
+const PATH = `${process.env.PATH}:/usr/sbin`;
+
+/** Tests that need it are skipped, and named as skipped, without it. */
+function isInstalled(program: string): boolean {
+  const isThere = spawnSync(program, ['-v'], { stdio: 'ignore', env: { ...process.env, PATH } }).status === 0;
+  if (!isThere) process.stderr.write(`${program} is not installed: the tests in front of it are skipped.\n`);
+  return isThere;
+}
+
+export const hasNginx = isInstalled('nginx');
+export const hasHaproxy = isInstalled('haproxy');
+
+export interface NginxConfig {
+  /** In `http`: zones and maps. */
+  readonly http: string;
+  /** In the only location. */
+  readonly location: string;
+}
+
+/** nginx in front of an app. The key is what is limited: `$http_authorization`. */
+export async function nginxBefore(app: Handler, { http, location }: NginxConfig): Promise<Handler> {
+  const [port, behind] = [await freePort(), await listen(app)];
+  const folder = newFolder('nginx');
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const config = `
+    daemon off;
+    master_process off;
+    pid ${folder}/pid;
+    error_log ${folder}/error.log;
+    events {}
+    http {
+      access_log off;
+      ${paths.join('\n      ')}
+      ${http}
+      server {
+        listen 127.0.0.1:${port};
+        location / {
+          ${location}
+          proxy_pass http://127.0.0.1:${behind};
+        }
+      }
+    }`;
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, config);
+  await start('nginx', ['-p', folder, '-c', file, '-e', join(folder, 'error.log')], port);
+  return relayTo(port);
+}
+
+/** HAProxy in front of an app. `rules`: of the frontend. */
+export async function haproxyBefore(app: Handler, rules: string): Promise<Handler> {
+  const [port, behind] = [await freePort(), await listen(app)];
+  const file = join(newFolder('haproxy'), 'haproxy.cfg');
+  writeFileSync(
+    file,
+    `defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend limited
+  bind 127.0.0.1:${port}
+  ${rules.trim().replace(/\n\s*/g, '\n  ')}
+  default_backend app
+backend app
+  server app 127.0.0.1:${behind}
+`,
+  );
+  await start('haproxy', ['-db', '-f', file], port);
+  return relayTo(port);
+}
+
+function newFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `petstore-${name}-`));
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Resolves once it accepts connections. */
+async function start(program: string, args: readonly string[], port: number): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece));
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  onCleanup(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null) throw new Error(`${program} ended: ${said}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,98 @@
+/** In front of nginx: requests a second and connections at once, refused with 429 and, as it does by itself, with 503. */
+import { describe, expect, it } from 'vitest';
+import { type Entry } from './front.ts';
+import { refused, strikes } from './judge.ts';
+import { hasNginx, nginxBefore } from './native.ts';
+import { bench, importOf, isFull } from './scenarios.ts';
+import { serve } from './stock.ts';
+
+const ZONE = 'limit_req_zone $http_authorization zone=key:1m rate=4r/s;';
+/** Empty values are not sent. */
+const RETRY_AFTER = 'map $status $wait { 503 2; 429 2; default ""; }';
+/** An app that tells far wider limits than nginx keeps: nothing makes petstore go slowly. */
+const wide = (): Record<string, string> => ({
+  'x-ratelimit-limit': '1000',
+  'x-ratelimit-remaining': '900',
+  'x-ratelimit-reset': `${Math.ceil(Date.now() / 1_000) + 3_600}`,
+});
+
+const statuses = (log: readonly Entry[], status: number): number => log.filter((each) => each.status === status).length;
+
+describe.skipIf(!hasNginx)('nginx', () => {
+  it.each(['429', '503'])(
+    'limit_req, %s, no limits told: an import of 8 rows is never refused',
+    async (status) => {
+      const { front, stock, run, file } = await bench((all) =>
+        nginxBefore(serve(all), {
+          http: ZONE,
+          location: `limit_req zone=key burst=4 nodelay; limit_req_status ${status};`,
+        }),
+      );
+      const { code } = await run(importOf(file(8)));
+      expect({
+        code,
+        refused: refused(front.log),
+        set: stock.list().filter(({ quantity }) => quantity > 0).length,
+      }).toEqual({ code: 0, refused: [], set: 8 });
+    },
+    60_000,
+  );
+
+  it.each([429, 503])(
+    'fault 135: limit_req, %i with Retry-After, eight processes: nothing is sent meanwhile',
+    async (status) => {
+      const { front, run } = await bench((all) =>
+        nginxBefore(serve(all, wide()), {
+          http: `${ZONE} ${RETRY_AFTER}`,
+          location: `limit_req zone=key burst=4 nodelay; limit_req_status ${status}; add_header Retry-After $wait always;`,
+        }),
+      );
+      front.drawBefore = (log) => (log.length === 2 ? 10 : 0);
+      await run(['inventory', 'list']);
+      const one = async (first: number): Promise<void> => {
+        for (let pet = first; pet < first + 3; pet++) await run(['inventory', 'set', `${pet}`, '5']);
+      };
+      await Promise.all(Array.from({ length: 8 }, (_, i) => one(1 + 3 * i)));
+      expect({ strikes: strikes(front.log), wasRefused: statuses(front.log, status) > 0 }).toEqual({
+        strikes: [],
+        wasRefused: true,
+      });
+    },
+    100_000,
+  );
+
+  it('fault 135: limit_conn, 503, wide limits told: an import makes no storm', async () => {
+    const { front, run, file } = await bench((all) =>
+      nginxBefore(serve(all, wide(), 50), {
+        http: 'limit_conn_zone $http_authorization zone=key:1m;',
+        location: 'limit_conn key 2;',
+      }),
+    );
+    await run(importOf(file(60)));
+    // Half as many under way after each: eight, four, two. Each refused write is followed by reads, refused or not.
+    expect(statuses(front.log, 503)).toBeLessThanOrEqual(20);
+  }, 100_000);
+
+  it.runIf(isFull)(
+    'fault 134: limit_conn, 429, wide limits told: an import goes on to its end',
+    async () => {
+      const { front, stock, run, file } = await bench((all) =>
+        nginxBefore(serve(all, wide(), 50), {
+          http: 'limit_conn_zone $http_authorization zone=key:1m;',
+          location: 'limit_conn key 2; limit_conn_status 429;',
+        }),
+      );
+      const { code } = await run(importOf(file(40)), { killAfterMs: 900_000 });
+      expect({
+        strikes: strikes(front.log),
+        code,
+        set: stock.list().filter(({ quantity }) => quantity > 0).length,
+      }).toEqual({
+        strikes: [],
+        code: 0,
+        set: 40,
+      });
+    },
+    920_000,
+  );
+});

@@ -1,0 +1,179 @@
+/** What is done in front of each rate limiter, by real processes that share one home. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { type Told, takeApart } from '../support/staging.ts';
+import { type Front, type Handler, startFront } from './front.ts';
+import { refused, strikes, windowsUsed } from './judge.ts';
+import { Stock } from './stock.ts';
+
+/** PETSTORE_LIMITERS=full: also what takes more than a minute. */
+export const isFull = process.env.PETSTORE_LIMITERS === 'full';
+
+/** A limiter that lets `limit` requests through in each window. */
+export interface Limited {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly stock: Stock;
+}
+
+export type Limiter = (limited: Limited) => Promise<Handler> | Handler;
+
+export interface Bench {
+  readonly front: Front;
+  readonly stock: Stock;
+  /** With --json. */
+  run(args: readonly string[], options?: PetstoreOptions): Promise<Told>;
+  /** Without: its notes are what people read. */
+  runPlain(args: readonly string[]): Promise<Told>;
+  /** A file that sets pets 1 to `rows`. */
+  file(rows: number): string;
+}
+
+/** How long an import may take before it counts as hung. */
+const LONG_MS = 90_000;
+
+export async function bench(limiter: (stock: Stock) => Promise<Handler> | Handler, pets = 250): Promise<Bench> {
+  const stock = new Stock(pets);
+  const front = await startFront(await limiter(stock));
+  const home = createHome();
+  const ours = { home, env: front.env, killAfterMs: LONG_MS };
+  return {
+    front,
+    stock,
+    async run(args, options = {}) {
+      return takeApart(await runPetstore(['--json', ...args], { ...ours, ...options }));
+    },
+    async runPlain(args) {
+      return takeApart(await runPetstore(args, ours));
+    },
+    file(rows) {
+      const path = join(home.path, 'stock.csv');
+      const lines = Array.from({ length: rows }, (_, i) => `${i + 1},${quantityOf(i + 1)}`);
+      writeFileSync(path, ['petId,quantity', ...lines, ''].join('\n'));
+      return path;
+    },
+  };
+}
+
+const quantityOf = (pet: number): number => 100 + pet;
+export const importOf = (file: string): string[] => ['inventory', 'import', file, '--yes', '--wait', '--reserve', '0'];
+
+/** Pets of the first so many whose stock is not as it was set. */
+const wrong = (stock: Stock, pets: number): number[] =>
+  Array.from({ length: pets }, (_, i) => i + 1).filter((pet) => stock.item(pet).quantity !== quantityOf(pet));
+
+/** One process after another, one and a half windows of them. */
+export async function loop(limiter: Limiter, { limit, windowMs }: Omit<Limited, 'stock'>): Promise<void> {
+  const { front, stock, run } = await bench((all) => limiter({ limit, windowMs, stock: all }));
+  const pets = Math.ceil(limit * 1.5);
+  const codes = new Set<number | null>();
+  for (let pet = 1; pet <= pets; pet++)
+    codes.add((await run(['inventory', 'set', `${pet}`, `${quantityOf(pet)}`])).code);
+  expect({ codes: [...codes], refused: refused(front.log), wrong: wrong(stock, pets) }).toEqual({
+    codes: [0],
+    refused: [],
+    wrong: [],
+  });
+}
+
+/** Eight processes at once, each `sets` times one after another. */
+export async function eight(
+  limiter: Limiter,
+  { limit, windowMs }: Omit<Limited, 'stock'>,
+  sets: number,
+): Promise<void> {
+  const { front, stock, run } = await bench((all) => limiter({ limit, windowMs, stock: all }));
+  const one = async (first: number): Promise<(number | null)[]> => {
+    const codes: (number | null)[] = [];
+    for (let pet = first; pet < first + sets; pet++) {
+      codes.push((await run(['inventory', 'set', `${pet}`, `${quantityOf(pet)}`])).code);
+    }
+    return codes;
+  };
+  const codes = (await Promise.all(Array.from({ length: 8 }, (_, i) => one(1 + i * sets)))).flat();
+  expect({ codes: [...new Set(codes)], refused: refused(front.log), wrong: wrong(stock, 8 * sets) }).toEqual({
+    codes: [0],
+    refused: [],
+    wrong: [],
+  });
+}
+
+/** An import with the key to itself: no refusal, and at most one window more than it takes. */
+export async function imported(
+  limiter: Limiter,
+  { limit, windowMs }: Omit<Limited, 'stock'>,
+  rows: number,
+): Promise<void> {
+  const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
+  const { code, error } = await run(importOf(file(rows)));
+  expect({ code, error: error?.message, refused: refused(front.log), wrong: wrong(stock, rows) }).toEqual({
+    code: 0,
+    error: undefined,
+    refused: [],
+    wrong: [],
+  });
+  const ideal = Math.ceil(front.log.length / limit);
+  expect(windowsUsed(front.log, windowMs)).toBeLessThanOrEqual(ideal + 1);
+}
+
+/**
+ * Another client takes the rest of the window while requests of an import are under way, and the whole of the next one
+ * just before the import asks again: it waits, and goes on.
+ */
+export async function drained(
+  limiter: Limiter,
+  { limit, windowMs }: Omit<Limited, 'stock'>,
+  rows: number,
+): Promise<void> {
+  const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
+  let draws = 0;
+  front.drawBefore = (log) => {
+    const first = refused(log)[0];
+    const isDue = first === undefined ? log.length >= 10 : log.at(-1)!.at > first.answeredAt + 1_000;
+    if (draws === (first === undefined ? 0 : 1) && isDue) {
+      draws++;
+      return limit;
+    }
+    return 0;
+  };
+  const { code, error } = await run(importOf(file(rows)));
+  expect({ strikes: strikes(front.log), wasRefused: refused(front.log).length > 0 }).toEqual({
+    strikes: [],
+    wasRefused: true,
+  });
+  expect({ code, error: error?.message, wrong: wrong(stock, rows) }).toEqual({ code: 0, error: undefined, wrong: [] });
+}
+
+const LONG_BLOCK_MS = 90_000;
+
+/** The first request of all is refused for 90 s. Whatever is run then sends nothing. */
+export async function longBlock(limiter: Limiter): Promise<void> {
+  const { front, run, file } = await bench((stock) => limiter({ limit: 3, windowMs: LONG_BLOCK_MS, stock }));
+  front.drawBefore = (log) => (log.length === 1 ? 3 : 0);
+  await blockedFor(front, run, file(3), LONG_BLOCK_MS);
+}
+
+/** After a first request that is refused: nothing is sent, and petstore knows until when. */
+export async function blockedFor(front: Front, run: Bench['run'], file: string, ms: number): Promise<void> {
+  const first = await run(['inventory', 'set', '1', '5', '--max-wait', '1s']);
+  const from = Date.now();
+  const others = [await run(['inventory', 'list', '--max-wait', '1s'])];
+  others.push(await run(['inventory', 'import', file, '--yes', '--no-wait']));
+  others.push(await run(['inventory', 'set', '2', '5', '--max-wait', '1s']));
+  const isKnown = others.map(({ error }) => new Date(String(error?.retryAt)).getTime() - from >= ms - 5_000);
+  if (isFull && ms > 68_000) {
+    // Past the minute that counts where nothing is named.
+    await new Promise((resolve) => setTimeout(resolve, 68_000));
+    await run(['inventory', 'set', '2', '5', '--max-wait', '1s']);
+  }
+  const codes = front.log[0]?.status === 403 ? [12, 12, 12, 12] : [6, 6, 6, 6];
+  expect({
+    strikes: strikes(front.log),
+    sent: front.log.length,
+    codes: [first, ...others].map(({ code }) => code),
+    isKnown,
+  }).toEqual({ strikes: [], sent: 1, codes, isKnown: [true, true, true] });
+}
