@@ -111,7 +111,8 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   }
   const { id, operation } = intent;
   const lostAt = now + Math.max(LOST_AFTER_MS, 2 * intent.timeoutMs);
-  const reservation = { id, operation, at: now, lostAt };
+  const left = leftOf(state, now, operation);
+  const reservation = { id, operation, at: now, lostAt, ...(left !== undefined && { left }) };
   const probes = mustProbe(state, now, operation);
   return {
     state: {
@@ -122,6 +123,13 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
     },
     decision: { do: 'send', at: now },
   };
+}
+
+function leftOf({ windows }: LedgerState, now: number, operation: string): number | undefined {
+  const live = windows.filter((window) => isLive(window, now));
+  const own = windowsOf(live, operation);
+  const known = own.length > 0 ? own : live;
+  return known.length === 0 ? undefined : Math.max(...known.map(({ remaining }) => remaining));
 }
 
 /** Returns the reason to hold a request, if any. */
@@ -247,7 +255,7 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
     const told = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
-    const telling = { now, operation, told, sentAt: sent?.at, inFlight: state.inFlight };
+    const telling = { now, operation, told, sent, inFlight: state.inFlight };
     return { ...state, windows: observeWindow(state.windows, telling) };
   }
   // One answer without headers within a known window: count it ourselves.

@@ -13,6 +13,8 @@ export interface Reservation {
   readonly at: number;
   /** When to give up waiting for its answer, because its process was killed for instance. */
   readonly lostAt: number;
+  /** The most that was left of a window that it may draw on when it was sent, those under way not counted. */
+  readonly left?: number;
 }
 
 /** What a request leaves to others. */
@@ -28,6 +30,8 @@ export interface Window {
   readonly resetAt: number;
   /** Such as `GET /inventory`. */
   readonly operations: readonly string[];
+  /** The least that answers to each operation have told was left: what it has if the window turns out to be its own. */
+  readonly told: Readonly<Record<string, number>>;
   /** When the window was first seen, what was left then, and how many of our own requests were sent since. */
   readonly seenAt: number;
   readonly atFirst: number;
@@ -96,8 +100,15 @@ export function countSent(windows: readonly Window[], operation: string): readon
 /** Notes that a request was counted by the service though no answer told so. */
 export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
   const drawnOn = windowsFor(windows, operation);
-  const isDrawnOn = (each: Window): boolean => drawnOn.includes(each) && isLive(each, now);
-  return windows.map((each) => (isDrawnOn(each) ? { ...each, remaining: Math.max(0, each.remaining - 1) } : each));
+  return windows.map((each) => {
+    if (!drawnOn.includes(each) || !isLive(each, now)) return each;
+    const told = each.told[operation];
+    return {
+      ...each,
+      remaining: Math.max(0, each.remaining - 1),
+      told: { ...each.told, ...(told !== undefined && { [operation]: Math.max(0, told - 1) }) },
+    };
+  });
 }
 
 /** What an answer tells, and about which request. */
@@ -105,8 +116,8 @@ export interface Telling {
   readonly now: number;
   readonly operation: string;
   readonly told: Told;
-  /** When the request was sent, if that is known. */
-  readonly sentAt: number | undefined;
+  /** The request, if it is known. */
+  readonly sent: Reservation | undefined;
   /** Requests that are still under way. */
   readonly inFlight: readonly Reservation[];
 }
@@ -117,12 +128,9 @@ export function observeWindow(windows: readonly Window[], telling: Telling): rea
   const resetAt = now + told.resetInMs;
   const isSame = (each: Window): boolean =>
     each.limit === told.limit && isLive(each, now) && Math.abs(each.resetAt - resetAt) <= SAME_WINDOW_MS;
-  const same = windows.find(isSame);
-  if (same !== undefined) {
-    const joined = { ...merged(same, told.remaining), resetAt: Math.min(same.resetAt, resetAt) };
-    return tidy(replaced(leaveEnded(windows, same, telling), same, withOperation(joined, operation)), now);
-  }
   const own = windowsOf(windows, operation);
+  const same = own.find(isSame) ?? windows.find((each) => isSame(each) && !hasMore(each, telling));
+  if (same !== undefined) return tidy(inSame(windows, same, telling, resetAt), now);
   const current = own.filter(({ limit }) => limit === told.limit).sort((a, b) => b.resetAt - a.resetAt)[0];
   if (current === undefined) {
     // Whoever shared a window with this operation is taken to share the new one.
@@ -132,39 +140,81 @@ export function observeWindow(windows: readonly Window[], telling: Telling): rea
   return tidy(changed(windows, current, telling, resetAt), now);
 }
 
+/** An answer names the limit and the end of a window that is known. */
+function inSame(windows: readonly Window[], same: Window, telling: Telling, resetAt: number): readonly Window[] {
+  const { operation } = telling;
+  if (isApart(same, telling)) return split(windows, same, telling);
+  const isKnown = same.operations.includes(operation);
+  const joined = withOperation(isKnown ? merged(same, telling) : recounted(same, telling, windows), operation);
+  // Each answer names the end or a moment after it. Of one operation the earliest is safe; several may yet prove to have
+  // windows of their own.
+  const end = joined.operations.length === 1 ? Math.min(same.resetAt, resetAt) : Math.max(same.resetAt, resetAt);
+  return replaced(leaveEnded(windows, same, telling), same, { ...joined, resetAt: end });
+}
+
+/** The window with one operation more, whose requests so far were not counted: who draws is counted from now on. */
+function recounted(window: Window, telling: Telling, windows: readonly Window[]): Window {
+  const operations = [...window.operations, telling.operation];
+  const remaining = Math.min(window.remaining, telling.told.remaining);
+  const told = { ...window.told, [telling.operation]: telling.told.remaining };
+  return { ...window, remaining, told, atFirst: remaining, sent: underWayIn(operations, telling, windows) };
+}
+
+/** True where a window that several are thought to share proves to be none of this operation's. */
+function isApart(window: Window, telling: Telling): boolean {
+  return window.operations.some((name) => name !== telling.operation) && hasMore(window, telling);
+}
+
+/** True where more is left after the request than there was of that window before it: it drew on another one. */
+function hasMore({ seenAt }: Window, { sent, told }: Telling): boolean {
+  return sent?.left !== undefined && sent.at >= seenAt && told.remaining >= sent.left;
+}
+
+/** The operation leaves the window that it was thought to share. */
+function split(windows: readonly Window[], shared: Window, telling: Telling): readonly Window[] {
+  const { operation } = telling;
+  const { [operation]: own = telling.told.remaining, ...told } = shared.told;
+  const operations = shared.operations.filter((each) => each !== operation);
+  const remaining = operations.every((name) => name in told) ? Math.min(...Object.values(told)) : shared.remaining;
+  // What looked like another client was this operation.
+  const others = { overdrawn: false, sharedWithOthers: false };
+  const sent = underWayIn(operations, telling, windows);
+  const without = { ...shared, ...others, operations, told, remaining, atFirst: remaining, sent };
+  const left = { ...telling, told: { ...telling.told, remaining: Math.min(own, telling.told.remaining) } };
+  return [...replaced(windows, shared, without), begun(left, windows, [operation])];
+}
+
 /** An answer names another end of a window that the operation is known to use. */
 function changed(windows: readonly Window[], current: Window, telling: Telling, resetAt: number): readonly Window[] {
-  const { now, operation, told, sentAt } = telling;
+  const { now, sent } = telling;
   const isAlone = current.operations.length === 1;
   const isLater = resetAt > current.resetAt;
   if (!isLive(current, now) || (isLater && (isAlone || now >= current.resetAt - SAME_WINDOW_MS))) {
     return replaced(windows, current, renewed(current, telling, windows));
   }
   // A late answer from the window before says nothing of this one.
-  if (!isLater && sentAt !== undefined && sentAt < current.seenAt) return windows;
-  // More is left than in the window that several share: it is this operation's own.
-  if (!isAlone && told.remaining > current.remaining) {
-    const without = { ...current, operations: current.operations.filter((each) => each !== operation) };
-    return [...replaced(windows, current, without), begun(telling, windows, [operation])];
-  }
-  const longer = { ...merged(current, told.remaining), resetAt: Math.max(resetAt, current.resetAt) };
+  if (!isLater && sent !== undefined && sent.at < current.seenAt) return windows;
+  if (isApart(current, telling)) return split(windows, current, telling);
+  const longer = { ...merged(current, telling), resetAt: Math.max(resetAt, current.resetAt) };
   return replaced(windows, current, longer);
 }
 
+function underWayIn(operations: readonly string[], { inFlight }: Telling, windows: readonly Window[]): number {
+  const isIn = (name: string): boolean => windowsOf(windows, name).length === 0 || operations.includes(name);
+  return inFlight.filter(({ operation }) => isIn(operation)).length;
+}
+
 function begun(telling: Telling, windows: readonly Window[], operations: readonly string[]): Window {
-  const { now, told, inFlight } = telling;
-  const underWay = inFlight.filter(({ operation }) => {
-    const own = windowsOf(windows, operation);
-    return own.length === 0 || operations.includes(operation);
-  });
+  const { now, operation, told } = telling;
   return {
+    told: { [operation]: told.remaining },
     limit: told.limit,
     remaining: told.remaining,
     resetAt: now + told.resetInMs,
     operations,
     seenAt: now,
     atFirst: told.remaining,
-    sent: underWay.length,
+    sent: underWayIn(operations, telling, windows),
     sharedWithOthers: false,
     overdrawn: false,
     quiet: 0,
@@ -179,11 +229,12 @@ function renewed(before: Window, telling: Telling, windows: readonly Window[]): 
 }
 
 /** The same window with what is left by now: it only falls. */
-function merged(window: Window, remaining: number): Window {
+function merged(window: Window, { operation, told: { remaining } }: Telling): Window {
   const overdrawn = window.overdrawn || window.atFirst - remaining > window.sent;
   return {
     ...window,
     remaining: Math.min(window.remaining, remaining),
+    told: { ...window.told, [operation]: Math.min(window.told[operation] ?? remaining, remaining) },
     overdrawn,
     sharedWithOthers: window.sharedWithOthers || overdrawn,
   };

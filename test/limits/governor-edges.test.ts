@@ -22,6 +22,7 @@ const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> =
   remaining,
   resetAt,
   operations: [LIST],
+  told: { [LIST]: remaining },
   seenAt: NOW - 1_000,
   atFirst: 50,
   sent: 11,
@@ -237,10 +238,35 @@ describe('the window', () => {
     expect(after({ resetAt: NOW + 2_501 }, told(30))).toMatchObject([
       { operations, remaining: 30, resetAt: NOW + 60_000 },
     ]);
-    expect(after({ resetAt: NOW + 2_501 }, told(41))).toMatchObject([
-      { operations: ['PATCH /inventory/{id}'], remaining: 40 },
-      { operations: [LIST], remaining: 41 },
-    ]);
+    expect(after({ resetAt: NOW + 2_501 }, told(41))).toMatchObject([{ operations, remaining: 40 }]);
+  });
+
+  it.each([60_000, 5_000])(
+    'that several share is left by an operation with more left after a request (%i ms)',
+    (ends) => {
+      const operations = [LIST, 'PATCH /inventory/{id}'];
+      const told45 = { [LIST]: 45, 'PATCH /inventory/{id}': 40 };
+      const from = (left: number) =>
+        before({ operations, told: told45, resetAt: NOW + ends }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+      expect(answer(from(42), 200, told(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
+      expect(answer(from(41), 200, told(41)).windows).toMatchObject([
+        { operations: ['PATCH /inventory/{id}'], remaining: 40 },
+        { operations: [LIST], remaining: 41 },
+      ]);
+      // An answer that comes late tells of what was left before.
+      expect(answer(from(41), 200, told(47)).windows[1]).toMatchObject({ operations: [LIST], remaining: 45 });
+    },
+  );
+
+  it('of another operation is not joined by one with more left after a request than that had before it', () => {
+    const operations = ['PATCH /inventory/{id}'];
+    const from = (left: number, seenAt: number) =>
+      before({ operations, seenAt }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+    const after = (left: number, seenAt = NOW - 1_000) =>
+      answer(from(left, seenAt), 200, told(50)).windows.map((each) => each.operations.length);
+    expect([after(51), after(50)]).toEqual([[2], [1, 1]]);
+    // That may have been the window before.
+    expect(after(50, NOW - 5)).toEqual([2]);
   });
 
   it('that ended a day ago is forgotten, and there are never more than sixteen', () => {

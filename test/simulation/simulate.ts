@@ -78,10 +78,22 @@ export async function simulate(scenario: Scenario, policy: PolicyName, seed: num
   const world: World = { time, service, random, skewMs, scenario };
   const shared = scenario.flush > 0 ? new SharedLedger(world) : undefined;
   const machines = [0, 1].slice(0, shared === undefined ? 1 : 2).map((at) => new Machine(world, policy, at, shared));
-  for (let client = 0; client < scenario.clients; client++) {
-    machines[client % machines.length]!.give(client, scenario.updates);
+  const give = (): void => {
+    for (let client = 0; client < scenario.clients; client++) {
+      machines[client % machines.length]!.give(client, scenario.updates);
+    }
+  };
+  const hasReads = RATES[scenario.server].reads !== undefined;
+  for (const machine of machines) machine.left += hasReads ? 1 : 0;
+  if (!hasReads) give();
+  else {
+    // As a person or an import does, somebody looks before anybody writes.
+    machines[0]!.listEvery(LIST_EVERY_MS);
+    time.after(LIST_EVERY_MS, () => {
+      for (const machine of machines) machine.left--;
+      give();
+    });
   }
-  if (RATES[scenario.server].reads !== undefined) machines[0]!.listEvery(LIST_EVERY_MS);
   if (scenario.foreign > 0) drawAsForeign(world);
   const sum = (of: (machine: Machine) => number): number => machines.reduce((total, each) => total + of(each), 0);
   await time.run(() => sum(({ left }) => left) === 0, END_MS);
