@@ -95,6 +95,8 @@ export interface Facts {
 
   /** A write whose fate is not known, even after looking. `because`: what went wrong with the write itself. */
   'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; because: Failure; looked: boolean };
+  /** A write that the service has confirmed, but that could not be noted in the history. */
+  unrecorded: { petId: bigint; quantity: bigint; environment: string; because: Failure };
   /** A raw call that may or may not have taken effect. */
   'call-unknown': { method: string; path: string; environment: string; because: Failure };
   /** 404 on a raw call. */

@@ -40,6 +40,7 @@ function saidOf(failure: Failure): ServiceSaid | undefined {
 
 function outcomeOf(failure: Failure): Outcome | undefined {
   if (failure.is('outcome-unknown')) return 'unknown';
+  if (failure.is('unrecorded')) return 'applied';
   if (failure.is('interrupted')) return failure.facts.outcome;
   if (failure.is('network') && !failure.facts.mayHaveBeenSent) return 'not-sent';
   if (failure.is('rejected') || failure.is('pet-not-found') || failure.is('not-as-expected')) return 'not-applied';

@@ -204,6 +204,11 @@ const WORDS = {
     sentence: describeUnknown(facts, wording(facts.because, now).sentence),
     hint: unknownHint(facts),
   }),
+  unrecorded: ({ petId, quantity, environment, because }, now) => ({
+    exit: wording(because, now).exit,
+    sentence: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${wording(because, now).sentence}`,
+    hint: 'Do not repeat the write. Fix the cause before the next command.',
+  }),
   'stored-differently': ({ petId, quantity, stored, environment }) => ({
     exit: 9,
     sentence: `Pet ${petId} was to be set to ${quantity} in ${environment}, but the server stored ${stored.quantity} for pet ${stored.petId}.`,

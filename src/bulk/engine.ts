@@ -181,7 +181,7 @@ class Engine {
     const failure = await this.send(change);
     if (failure === undefined) {
       this.trouble = 0;
-      return this.settle(change, { state: 'applied' });
+      return this.settleApplied(change);
     }
     await this.judge(change, failure);
   }
@@ -208,6 +208,16 @@ class Engine {
     await this.settle(change, { state, ...(reason !== undefined && { reason }) });
     if (goesOn === 'always') this.trouble = 0;
     else if (goesOn === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
+  }
+
+  private async settleApplied(change: Change): Promise<void> {
+    try {
+      await this.settle(change, { state: 'applied' });
+    } catch (because) {
+      if (!isFailure(because)) throw because;
+      const { petId, after: quantity, environment } = change;
+      throw new Failure('unrecorded', { petId, quantity, environment, because }, because);
+    }
   }
 
   private async settle(change: Change, outcome: Omit<Outcome, 'change'>): Promise<void> {

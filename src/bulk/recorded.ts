@@ -1,7 +1,7 @@
 /** A single write, journaled like a row of a run: what `inventory history` and `undo` know of it. */
 import type { Session } from '../config/connect.ts';
 import type { CommandContext } from '../config/globals.ts';
-import { isFailure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
 import { midway, reasonOf, verdictOn } from './engine.ts';
@@ -44,20 +44,32 @@ async function sendRecorded<T>(
 ): Promise<T> {
   const { clock } = context;
   const id = await journal.sendOne(whereOf(context, session, command), change, clock.now());
+  let result: T;
   try {
-    const result = await send();
-    await journal.settle(id, clock.now(), { state: 'applied' });
-    return result;
+    result = await send();
   } catch (error) {
     if (isFailure(error)) {
       const { state } = verdictOn(error);
       // Nothing was done, and nobody will take it up again.
       const kept = state === 'planned' ? 'failed' : state;
       const reason = state === 'planned' ? 'it was not sent' : reasonOf(error);
-      await journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+      const noted = journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+      await noted.catch((cause: unknown) => {
+        if (!isFailure(cause)) throw cause;
+        // The error itself has to tell what became of the write.
+        context.notices.warning('What became of the write could not be noted in the history.');
+      });
       // Where the quantity before is known, it was read first.
       if (change.before !== undefined) throw midway(error);
     }
     throw error;
   }
+  try {
+    await journal.settle(id, clock.now(), { state: 'applied' });
+  } catch (because) {
+    if (!isFailure(because)) throw because;
+    const { petId, after: quantity } = change;
+    throw new Failure('unrecorded', { petId, quantity, environment: session.environment, because }, because);
+  }
+  return result;
 }

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, type Home } from '../support/home.ts';
 import { error, item, json, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
@@ -187,30 +187,70 @@ describe('fault 115: a refusal that the state database cannot take', () => {
   it('because the disk is full is kept where no space is needed, said, and obeyed', async (test) => {
     if (spawnSync('unshare', ['-m', 'true']).status !== 0) return test.skip();
     const home = createHome();
-    const state = join(home.path, 'full');
-    const inside = (pid: number): string => `/proc/${pid}/root${state}`;
-    const running: { pid?: number } = {};
+    const disk: { fill?: () => void } = {};
     const server = await scriptedServer([
       STOCK,
       (exchange) => {
-        const folder = inside(running.pid!);
-        // All that SQLite could still use, the log that it writes into again included.
-        truncateSync(join(folder, 'petstore', 'state.db-wal'));
-        expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 ** 20))).toThrow('ENOSPC');
+        disk.fill?.();
         return send(tooMany(600), exchange);
       },
     ]);
-    const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' &&
-      "$@" >/dev/null && { "$@"; echo "code $?" >&2; rm '${state}/ballast'; "$@"; echo "code $?" >&2; }`;
-    const refusing = startPetstore(LIST, {
-      home,
-      env: staging(server.baseUrl),
-      command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
-    });
-    running.pid = refusing.pid;
-    const { stderr } = await refusing.exited;
+    const commands = `"$@" inventory list >/dev/null && { "$@" inventory list; echo "code $?" >&2; rm "$XDG_STATE_HOME/ballast"; "$@" inventory list; echo "code $?" >&2; }`;
+    const small = onSmallDisk(home, staging(server.baseUrl), commands);
+    disk.fill = small.fill;
+    const { stderr } = await small.exited;
     expect(stderr.match(/^code \d+$/gm)).toEqual(['code 6', 'code 6']);
     expect(stderr).toMatch(/^warning: The state database could not be written: the disk is full\. .* is kept in /m);
     expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 });
+
+/** Runs commands whose state folder is a small disk of their own; `fill` takes the rest of it. */
+function onSmallDisk(home: Home, env: Readonly<Record<string, string>>, commands: string) {
+  const state = join(home.path, 'full');
+  const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' && ${commands}`;
+  const running = startPetstore([], {
+    home,
+    env,
+    command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
+  });
+  return {
+    exited: running.exited,
+    fill(): void {
+      const folder = `/proc/${running.pid}/root${state}`;
+      // All that SQLite could still use, the log that it writes into again included.
+      truncateSync(join(folder, 'petstore', 'state.db-wal'));
+      expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 ** 20))).toThrow('ENOSPC');
+    },
+  };
+}
+
+it.skipIf(spawnSync('unshare', ['-m', 'true']).status !== 0)(
+  'fault 127: the disk is full once an update was answered with 200: the error says that it was applied',
+  async () => {
+    const home = createHome();
+    const disk: { fill?: () => void } = {};
+    const server = await scriptedServer([
+      STOCK,
+      (exchange) => {
+        disk.fill?.();
+        return send(json(item(7, 12)), exchange);
+      },
+    ]);
+    const commands = `"$@" inventory list >/dev/null && "$@" --json inventory set 7 12; echo "code $?" >&2`;
+    const small = onSmallDisk(home, staging(server.baseUrl), commands);
+    disk.fill = small.fill;
+    const { stderr } = await small.exited;
+    const [told] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
+    expect(stderr).toContain('code 3\n');
+    expect(JSON.parse(told ?? '')).toMatchObject({
+      error: {
+        kind: 'unrecorded',
+        outcome: 'applied',
+        message: expect.stringMatching(
+          /^Pet 7 was set to 12 in staging, but that could not be recorded\. .*disk is full/,
+        ) as string,
+      },
+    });
+  },
+);
