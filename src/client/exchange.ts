@@ -66,7 +66,7 @@ function tell(
 }
 
 /** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
-export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
+function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
   return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
 }
