@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests that every mutant of the governor and of the header parser has to get past. */
+/** The tests that every mutant of the rate limit's core has to get past: those that take no processes and no servers. */
 export default defineConfig({
   test: {
     root: '.',
-    include: ['test/limits/{governor,governor-edges,headers,http-date}.test.ts'],
+    include: [
+      'test/limits/{governor,governor-edges,headers,http-date,gate,dead,block-file,ledger-state,fallback-ledger}.test.ts',
+      'test/client/exchange.test.ts',
+    ],
     env: { TZ: 'UTC' },
   },
 });

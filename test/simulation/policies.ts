@@ -23,6 +23,7 @@ const MAX_WAIT_MS = 75_000;
 const petstore: Policy = async (process, ledger, job) => {
   const { clock, random } = process;
   const nothing = (): void => undefined;
+  const { signal } = new AbortController();
   const gate = createGate({
     ledger,
     owner: process.name,
@@ -32,7 +33,7 @@ const petstore: Policy = async (process, ledger, job) => {
     timeoutMs: 30_000,
     probes: 1,
     reserve: 0,
-    signal: NEVER,
+    signal,
     onWait: nothing,
   });
   const service: Service = {
@@ -48,7 +49,7 @@ const petstore: Policy = async (process, ledger, job) => {
     timeoutMs: 30_000,
     maxWaitMs: MAX_WAIT_MS,
     maxBodyBytes: 1 << 20,
-    signal: NEVER,
+    signal,
     watch: { attempt: nothing, backoff: nothing, warning: nothing, debug: nothing },
   };
   try {
@@ -60,8 +61,6 @@ const petstore: Policy = async (process, ledger, job) => {
     return false;
   }
 };
-
-const NEVER = new AbortController().signal;
 
 /** Each process waits as long as `Retry-After` says, and then goes on. */
 const obeyPerProcess: Policy = async (process, _ledger, job) => {

@@ -187,7 +187,7 @@ export class SimulatedProcess {
     const answer = service.answer(request, time.now);
     await time.sleep(latencyMs(random));
     if (isLost) throw connectionReset(url);
-    if (this.#dead) return NEVER;
+    if (this.#dead) return never();
     // A process that is stopped has its answer once it goes on.
     await this.#standStill();
     this.#keepOpen();
@@ -207,7 +207,7 @@ export class SimulatedProcess {
   async step(): Promise<void> {
     const { time, random, scenario } = this.#world;
     if (!this.#dead && scenario.crash > 0 && random() < scenario.crash) this.kill();
-    if (this.#dead) return NEVER;
+    if (this.#dead) return never();
     if (scenario.stop === 0) return;
     if (random() < scenario.stop) {
       const until = time.now + 1_000 * 300 ** random();
@@ -223,7 +223,7 @@ export class SimulatedProcess {
     // What it has in hand, nobody can know of meanwhile.
     this.#untold?.knownTo.delete(this.#host.index);
     while (time.now < this.#stoppedUntil) await time.sleep(this.#stoppedUntil - time.now);
-    if (this.#dead) return NEVER;
+    if (this.#dead) return never();
     this.#untold?.knownTo.set(this.#host.index, time.now);
   }
 }
@@ -240,7 +240,8 @@ function eachStep(ledger: Ledger, step: <T>(work: () => Promise<T>) => Promise<T
   };
 }
 
-const NEVER = new Promise<never>(() => undefined);
+/** A new one each time: whoever waited for the same one for ever would be kept for ever. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** 10 ms to half a second, mostly short. */
 function latencyMs(random: Random): number {
