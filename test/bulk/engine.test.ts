@@ -128,7 +128,8 @@ it.each([
     const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
     store.replacePets({ generated: count + 25 });
     const began = context.clock.now();
-    const { code, stdout } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json', '--quiet');
+    const { code, stdout, stderr } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json', '--quiet');
+    expect(stderr).toBe('');
     const minutes = (context.clock.now() - began) / 60_000;
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { failed: 0, conflicts: 0, unknown: 0, left: 0 }]);
     expect(sent.filter(({ status }) => status !== 200)).toEqual([]);

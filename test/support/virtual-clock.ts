@@ -42,8 +42,9 @@ export class VirtualClock implements Clock {
     this.#auto = autoAdvance;
   }
 
+  /** Whole, as Date.now() is. */
   now(): number {
-    return this.#wall;
+    return Math.floor(this.#wall);
   }
 
   monotonic(): number {
