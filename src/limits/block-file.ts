@@ -100,11 +100,6 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
   /** What this process was answered, and could not be kept anywhere. */
   let held: Block | undefined;
 
-  const heldBy = ({ until, why }: Block, { maxWaitMs }: Intent): Decision => ({
-    do: until - clock.monotonic() > maxWaitMs ? 'refuse' : 'wait',
-    until,
-    why,
-  });
   const heldBack = async (intent: Intent): Promise<Decision | undefined> => {
     const block = held ?? (await file.read());
     if (block === undefined) return undefined;
@@ -116,13 +111,25 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (clock.monotonic() >= block.until) throw error;
-      return heldBy(block, intent);
+      return decisionBy(block, clock.monotonic(), intent);
     }
   };
   const unwritten = (error: unknown, block?: Block, noted?: string): void => {
     if (!isFailure(error)) throw error;
     if (block !== undefined && noted === undefined) held = block;
     onUnwritten(error, block, noted !== undefined);
+  };
+  /** Notes the block at once, as the ledger may have to be waited for; undefined where that fails. */
+  const noting = async <T>(block: Block | undefined, work: () => Promise<T>): Promise<T | undefined> => {
+    const noted = block === undefined ? undefined : await file.note(block);
+    try {
+      const result = await work();
+      if (noted !== undefined) await file.clear(noted);
+      return result;
+    } catch (error) {
+      unwritten(error, block, noted);
+      return undefined;
+    }
   };
 
   return {
@@ -134,25 +141,18 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       // A refusal may have come while the ledger was waited for.
       const block = held ?? (await file.read());
       if (block === undefined || clock.monotonic() >= block.until) return decision;
-      await ledger.lost(intent.id, false).catch(unwritten);
-      return heldBy(block, intent);
+      await noting(undefined, () => ledger.lost(intent.id, false));
+      return decisionBy(block, clock.monotonic(), intent);
     },
     async answered(answer) {
       const { block } = observe(UNKNOWN, clock.monotonic(), answer);
-      // At once: the ledger may be waited for.
-      const noted = block === undefined ? undefined : await file.note(block);
-      try {
-        const view = await ledger.answered(answer);
-        if (noted !== undefined) await file.clear(noted);
-        return view;
-      } catch (error) {
-        unwritten(error, block, noted);
-        return { ...UNKNOWN, ...(block !== undefined && { block, strikes: 1 }) };
-      }
+      const view = await noting(block, () => ledger.answered(answer));
+      return view ?? { ...UNKNOWN, ...(block !== undefined && { block, strikes: 1 }) };
     },
+    learn: (block) => noting(block, () => ledger.learn(block)),
     async lost(id, mayHaveBeenSent) {
       // What cannot be given back counts as sent until the window ends.
-      await ledger.lost(id, mayHaveBeenSent).catch(unwritten);
+      return (await noting(undefined, () => ledger.lost(id, mayHaveBeenSent))) ?? UNKNOWN;
     },
     async clearBlock() {
       held = undefined;
@@ -160,4 +160,8 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       return ledger.clearBlock();
     },
   };
+}
+
+function decisionBy({ until, why }: Block, now: number, { maxWaitMs }: Intent): Decision {
+  return { do: until - now > maxWaitMs ? 'refuse' : 'wait', until, why };
 }

@@ -3,8 +3,8 @@
  * knows is noted in the other: so nothing is sent early when the shared one is emptied, restarted or lost.
  */
 import { type Clock, RedisFailure } from '../context.ts';
-import type { Decision } from './governor.ts';
-import type { Ledger } from './ledger.ts';
+import type { Block, Decision } from './governor.ts';
+import type { Ledger, LedgerView } from './ledger.ts';
 
 /** The same block may end this much apart in two ledgers, ms. */
 const SAME_BLOCK_MS = 1_000;
@@ -19,7 +19,8 @@ export interface Fallback {
 
 export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
   let isLost = false;
-  const noteIn = (ledger: Ledger, decision: Decision): Promise<void> => noteBlock(ledger, decision, clock.monotonic());
+  const noteIn = (ledger: Ledger, decision: Decision): Promise<void> =>
+    noteBlock(ledger, blockOf(decision), clock.monotonic());
   /** Undefined once the shared ledger is lost. */
   const onShared = async <T>(work: (ledger: Ledger) => Promise<T>): Promise<T | undefined> => {
     if (isLost) return undefined;
@@ -43,6 +44,12 @@ export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
     if (here.do !== 'send') await onShared((ledger) => noteIn(ledger, here));
     return here;
   };
+  const tellBoth = async (tell: (ledger: Ledger) => Promise<LedgerView>): Promise<LedgerView> => {
+    const here = await tell(own);
+    const there = await onShared(tell);
+    if (there !== undefined) await noteBlock(own, there.block, clock.monotonic());
+    return there ?? here;
+  };
   return {
     check: (intent) => both((ledger, coordinated) => ledger.check({ ...intent, coordinated })),
     async admit(intent) {
@@ -50,14 +57,8 @@ export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
       if (decision.do !== 'send') await onShared((ledger) => ledger.lost(intent.id, false));
       return decision;
     },
-    async answered(answer) {
-      const view = await own.answered(answer);
-      return (await onShared((ledger) => ledger.answered(answer))) ?? view;
-    },
-    async lost(id, mayHaveBeenSent) {
-      await own.lost(id, mayHaveBeenSent);
-      await onShared((ledger) => ledger.lost(id, mayHaveBeenSent));
-    },
+    answered: (answer) => tellBoth((ledger) => ledger.answered(answer)),
+    lost: (id, mayHaveBeenSent) => tellBoth((ledger) => ledger.lost(id, mayHaveBeenSent)),
     async learn(block) {
       await own.learn(block);
       await onShared((ledger) => ledger.learn(block));
@@ -76,13 +77,18 @@ export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
   };
 }
 
-/** Notes in one ledger the block that the other one has named. */
-async function noteBlock(ledger: Ledger, decision: Decision, now: number): Promise<void> {
-  if (decision.do === 'send') return;
-  const { until, why } = decision;
-  if (why !== 'rate-limited' && why !== 'banned' && why !== 'paused') return;
+/** Notes in one ledger the block that the other one knows. */
+async function noteBlock(ledger: Ledger, known: Block | undefined, now: number): Promise<void> {
+  if (known === undefined || known.until <= now) return;
   const { block } = await ledger.view();
   // Noted once: the ends differ by what the clocks do.
-  if (block !== undefined && block.until >= until - SAME_BLOCK_MS) return;
-  await ledger.learn({ since: now, until, why });
+  if (block !== undefined && block.until >= known.until - SAME_BLOCK_MS) return;
+  await ledger.learn({ ...known, since: now });
+}
+
+/** Returns the block that a decision names. */
+function blockOf(decision: Decision): Block | undefined {
+  if (decision.do === 'send') return undefined;
+  const { until, why } = decision;
+  return why === 'rate-limited' || why === 'banned' || why === 'paused' ? { since: until, until, why } : undefined;
 }

@@ -158,7 +158,9 @@ class LedgerGate implements Gate {
         const resetInMs = 'resetAt' in window ? window.resetAt - clock.monotonic() : window.resetInMs;
         this.limits = { limit: window.limit, remaining: window.remaining, resetAt: clock.now() + resetInMs };
       },
-      lost: (mayHaveBeenSent) => ledger.lost(id, mayHaveBeenSent),
+      lost: async (mayHaveBeenSent) => {
+        await ledger.lost(id, mayHaveBeenSent);
+      },
     };
   }
 

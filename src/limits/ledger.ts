@@ -25,7 +25,7 @@ export interface Ledger {
   /** Decides, and reserves where the decision is `send`. */
   admit(intent: Intent): Promise<Decision>;
   answered(answer: Answer): Promise<LedgerView>;
-  lost(id: string, mayHaveBeenSent: boolean): Promise<void>;
+  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerView>;
   /** Notes a block that another ledger knows of. */
   learn(block: Block): Promise<void>;
   view(): Promise<LedgerView>;
@@ -58,9 +58,8 @@ export function createLedger(step: <T>(work: Work<T>, options?: StepOptions) => 
     admit: (intent) => step(decided(intent)),
     answered: (answer) =>
       step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
-    async lost(id, mayHaveBeenSent) {
-      await step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true });
-    },
+    lost: (id, mayHaveBeenSent) =>
+      step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true }),
     async learn(block) {
       await step((before) => kept(learn(before, block)), { despiteSignal: true, durable: true });
     },

@@ -227,6 +227,19 @@ describe('a ledger with a second place', () => {
     await expect(safe.check(INTENT)).rejects.toThrow('a bug');
   });
 
+  it('a block that another ledger knows is kept, too', async () => {
+    const here = await guarded();
+    here.state.isBroken = true;
+    await here.safe.learn(block(here.clock, HOUR));
+    expect(await leftMs(here.file, here.clock)).toBe(HOUR);
+    here.state.isBroken = false;
+    await here.safe.learn(block(here.clock, 2 * HOUR));
+    expect([here.names(), (await here.safe.view()).block?.until]).toEqual([
+      ['name'],
+      here.clock.monotonic() + 2 * HOUR,
+    ]);
+  });
+
   it('clearing the block clears both places', async () => {
     const here = await guarded();
     await here.file.note(block(here.clock, HOUR));

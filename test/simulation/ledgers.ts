@@ -95,8 +95,10 @@ export class SharedLedger {
           this.#value = next;
           if (process.latest !== undefined) this.#blocks.push(process.latest);
         }
-        this.#blocks = this.#blocks.filter(({ until }) => until > time.now);
-        process.hear(this.#blocks);
+        // It knows of a block only as long as that is in the value: after it was emptied, not before it is told again.
+        const isBlocked = this.#value.includes('"block"');
+        this.#blocks = isBlocked ? this.#blocks.filter(({ until }) => until > time.now) : [];
+        if (found.includes('"block"')) process.hear(this.#blocks);
         const answer = JSON.stringify([Math.floor(time.now), swaps, found]);
         await process.step();
         return answer;
