@@ -13,11 +13,11 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
-/** JSON escapes control characters by itself; in the others they are shown. */
+/** JSON and TAP's YAML escape control characters, so that a reader gets the text itself; in the others they are shown. */
 export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
   text: (suite) => text(shown(suite)),
   junit: (suite) => junit(shown(suite)),
-  tap: (suite) => tap(shown(suite)),
+  tap,
   json,
   github: (suite) => github(shown(suite)),
 };
@@ -111,7 +111,7 @@ function tap({ checks }: Suite): string {
   const lines = checks.flatMap(({ id, title, verdict, problem = '', clause, evidence }, i) => {
     const name = escaped(`${id}: ${title}`);
     const point = `${verdict === 'fail' ? 'not ok' : 'ok'} ${i + 1} - ${name}`;
-    if (verdict === 'skip') return [`${point} # SKIP ${escaped(problem)}`];
+    if (verdict === 'skip') return [`${point} # SKIP ${escaped(visible(problem))}`];
     if (verdict === 'pass') return [point];
     const facts = { message: problem, severity: 'fail', clause, request: evidence?.request ?? '' };
     const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${yaml(value)}`);
@@ -120,10 +120,10 @@ function tap({ checks }: Suite): string {
   return ['TAP version 14', `1..${checks.length}`, ...lines, ''].join('\n');
 }
 
-/** A double-quoted scalar (YAML 1.2, 7.3.1): JSON's, and no character that a reader may take for the end of a line. */
+/** A double-quoted scalar (YAML 1.2, 7.3.1): JSON's, with every character escaped that a reader or terminal might obey. */
 function yaml(value: string): string {
   return JSON.stringify(value).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
+    /[\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
     (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
