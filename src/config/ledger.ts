@@ -7,7 +7,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { type Redis, RedisFailure } from '../context.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { BlockFile, withBlockFile } from '../limits/block-file.ts';
-import { withFallback } from '../limits/fallback-ledger.ts';
+import { noteBlock, withFallback } from '../limits/fallback-ledger.ts';
 import type { Ledger } from '../limits/ledger.ts';
 import { memoryLedger } from '../limits/memory-ledger.ts';
 import { sqliteLedger } from '../limits/sqlite-ledger.ts';
@@ -90,7 +90,12 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
   const name = createHmac('sha256', owner.apiKey).update(owner.ledgerOrigin).digest('hex');
   const { clock } = context;
   return {
-    ledger: withFallback({ clock, shared: redisLedger(redis, clock, name), own: own.ledger, onLost }),
+    ledger: withFallback({
+      clock,
+      shared: redisLedger(redis, clock, name, (block) => noteBlock(own.ledger, block, clock.monotonic())),
+      own: own.ledger,
+      onLost,
+    }),
     get isAlone() {
       return isLost;
     },

@@ -78,7 +78,7 @@ export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
 }
 
 /** Notes in one ledger the block that the other one knows. */
-async function noteBlock(ledger: Ledger, known: Block | undefined, now: number): Promise<void> {
+export async function noteBlock(ledger: Ledger, known: Block | undefined, now: number): Promise<void> {
   if (known === undefined || known.until <= now) return;
   const { block } = await ledger.view();
   // Noted once: the ends differ by what the clocks do.

@@ -3,7 +3,7 @@
  * kept by compare-and-set. The server forgets a key a day after everything in it is over.
  */
 import { type Clock, type Redis, RedisFailure } from '../context.ts';
-import { UNKNOWN } from './governor.ts';
+import { type Block, UNKNOWN } from './governor.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
 import { shift } from './timeline.ts';
@@ -20,8 +20,16 @@ const KEPT_MS = 86_400_000;
 /** Somebody gets through at each try, so even many machines are done long before. */
 const MOST_TRIES = 200;
 
-/** @param name what the pair of origin and key is called on the server: it must not tell either */
-export function redisLedger(redis: Redis, clock: Pick<Clock, 'monotonic' | 'turn'>, name: string): Ledger {
+/**
+ * @param name what the pair of origin and key is called on the server: it must not tell either
+ * @param onBlock is told of a block as soon as it is read: the server may be lost before the step is over
+ */
+export function redisLedger(
+  redis: Redis,
+  clock: Pick<Clock, 'monotonic' | 'turn'>,
+  name: string,
+  onBlock: (block: Block) => Promise<void> = () => Promise.resolve(),
+): Ledger {
   const key = `petstore:ledger:2:${name}`;
   const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> =>
     JSON.parse(await redis.run(SWAP, key, args)) as [number, boolean, string];
@@ -30,6 +38,8 @@ export function redisLedger(redis: Redis, clock: Pick<Clock, 'monotonic' | 'turn
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const toLocal = clock.monotonic() - now;
       const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
+      const { block } = before;
+      if (block !== undefined && block.until > now + toLocal) await onBlock(block);
       const { state, result } = work(before, now + toLocal);
       if (isRead === true || state === before) return result;
       const after = stringifyState(shift(state, -toLocal));

@@ -2,6 +2,7 @@
 import { type Context, type Redis, RedisFailure } from '../../src/context.ts';
 import { Failure } from '../../src/errors.ts';
 import { abandon, type LedgerState, UNKNOWN } from '../../src/limits/governor.ts';
+import { noteBlock } from '../../src/limits/fallback-ledger.ts';
 import { createLedger, type Ledger } from '../../src/limits/ledger.ts';
 import { redisLedger } from '../../src/limits/redis-ledger.ts';
 import { type Moment, rebase } from '../../src/limits/timeline.ts';
@@ -83,7 +84,7 @@ export class SharedLedger {
   }
 
   /** As one process sees it. */
-  seenBy(process: SimulatedProcess): Ledger {
+  seenBy(process: SimulatedProcess, own: Ledger): Ledger {
     const { time } = this.#world;
     const redis: Redis = {
       run: async (_script, _key, [operation = '', expected = '', next = '']) => {
@@ -105,7 +106,7 @@ export class SharedLedger {
       },
       close: () => undefined,
     };
-    return redisLedger(redis, process.clock, 'pair');
+    return redisLedger(redis, process.clock, 'pair', (block) => noteBlock(own, block, process.clock.monotonic()));
   }
 
   /** @throws {RedisFailure} */

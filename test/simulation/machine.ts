@@ -126,7 +126,7 @@ export class Machine {
       },
     });
     if (this.#shared === undefined) return own;
-    const both = withFallback({ clock, shared: this.#shared.seenBy(process), own, onLost: () => undefined });
+    const both = withFallback({ clock, shared: this.#shared.seenBy(process, own), own, onLost: () => undefined });
     return process.mindful(both);
   }
 
