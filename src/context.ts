@@ -68,7 +68,7 @@ export interface Files {
   read(path: string): Promise<string>;
   /** Returns the first bytes of a plain file, or of the one that a link leads to; undefined where there is none. */
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
-  /** Cuts a plain file to no bytes, in place: whoever has locked it still has. Follows no link. */
+  /** Cuts a plain file to no bytes, in place: a lock on it stays. Follows no link. */
   empty(path: string): Promise<void>;
   /**
    * Reads a file of the user's in pieces, following links. Waits for the writer of a FIFO or pipe until the signal

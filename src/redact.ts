@@ -21,7 +21,7 @@ const XML: Readonly<Record<string, readonly string[]>> = {
   "'": ['&apos;'],
 };
 
-/** Everything the program knows that nobody else may read. */
+/** The secrets that must not appear in any output or file but the config. */
 export class Secrets {
   private readonly values = new Set<string>();
   /** Those that were sent to the service, which may repeat them. */
@@ -173,7 +173,7 @@ function longestPlain(secret: string): string {
   return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
-/** What base64 makes of the secret, wherever it stands in the encoded text: without the ends that its neighbours change. */
+/** What base64 makes of the secret, wherever it is in the encoded text: without the ends that its neighbours change. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.from(`${'\0'.repeat(before)}${secret}`, 'latin1').toString('base64');

@@ -76,7 +76,7 @@ async function closing<T>(state: State, work: () => T | Promise<T>): Promise<T> 
   }
 }
 
-/** To work with: nobody else does meanwhile. @throws {Failure} `state`; `run-held`: another run is under way */
+/** Opens the journal for one run at a time. @throws {Failure} `state`; `run-held`: another run is under way */
 export function withRuns<T>(
   context: CommandContext,
   given: string | undefined,

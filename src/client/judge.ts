@@ -81,7 +81,7 @@ export function judgeStatus(
   }
   if (status >= 300 && status < 400) {
     const failure = new Failure('redirected', { status, origin: originOf(more.location, asked.url) });
-    // Whoever redirects may have passed the write on.
+    // The server that redirects may have applied the write.
     return asked.isWrite ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) return judgeServerError(said, asked, more);

@@ -189,7 +189,7 @@ function readWindow(
   texts: Readonly<Record<'limit' | 'remaining' | 'reset', readonly string[]>>,
   { server }: Clocks,
 ): LimitHeaders['window'] {
-  // A count that came on two lines is nobody's word: a proxy may have added the other one.
+  // A count on two lines is ambiguous: a proxy may have added one of them.
   if (texts.limit.length > 1 || texts.remaining.length > 1) return undefined;
   const limit = least(texts.limit);
   const remaining = least(texts.remaining);

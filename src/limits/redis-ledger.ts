@@ -17,12 +17,12 @@ if swaps then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
 return cjson.encode({ time[1] * 1000 + math.floor(time[2] / 1000), swaps, value })
 `;
 const KEPT_MS = 86_400_000;
-/** Somebody gets through at each try, so even many machines are done long before. */
+/** One client succeeds at each try, so even many machines finish long before this. */
 const MOST_TRIES = 200;
 
 /**
  * @param name what the pair of origin and key is called on the server: it must not tell either
- * @param onBlock is told of a block as soon as it is read: the server may be lost before the step is over
+ * @param onBlock is called with a block as soon as it is read: the server may be lost before the step is over
  */
 export function redisLedger(
   redis: Redis,

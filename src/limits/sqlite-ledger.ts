@@ -1,6 +1,6 @@
 /**
  * The ledger that all processes of this user share: one row for each origin and key in the state database, named by a
- * salted hash, so that the file tells nobody which key it is about.
+ * salted hash, so that the file does not reveal which key it is about.
  * Each step is one immediate transaction. It is never held while a request is under way.
  */
 import { sha256 } from '@noble/hashes/sha2.js';

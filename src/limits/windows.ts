@@ -40,7 +40,7 @@ export interface Window {
   readonly sharedWithOthers: boolean;
   /** True once more was drawn in this window than we have sent. */
   readonly overdrawn: boolean;
-  /** Windows in a row in which nobody else was seen to draw. */
+  /** Windows in a row in which no other client was seen to draw. */
   readonly quiet: number;
 }
 
@@ -133,7 +133,7 @@ export function observeWindow(windows: readonly Window[], telling: Telling): rea
   if (same !== undefined) return tidy(inSame(windows, same, telling, resetAt), now);
   const current = own.filter(({ limit }) => limit === told.limit).sort((a, b) => b.resetAt - a.resetAt)[0];
   if (current === undefined) {
-    // Whoever shared a window with this operation is taken to share the new one.
+    // Operations that shared a window with this one are taken to share the new one.
     const operations = [...new Set([operation, ...own.flatMap((each) => each.operations)])];
     return tidy([...windows, begun(telling, windows, operations)], now);
   }
