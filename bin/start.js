@@ -140,11 +140,11 @@ function replace(path, content) {
 }
 
 async function run() {
-  const { names, done } = load('./main.cjs');
+  const { commandNames, finished } = load('./main.cjs');
   // `--env sandbox inventory list` has three.
   const command =
     process.argv
-      .filter((word) => names.includes(word))
+      .filter((word) => commandNames.includes(word))
       .slice(0, 3)
       .join('.') || 'none';
   process.on('exit', (code) => {
@@ -155,7 +155,7 @@ async function run() {
       // A full disk, another process at the same work: what cannot be kept is compiled again.
     }
   });
-  await done;
+  await finished;
 }
 
 run().catch((error) => {

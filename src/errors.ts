@@ -1,13 +1,13 @@
 /**
  * Every way the program can fail, as facts. The words are in report.ts, the exit codes too.
  */
-import type { HttpFailureFacts, SignalName } from './context.ts';
+import type { HttpFailureFacts, SignalName } from './ports.ts';
 
 /** What is known about a write when the command ends. */
 export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
 
 /** What the service said in an Error body (service spec, part 2), as far as it could be read. */
-export interface ServiceSaid {
+export interface ServiceError {
   readonly status: number;
   readonly code?: string;
   readonly message?: string;
@@ -27,7 +27,7 @@ interface Waiting {
 }
 
 /** Kind of failure -> its facts. */
-export interface Facts {
+export interface FailureDetails {
   /** The call itself is wrong; nothing was sent. */
   usage: { problem: string; hint?: string };
   /** A value that is not of its form; nothing was sent. */
@@ -69,10 +69,10 @@ export interface Facts {
   /** The key holds characters that no header can carry. */
   'key-malformed': { source: string; problem: string; hint?: string };
   /** 401. */
-  unauthorized: { said: ServiceSaid; environment: string; keySource: string };
+  unauthorized: { said: ServiceError; environment: string; keySource: string };
 
   /** 404 on one pet; without `said` the list was read and lacks it. */
-  'pet-not-found': { petId: bigint; environment: string; said?: ServiceSaid };
+  'pet-not-found': { petId: bigint; environment: string; said?: ServiceError };
 
   'rate-limited': {
     why: 'rate-limited' | 'window-spent' | 'asking' | 'paced';
@@ -87,11 +87,11 @@ export interface Facts {
   deadline: { deadlineMs: number };
 
   /** 5xx after the permitted retries. */
-  'service-failed': { said: ServiceSaid; attempts: number; retryAt?: number };
+  'service-failed': { said: ServiceError; attempts: number; retryAt?: number };
   /** The service broke its contract: wrong body, wrong type, wrong status. */
   contract: { what: string; problem: string; /** Offset in the body, in UTF-16 units. */ at?: number };
   redirected: { status: number; origin: string | undefined };
-  'unexpected-status': { said: ServiceSaid };
+  'unexpected-status': { said: ServiceError };
 
   /** A write whose fate is not known, even after looking. `because`: what went wrong with the write itself. */
   'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; because: Failure; looked: boolean };
@@ -100,7 +100,7 @@ export interface Facts {
   /** A raw call that may or may not have taken effect. */
   'call-unknown': { method: string; path: string; environment: string; because: Failure };
   /** 404 on a raw call. */
-  'path-not-found': { path: string; said: ServiceSaid };
+  'path-not-found': { path: string; said: ServiceError };
   /** The checks need more requests than are left of the allowance. `resetAt`: epoch ms. */
   'allowance-short': { need: number; left: number; limit: number; resetAt: number; begun: boolean };
   /** Ids of the checks that failed. */
@@ -118,9 +118,9 @@ export interface Facts {
   };
 
   /** 400. */
-  rejected: { said: ServiceSaid };
+  rejected: { said: ServiceError };
   /** 403. */
-  forbidden: { said: ServiceSaid; environment: string };
+  forbidden: { said: ServiceError; environment: string };
 
   /** $EDITOR could not be run, or ended with an error; nothing was sent. */
   editor: { command: string; problem: string };
@@ -155,15 +155,15 @@ export interface Facts {
   bug: { message: string };
 }
 
-export type Kind = keyof Facts;
+export type Kind = keyof FailureDetails;
 
 /** A failure that the tool knows how to explain. `facts` belongs to `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
-  readonly facts: Facts[K];
+  readonly facts: FailureDetails[K];
 
-  constructor(kind: K, facts: Facts[K], cause?: unknown) {
+  constructor(kind: K, facts: FailureDetails[K], cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.facts = facts;

@@ -4,8 +4,8 @@ import { VERSION } from './version.ts';
 declare const __COMMANDS__: readonly string[];
 
 /** Of all commands, for whoever keeps what each of them has compiled. */
-export const names = __COMMANDS__;
-export const done = start();
+export const commandNames = __COMMANDS__;
+export const finished = start();
 
 /** What is asked most needs neither a command line parser nor a context. */
 async function start(): Promise<void> {
@@ -14,7 +14,7 @@ async function start(): Promise<void> {
     return;
   }
   if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
-    const { helpFor } = await import('./help/answer.ts');
+    const { helpFor } = await import('./cli/help/answer.ts');
     const text = await helpFor(argv, width());
     if (text !== undefined) {
       printAndEnd(text);

@@ -42,34 +42,31 @@ const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: t
 
 /** From the top of the house to its ground. What stands in one entry may not import one another, unless it is one folder. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['generate/build.ts', 'generate/check.ts', 'generate/deb.ts', 'generate/main.ts'],
-  ['generate'],
-  ['main.ts', 'page'],
+  ['build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
+  ['build'],
+  ['main.ts', 'sandbox/page'],
   ['whole.ts'],
-  ['cli.ts'],
-  ['program.ts', 'console.ts'],
-  ['usage.ts'],
-  ['commands/index.ts', 'commands/load.ts', 'report-text.ts'],
-  ['commands', 'global-options.ts'],
-  ['command.ts'],
-  ['completion'],
-  ['bulk', 'checks', 'help'],
-  ['report.ts'],
-  ['report-bulk.ts'],
-  ['report-words.ts'],
-  ['config'],
+  ['cli/run.ts'],
+  ['cli/parse.ts', 'cli/reporter.ts'],
+  ['cli/usage-errors.ts'],
+  ['commands/index.ts', 'commands/load.ts', 'report/error-text.ts'],
+  ['commands'],
+  ['cli'],
+  ['watch'],
+  ['bulk', 'smoke', 'doctor', 'serve'],
+  ['report'],
+  ['session'],
   ['view'],
   ['client', 'sandbox'],
-  ['limits'],
+  ['rate-limit'],
   ['state'],
   ['node'],
   ['api/openapi.ts'],
   ['api'],
-  ['redacted-ports.ts'],
-  ['ending.ts', 'redact.ts', 'version.ts', 'exit-codes.ts', 'duration.ts'],
+  ['redact.ts', 'version.ts', 'duration.ts'],
 ];
 /** Types and facts: anybody's. */
-const GROUND: readonly string[] = ['context.ts', 'errors.ts'];
+const GROUND: readonly string[] = ['ports.ts', 'errors.ts'];
 
 function roomOf(path: string): { room: string; floor: number } | undefined {
   const rooms = FLOORS.flatMap((floor, i) => floor.map((room) => ({ room, floor: i })));
@@ -107,8 +104,8 @@ function groundProblems(module: Module): string[] {
 const STRANGERS: readonly (readonly [string, string])[] = [
   ['view', 'client'],
   ['view', 'sandbox'],
-  ['view', 'limits'],
-  ['sandbox', 'limits'],
+  ['view', 'rate-limit'],
+  ['sandbox', 'rate-limit'],
   ['client', 'state'],
 ];
 
@@ -129,22 +126,22 @@ const OWNED: readonly {
   readonly value?: RegExp;
   readonly module?: RegExp;
 }[] = [
-  { name: 'process', value: /^(global\.)?process$/, module: /^process$/, owners: /^(node|generate)\// },
+  { name: 'process', value: /^(global\.)?process$/, module: /^process$/, owners: /^(node|build)\// },
   {
     name: 'clocks',
     value: /^(Date|performance)\.now$|^new Date\(\)$|^hrtime$/,
     module: /^perf_hooks$/,
-    owners: /^(node|page)\//,
+    owners: /^(node|sandbox\/page)\//,
   },
   {
     name: 'timers',
     value: /^(set|clear)(Timeout|Interval|Immediate)$|^AbortSignal\.timeout$/,
     module: /^timers(\/|$)/,
-    owners: /^(node|page)\//,
+    owners: /^(node|sandbox\/page)\//,
   },
   { name: 'randomness', value: /^Math\.random$|^crypto\.(randomUUID|getRandomValues)$/, owners: /^node\// },
-  { name: 'files', module: /^fs(\/|$)/, owners: /^(node|generate)\// },
-  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^(node|page)\// },
+  { name: 'files', module: /^fs(\/|$)/, owners: /^(node|build)\// },
+  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^(node|sandbox\/page)\// },
   { name: 'conf', module: /^conf$/, owners: /^node\// },
   { name: 'Redis', module: /^@redis\//, owners: /^node\// },
   { name: 'SQLite', module: /^sqlite$/, owners: /^node\// },
@@ -152,7 +149,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|generate\/(check|deb|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(check|deb|standalone)\.ts$)/,
   },
 ];
 
@@ -217,17 +214,17 @@ describe('each rule', () => {
     ['api/x.ts', "import '../client/list.ts'"],
     ['client/x.ts', "import '../sandbox/store.ts'"],
     ['commands/x.ts', "import './login.ts'"],
-    ['commands/x.ts', "const y = await import('../cli.ts')"],
+    ['commands/x.ts', "const y = await import('../cli/run.ts')"],
     ['attic/x.ts', ''],
     ['errors.ts', "import type { Item } from './api/item.ts'"],
-    ['context.ts', "import { Agent } from 'undici'"],
+    ['ports.ts', "import { Agent } from 'undici'"],
   ])('catches %s: %s', (path, text) => {
     expect(directionProblems([toModule(path, text)])).toHaveLength(1);
   });
 
   it.each([
     ['view/x.ts', "import '../client/list.ts'"],
-    ['sandbox/x.ts', "import type { Gate } from '../limits/gate.ts'"],
+    ['sandbox/x.ts', "import type { Gate } from '../rate-limit/gate.ts'"],
   ])('catches strangers in %s: %s', (path, text) => {
     expect(strangerProblems([toModule(path, text)])).toHaveLength(1);
   });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../src/api/json.ts';
-import { HttpFailure, type HttpReply } from '../src/context.ts';
+import { HttpFailure, type HttpReply } from '../src/ports.ts';
 import { Secrets } from '../src/redact.ts';
-import { redactedPorts } from '../src/redacted-ports.ts';
+import { redactedPorts } from '../src/cli/redacted-ports.ts';
 import { createTestContext } from './support/test-context.ts';
 
 const KEY = String.raw`sk-"<Canary>&'7f3b\9d/2e+5a%`;

@@ -29,7 +29,7 @@ export function comparison(field: ItemField, descending: boolean): (a: Inventory
 }
 
 /** Collects what a list held beyond the contract, so that one warning each can name it. */
-export class Oddities {
+export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
   private readonly pets: Set<bigint>;

@@ -1,21 +1,21 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
 import type { JsonValue } from '../api/json.ts';
-import type { Session } from '../config/connect.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { firstCause } from '../report.ts';
+import { firstCause } from '../report/messages.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
-import { carryOut, midway, type Outcome, readStock, type Seen } from './engine.ts';
-import { Pace } from './pace.ts';
-import { resumeCommand, whereOf } from './place.ts';
+import { executeChanges, midway, type Outcome, readStock, type Seen } from './runner.ts';
+import { Pace } from './concurrency.ts';
+import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
-import { abbreviated, writeReport } from './run-report.ts';
-import { countStates, countWords, pets, planLines } from './show.ts';
-import { inTurn } from './turns.ts';
+import { abbreviated, writeReport } from './report-file.ts';
+import { countStates, countWords, pets, planLines } from './plan-view.ts';
+import { withPetLock } from './pet-lock.ts';
 
-export interface Work {
+export interface RunSpec {
   readonly kind: RunKind;
   /** As the history shows it. */
   readonly command: string;
@@ -25,7 +25,7 @@ export interface Work {
   readonly run?: Run;
 }
 
-export interface Equipment {
+export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
@@ -39,7 +39,7 @@ export interface Equipment {
  * @returns whether a person has agreed to a wait beyond --max-wait
  * @throws {Failure} `declined`, `run-too-long`
  */
-export async function agree(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
+export async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
   const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
@@ -60,7 +60,7 @@ export async function agree(context: CommandContext, session: Session, plan: Pla
 }
 
 /** Begins a run and carries it out. */
-export async function start(equipment: Equipment, work: Work, plan: Plan, seen: Seen): Promise<RecordView> {
+export async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = equipment;
   const where = whereOf(context, session, work.command);
   const rows = [...plan.steps, ...plan.obstacles];
@@ -71,16 +71,16 @@ export async function start(equipment: Equipment, work: Work, plan: Plan, seen: 
     const from = { ...(source !== undefined && { source }), ...(hash !== undefined && { hash }) };
     run = await journal.begin({ ...facts, ...from }, where, rows);
   } else await journal.plan(run.id, where, rows);
-  return goOn(equipment, run, seen, plan.unchanged);
+  return resumeRun(equipment, run, seen, plan.unchanged);
 }
 
 /** What is left of a run, from wherever it stopped. */
-export async function goOn(equipment: Equipment, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
+export async function resumeRun(equipment: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
   const { context, journal, session } = equipment;
   const left = journal.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state));
   const progress = new Progress(equipment, left.length);
   const pace = new Pace(session);
-  const stopped = await carryOut(
+  const stopped = await executeChanges(
     {
       service: pace.service,
       journal,
@@ -88,7 +88,7 @@ export async function goOn(equipment: Equipment, run: Run, seen: Seen, unchanged
       seen,
       since: Math.min(run.startedAt, seen.since),
       inTurn: (petId, work) =>
-        inTurn(context, petId, work, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
+        withPetLock(context, petId, work, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
       onOutcome(outcome) {
         progress.step();
         equipment.onOutcome?.(outcome);
@@ -100,12 +100,12 @@ export async function goOn(equipment: Equipment, run: Run, seen: Seen, unchanged
     left,
   );
   progress.end();
-  if (left.length > 0 && stopped === undefined) await lookOnceMore(equipment, run);
-  return finish(equipment, run, stopped, unchanged);
+  if (left.length > 0 && stopped === undefined) await verifyStock(equipment, run);
+  return summarise(equipment, run, stopped, unchanged);
 }
 
 /** One list at the end: does the service have what was written, and what became of the rows nobody knows about? */
-async function lookOnceMore({ context, journal, session }: Equipment, run: Run): Promise<void> {
+async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<void> {
   let stock: Stock;
   try {
     stock = await readStock(session.service);
@@ -127,8 +127,8 @@ async function lookOnceMore({ context, journal, session }: Equipment, run: Run):
   );
 }
 
-async function finish(
-  equipment: Equipment,
+async function summarise(
+  equipment: RunContext,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
@@ -168,7 +168,7 @@ async function finish(
 
 /** With several causes, the one that a script has to know first. */
 function failureOf(
-  equipment: Equipment,
+  equipment: RunContext,
   run: Run,
   stopped: Failure | undefined,
   counts: ReturnType<typeof countStates>,
@@ -190,13 +190,13 @@ function capital(text: string): string {
 /** On a terminal one live line; elsewhere a plain one for each tenth, or minute. */
 class Progress {
   private done = 0;
-  private readonly equipment: Equipment;
+  private readonly equipment: RunContext;
   private readonly total: number;
   private readonly since: number;
   private saidAt: number;
   private saidTenth = 0;
 
-  constructor(equipment: Equipment, total: number) {
+  constructor(equipment: RunContext, total: number) {
     this.equipment = equipment;
     this.total = total;
     this.since = equipment.context.clock.monotonic();

@@ -1,16 +1,16 @@
 /** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
 import { parseInt64, parseInteger } from '../api/values.ts';
-import type { Session } from '../config/connect.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
-import { readStock } from './engine.ts';
-import { applyPlan, mayWrite, withSession } from './import.ts';
-import { withRuns } from './journals.ts';
-import { mustBeAt, whereOf } from './place.ts';
+import { readStock } from './runner.ts';
+import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
+import { withLockedJournal } from './open-journal.ts';
+import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
-import { pets } from './show.ts';
+import { pets } from './plan-view.ts';
 
 export interface CountOptions {
   /** What the scanner puts before each id. */
@@ -23,8 +23,8 @@ const COMMAND = 'inventory count';
 
 /** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
 export async function count(context: CommandContext, options: CountOptions): Promise<RecordView> {
-  await mayWrite(context, COMMAND);
-  return withRuns(context, undefined, async (journal) => {
+  await assertWriteAllowed(context, COMMAND);
+  return withLockedJournal(context, undefined, async (journal) => {
     const { run, stock } = await withSession(context, async (session) => ({
       stock: await readStock(session.service),
       run:
@@ -60,7 +60,7 @@ function find(journal: Journal, wanted: bigint | true, session: Session): Run {
   const open = journal.unfinished().filter(({ kind }) => kind === 'count');
   const run = wanted === true ? open[0] : open.find(({ id }) => id === wanted);
   if (run !== undefined && journal.changesOf(run.id).length === 0) {
-    mustBeAt(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
+    assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
     return run;
   }
   throw new Failure('cannot-resume', {

@@ -2,15 +2,15 @@
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
-import { stateFolder } from '../config/folders.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { readText } from '../config/read-text.ts';
+import { stateFolder } from '../session/paths.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import type { RecordView } from '../view/view.ts';
-import { readStock } from './engine.ts';
-import { applyPlan, mayWrite, withSession } from './import.ts';
-import { withRuns } from './journals.ts';
+import { readStock } from './runner.ts';
+import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
+import { withLockedJournal } from './open-journal.ts';
 import { makePlan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
 
@@ -26,7 +26,7 @@ export interface EditOptions extends Filter {
 export async function edit(context: CommandContext, options: EditOptions): Promise<RecordView> {
   const { files, notices } = context;
   needEditor(context);
-  await mayWrite(context, 'inventory edit');
+  await assertWriteAllowed(context, 'inventory edit');
   const items = await withSession(context, async ({ service }) => [...(await readStock(service)).values()]);
   const folder = `${stateFolder(context)}/edit`;
   const path = `${folder}/stock-${context.machine.pid}.csv`;
@@ -42,7 +42,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   let done: RecordView | undefined;
   try {
     // Only now: an editor may stay open for hours, and others have work to do.
-    done = await withRuns(context, undefined, (journal) =>
+    done = await withLockedJournal(context, undefined, (journal) =>
       applyPlan(context, journal, { work, plan: (stock) => makePlan(rows, stock) }),
     );
     return done;

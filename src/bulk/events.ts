@@ -2,7 +2,7 @@
 import type { JsonValue } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import type { Outcome } from './engine.ts';
+import type { Outcome } from './runner.ts';
 
 export type OnOutcome = (outcome: Outcome) => void;
 

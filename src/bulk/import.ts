@@ -1,23 +1,23 @@
 /** `inventory import`: rows of a file, through plan and engine. */
 import { hash } from 'node:crypto';
-import { connect, type Session } from '../config/connect.ts';
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { readText } from '../config/read-text.ts';
-import { settle } from '../config/resolve.ts';
-import { allowWrite } from '../config/writes.ts';
+import { connect, type Session } from '../session/connect.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { readText } from '../session/read-text.ts';
+import { resolveSettings } from '../session/resolve.ts';
+import { assertWriteAllowed as assertAllowed } from '../session/write-policy.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { agree, goOn, start, type Work } from './apply.ts';
+import { confirmPlan, resumeRun, startRun, type RunSpec } from './apply.ts';
 import { type OnOutcome } from './events.ts';
-import { look, readStock } from './engine.ts';
-import { withJournal, withRuns } from './journals.ts';
-import { mustBeAt, mustBeIn } from './place.ts';
+import { look, readStock } from './runner.ts';
+import { withJournal, withLockedJournal } from './open-journal.ts';
+import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { parseRows, type Row } from './rows.ts';
-import { planView } from './show.ts';
+import { planView } from './plan-view.ts';
 
 /** Bulk work gives up at the third 429 in a row; with --max-wait forever, never. */
 const BULK_PROBES = 2;
@@ -59,9 +59,9 @@ export async function runImport(
 ): Promise<RecordView> {
   const source = await readSource(context, options);
   const command = `inventory import ${source.name}`;
-  await mayWrite(context, command);
-  const work: Work = { kind: 'import', command, source: source.name, hash: source.hash };
-  return withRuns(context, options.journal, (journal) =>
+  await assertWriteAllowed(context, command);
+  const work: RunSpec = { kind: 'import', command, source: source.name, hash: source.hash };
+  return withLockedJournal(context, options.journal, (journal) =>
     applyPlan(context, journal, {
       work,
       plan: (stock) => makePlan(source.rows, stock),
@@ -72,7 +72,7 @@ export async function runImport(
 }
 
 export interface PlannedWork {
-  readonly work: Work;
+  readonly work: RunSpec;
   plan(stock: Stock): Plan;
   /** Where it has to be done, if not anywhere. @throws {Failure} */
   check?(session: Session): void;
@@ -94,13 +94,13 @@ export async function applyPlan(context: CommandContext, journal: Journal, plann
     const seen = await look(session.service, journal);
     const plan = planned.plan(seen.stock);
     // A longer wait than this session allows: another one, with a fresh look.
-    if (await agree(context, session, plan)) return plan;
-    return start({ ...equipment, session }, work, plan, seen);
+    if (await confirmPlan(context, session, plan)) return plan;
+    return startRun({ ...equipment, session }, work, plan, seen);
   });
   if ('view' in agreed) return agreed;
   const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
   return withSession(patient, async (session) =>
-    start({ ...equipment, session }, work, agreed, await look(session.service, journal)),
+    startRun({ ...equipment, session }, work, agreed, await look(session.service, journal)),
   );
 }
 
@@ -110,15 +110,15 @@ export async function resumeImport(
   options: ImportOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  return withRuns(context, options.journal, async (journal) => {
+  return withLockedJournal(context, options.journal, async (journal) => {
     const run = findRun(journal, options.resume);
-    const settled = settle(context.globals, context.env, await readConfigFile(context));
+    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
     const again = `inventory import --resume ${run.id}`;
-    mustBeIn(settled.environment.value, run, `Run ${run.id}`, again);
+    assertSameEnvironment(settled.environment.value, run, `Run ${run.id}`, again);
     await checkSource(context, run);
-    await mayWrite(context, again);
+    await assertWriteAllowed(context, again);
     return withSession(context, async (session) => {
-      mustBeAt(session, run, `Run ${run.id}`, again);
+      assertSameOrigin(session, run, `Run ${run.id}`, again);
       const equipment = {
         context,
         session,
@@ -126,7 +126,7 @@ export async function resumeImport(
         journalFile: options.journal,
         ...(onOutcome && { onOutcome }),
       };
-      return goOn(equipment, run, await look(session.service, journal));
+      return resumeRun(equipment, run, await look(session.service, journal));
     });
   });
 }
@@ -199,8 +199,8 @@ export async function unfinishedRuns(context: CommandContext, journal: string | 
 }
 
 /** @throws {Failure} `production-not-confirmed` */
-export async function mayWrite(context: CommandContext, command: string): Promise<void> {
-  allowWrite(context, settle(context.globals, context.env, await readConfigFile(context)), command);
+export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
+  assertAllowed(context, resolveSettings(context.globals, context.env, await readConfigFile(context)), command);
 }
 
 export async function withSession<T>(context: CommandContext, work: (session: Session) => Promise<T>): Promise<T> {

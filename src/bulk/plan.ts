@@ -48,7 +48,7 @@ export function makePlan(rows: readonly Row[], stock: Stock): Plan {
   return { steps, unchanged, obstacles };
 }
 
-export interface Allowance {
+export interface RequestBudget {
   readonly limit: number;
   readonly remaining: number;
   /** Epoch ms. */
@@ -59,7 +59,12 @@ export interface Allowance {
 const MINUTE_MS = 60_000;
 
 /** How long so many requests take at the pace of the allowance, in ms: at least, for a day has its limit too. */
-export function forecastMs(requests: number, allowance: Allowance | undefined, reserve: number, now: number): number {
+export function forecastMs(
+  requests: number,
+  allowance: RequestBudget | undefined,
+  reserve: number,
+  now: number,
+): number {
   if (allowance === undefined) return requests * 1_000;
   const left = Math.max(0, allowance.remaining - reserve);
   if (requests <= left) return 0;

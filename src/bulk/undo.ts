@@ -1,14 +1,14 @@
 /** Puts back what this machine changed, where the service still has what we wrote. */
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { settle } from '../config/resolve.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { resolveSettings } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
-import { changedBy } from './engine.ts';
-import { applyPlan, mayWrite } from './import.ts';
-import { withRuns } from './journals.ts';
-import { mustBeAt, mustBeIn } from './place.ts';
+import { changedBy } from './runner.ts';
+import { applyPlan, assertWriteAllowed } from './import.ts';
+import { withLockedJournal } from './open-journal.ts';
+import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { NO_SUCH_PET, type Obstacle, type Plan, type Step, type Stock } from './plan.ts';
 
 /** Among so many of the newest is the last that was applied. */
@@ -23,19 +23,19 @@ export interface UndoOptions {
 
 /** @throws {Failure} `usage`, `cannot-resume`, and what connect throws */
 export async function undo(context: CommandContext, options: UndoOptions): Promise<RecordView> {
-  const { environment } = settle(context.globals, context.env, await readConfigFile(context));
-  return withRuns(context, undefined, async (journal) => {
+  const { environment } = resolveSettings(context.globals, context.env, await readConfigFile(context));
+  return withLockedJournal(context, undefined, async (journal) => {
     const changes = changesFor(journal, options, environment.value);
     const first = changes[0]!;
     const isRun = options.import !== undefined;
     const command = `inventory undo ${isRun ? `--import ${options.import}` : first.id}`;
-    mustBeIn(environment.value, first, 'What is to be undone', command);
-    await mayWrite(context, command);
+    assertSameEnvironment(environment.value, first, 'What is to be undone', command);
+    await assertWriteAllowed(context, command);
     return applyPlan(context, journal, {
       work: { kind: 'undo', command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}` },
       plan: (stock) => planUndo(changes, stock, journal),
       check: (session) => {
-        mustBeAt(session, first, 'What is to be undone', command);
+        assertSameOrigin(session, first, 'What is to be undone', command);
       },
     });
   });

@@ -2,10 +2,10 @@
 import type { InventoryItem } from '../api/item.ts';
 import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
-import { HttpFailure, type HttpReply } from '../context.ts';
+import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { judgeFailure } from './judge.ts';
-import { perform, Troubled } from './repeat.ts';
+import { judgeFailure } from './classify.ts';
+import { perform, AttemptError } from './retry.ts';
 import type { Service } from './service.ts';
 
 /**
@@ -43,7 +43,7 @@ async function listed(service: Service): Promise<Beginning> {
   try {
     return await perform(service, { call: { method: route.method, path: route.path }, read: readBeginning });
   } catch (error) {
-    throw error instanceof Troubled ? error.trouble.failure : error;
+    throw error instanceof AttemptError ? error.trouble.failure : error;
   }
 }
 

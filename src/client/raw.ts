@@ -1,10 +1,10 @@
 /** A call of any path below the base URL, its answer as it came: for `petstore api`. */
-import { HttpFailure, type HttpReply } from '../context.ts';
+import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { readLimitHeaders } from '../limits/headers.ts';
-import { exchange } from './exchange.ts';
-import { type Asked, judgeFailure, judgeStatus } from './judge.ts';
-import { readSaid } from './said.ts';
+import { readLimitHeaders } from '../rate-limit/headers.ts';
+import { exchange } from './attempt.ts';
+import { type RequestInfo, judgeFailure, judgeStatus } from './classify.ts';
+import { readSaid } from './error-body.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer {
@@ -27,7 +27,7 @@ export function isWrite(method: Call['method']): boolean {
  * @throws {Failure} `network`, `call-unknown`, `contract`, `rate-limited`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
-  const asked: Asked = {
+  const asked: RequestInfo = {
     isWrite: isWrite(call.method),
     url: call.path,
     environment: service.environment,
@@ -53,7 +53,7 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   }
 }
 
-async function meaning(service: Service, call: Call, asked: Asked, reply: HttpReply): Promise<Failure> {
+async function meaning(service: Service, call: Call, asked: RequestInfo, reply: HttpReply): Promise<Failure> {
   const said = await readSaid(reply);
   if (reply.status === 404) return new Failure('path-not-found', { path: call.path, said });
   const { retryAfterMs } = readLimitHeaders(reply.headers, service.clock.now());

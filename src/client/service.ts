@@ -1,6 +1,6 @@
 /** What the client needs to know of the service it talks to, and whom it tells what happens. */
-import type { Clock, Http, HttpFailureFacts, HttpRequest, Random } from '../context.ts';
-import type { Gate } from '../limits/gate.ts';
+import type { Clock, Http, HttpFailureFacts, HttpRequest, Random } from '../ports.ts';
+import type { Gate } from '../rate-limit/gate.ts';
 
 export interface Service {
   /** Ends in the path segment v1, without a trailing slash. */

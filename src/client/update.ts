@@ -8,11 +8,11 @@ import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { ContractViolation, readItem } from '../api/read-item.ts';
 import { updateInventory as route } from '../api/routes.ts';
-import type { HttpReply } from '../context.ts';
+import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Trouble } from './judge.ts';
+import type { Classified } from './classify.ts';
 import { listInventory, refuseWebPage } from './list.ts';
-import { type Operation, perform, Troubled, waitBefore } from './repeat.ts';
+import { type Operation, perform, AttemptError, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** One item is small; whatever is larger is no item. */
@@ -57,18 +57,18 @@ async function sendOnce(
   service: Service,
   operation: Operation<InventoryItem>,
   spent: number,
-): Promise<InventoryItem | Trouble> {
+): Promise<InventoryItem | Classified> {
   try {
     return await perform(service, operation, spent);
   } catch (error) {
-    if (!(error instanceof Troubled)) throw error;
+    if (!(error instanceof AttemptError)) throw error;
     if (error.trouble.repeat === 'look' || error.trouble.repeat === 'look-only') return error.trouble;
     throw error.trouble.failure;
   }
 }
 
 /** The item if the write turns out to be applied; undefined if it is not. */
-async function look(service: Service, update: Update, trouble: Trouble): Promise<InventoryItem | undefined> {
+async function look(service: Service, update: Update, trouble: Classified): Promise<InventoryItem | undefined> {
   if (service.signal.aborted || !(await waitBefore(service, trouble, 1)))
     throw unknown(service, update, trouble, false);
   service.watch.warning(`It is not known whether pet ${update.petId} was set to ${update.quantity}: looking.`);
@@ -91,7 +91,7 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
   return found;
 }
 
-function unknown(service: Service, update: Update, trouble: Trouble, looked: boolean): Failure {
+function unknown(service: Service, update: Update, trouble: Classified, looked: boolean): Failure {
   const { environment } = service;
   const stop = stopReason(service);
   if (stop?.is('interrupted') === true) {
@@ -119,8 +119,8 @@ function stopReason({ signal }: Service): Failure | undefined {
 }
 
 async function readStored(reply: HttpReply, update: Update, service: Service): Promise<InventoryItem> {
-  const problem = (text: string): Troubled =>
-    new Troubled({
+  const problem = (text: string): AttemptError =>
+    new AttemptError({
       repeat: 'look',
       failure: new Failure('contract', { what: 'The answer to the update', problem: text }),
     });
@@ -128,13 +128,13 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
     if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
     if (error instanceof ContractViolation) throw problem(error.message);
     if (error instanceof TypeError) throw problem('is not valid UTF-8');
-    if (isFailure(error)) throw new Troubled({ repeat: 'look', failure: error });
+    if (isFailure(error)) throw new AttemptError({ repeat: 'look', failure: error });
     throw error;
   });
   if (item.petId === update.petId && item.quantity === update.quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
   const failure = new Failure('stored-differently', { ...update, stored, environment: service.environment });
-  throw new Troubled({ repeat: 'look', failure });
+  throw new AttemptError({ repeat: 'look', failure });
 }
 
 async function readAnswer(reply: HttpReply): Promise<InventoryItem> {

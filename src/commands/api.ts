@@ -2,14 +2,14 @@ import { JsonError, type JsonValue, parseJson, RawNumber, stringifyJson } from '
 import { parseInt64, parseInteger } from '../api/values.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
-import { type CommandSpec, repeated } from '../command.ts';
-import { connect, type Session } from '../config/connect.ts';
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { readText } from '../config/read-text.ts';
-import { environmentSource, settle } from '../config/resolve.ts';
-import { allowWrite } from '../config/writes.ts';
-import type { HttpRequest } from '../context.ts';
+import { type CommandSpec, repeated } from '../cli/command.ts';
+import { connect, type Session } from '../session/connect.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { readText } from '../session/read-text.ts';
+import { environmentSource, resolveSettings } from '../session/resolve.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
+import type { HttpRequest } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
 
@@ -54,8 +54,8 @@ export const api: CommandSpec<ApiInput> = {
   async run(input, context): Promise<RawView> {
     const { method } = input;
     const { callRaw, isWrite } = await import('../client/raw.ts');
-    const settled = settle(context.globals, context.env, await readConfigFile(context));
-    if (isWrite(method)) allowWrite(context, settled, `api ${method} ${input.path}`);
+    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
+    if (isWrite(method)) assertWriteAllowed(context, settled, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
     const session = await connect(context);
     try {
@@ -86,7 +86,10 @@ async function remembered(
 ): Promise<RawAnswer> {
   const change = updateIn(call);
   if (change === undefined) return send();
-  const [{ recorded }, { inTurn }] = await Promise.all([import('../bulk/recorded.ts'), import('../bulk/turns.ts')]);
+  const [{ recorded }, { withPetLock }] = await Promise.all([
+    import('../bulk/record-write.ts'),
+    import('../bulk/pet-lock.ts'),
+  ]);
   let answer: RawAnswer | undefined;
   try {
     const write = (): Promise<RawAnswer> =>
@@ -95,7 +98,7 @@ async function remembered(
         if (answer.failure !== undefined) throw answer.failure;
         return answer;
       });
-    return await inTurn(context, change.petId, write, { isOptional: true });
+    return await withPetLock(context, change.petId, write, { isOptional: true });
   } catch (error) {
     // A failure with an answer is the caller's to show.
     if (answer !== undefined) return answer;

@@ -1,7 +1,7 @@
-import type { CommandSpec } from '../command.ts';
-import type { Shell } from '../completion/scripts.ts';
-import { homeProblem, sandboxFile, stateFolder } from '../config/folders.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import type { Shell } from '../cli/completion/scripts.ts';
+import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { TextView, View } from '../view/view.ts';
 
@@ -10,7 +10,7 @@ interface CompletionInput {
   readonly install?: boolean;
 }
 
-const WORDS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
+const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
 
 export const completion: CommandSpec<CompletionInput> = {
   path: 'completion',
@@ -23,7 +23,7 @@ export const completion: CommandSpec<CompletionInput> = {
     { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
   ],
-  arguments: [{ name: 'shell', description: WORDS.join(', '), words: WORDS, parse: shellValue }],
+  arguments: [{ name: 'shell', description: SHELL_ARGUMENTS.join(', '), words: SHELL_ARGUMENTS, parse: shellValue }],
   options: [{ flags: '--install', description: "write it to the user's own folder, and say what is left to do" }],
   more: ['scripting'],
   async run({ shell, install }, context): Promise<View> {
@@ -35,8 +35,8 @@ export const completion: CommandSpec<CompletionInput> = {
       });
     }
     const [{ completionScript }, tree] = await Promise.all([
-      import('../completion/scripts.ts'),
-      import('../help/tree.ts').then(({ loadTree }) => loadTree()),
+      import('../cli/completion/scripts.ts'),
+      import('../cli/help/tree.ts').then(({ loadTree }) => loadTree()),
     ]);
     const script = completionScript(shell, tree);
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
@@ -48,9 +48,9 @@ function text(content: string): View {
 }
 
 function shellValue(word: string): CompletionInput['shell'] {
-  const found = WORDS.find((each) => each === word);
+  const found = SHELL_ARGUMENTS.find((each) => each === word);
   if (found !== undefined) return found;
-  throw new Failure('invalid-value', { name: 'shell', value: word, expected: `one of ${WORDS.join(', ')}` });
+  throw new Failure('invalid-value', { name: 'shell', value: word, expected: `one of ${SHELL_ARGUMENTS.join(', ')}` });
 }
 
 async function knownPets(context: CommandContext): Promise<readonly bigint[]> {

@@ -1,6 +1,6 @@
-import type { CommandSpec } from '../command.ts';
-import { changeConfig, configPath, readConfigFile } from '../config/file.ts';
-import { settingNamed, SETTINGS, type Setting } from '../config/settings.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { changeConfig, configPath, readConfigFile } from '../session/config-file.ts';
+import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 

@@ -1,7 +1,7 @@
-import type { Diagnosis } from '../checks/diagnosis.ts';
-import type { DomainOptions, Redirect } from '../checks/domain.ts';
-import { type CommandSpec, repeated } from '../command.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { Diagnosis } from '../doctor/diagnosis.ts';
+import type { DomainOptions, Redirect } from '../doctor/domain.ts';
+import { type CommandSpec, repeated } from '../cli/command.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 
 interface DoctorInput {
@@ -70,7 +70,7 @@ export const doctor: CommandSpec<DoctorInput> = {
   ],
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { diagnosisView } = await import('../checks/diagnosis.ts');
+    const { diagnosisView } = await import('../doctor/diagnosis.ts');
     const found: Diagnosis[] = [];
     try {
       for await (const each of await steps(input, context)) {
@@ -87,10 +87,10 @@ export const doctor: CommandSpec<DoctorInput> = {
 async function steps(input: DoctorInput, context: CommandContext): Promise<AsyncIterable<Diagnosis>> {
   const options = domainOptions(input);
   if (options !== undefined) {
-    const { walkDomain } = await import('../checks/domain.ts');
+    const { walkDomain } = await import('../doctor/domain.ts');
     return walkDomain(context, options);
   }
-  const { examine } = await import('../checks/doctor.ts');
+  const { examine } = await import('../doctor/doctor.ts');
   return examine(context, input.offline === true);
 }
 

@@ -1,8 +1,8 @@
-import type { CommandSpec } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure } from '../errors.ts';
-import { topicText } from '../help/render.ts';
-import { type Topic, TOPICS } from '../help/topics.ts';
+import { topicText } from '../cli/help/render.ts';
+import { type Topic, TOPICS } from '../cli/help/topics.ts';
 import type { RowsView } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];

@@ -1,5 +1,5 @@
 /** Every command, in the order of the help. */
-import type { AnyCommand } from '../command.ts';
+import type { AnyCommand } from '../cli/command.ts';
 import { api } from './api.ts';
 import { completion } from './completion.ts';
 import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';

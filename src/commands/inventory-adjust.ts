@@ -1,12 +1,12 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { parseInteger } from '../api/values.ts';
-import { type CommandSpec, integerValue, petIdValue } from '../command.ts';
-import type { Session } from '../config/connect.ts';
-import { connect } from '../config/connect.ts';
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { settle } from '../config/resolve.ts';
-import { allowWrite } from '../config/writes.ts';
+import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
+import type { Session } from '../session/connect.ts';
+import { connect } from '../session/connect.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { resolveSettings } from '../session/resolve.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -44,10 +44,10 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const settled = settle(context.globals, context.env, await readConfigFile(context));
-    allowWrite(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);
-    const { inTurn } = await import('../bulk/turns.ts');
-    return inTurn(context, input.petId, async () => {
+    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
+    assertWriteAllowed(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);
+    const { withPetLock } = await import('../bulk/pet-lock.ts');
+    return withPetLock(context, input.petId, async () => {
       const session = await connect(context);
       try {
         return await adjust(input, session, context);
@@ -62,7 +62,7 @@ async function adjust(input: AdjustInput, session: Session, context: CommandCont
   const { petId, delta, expect } = input;
   const { environment, service } = session;
   const { findPet, updateInventory } = await import('../client/update.ts');
-  const { recorded } = await import('../bulk/recorded.ts');
+  const { recorded } = await import('../bulk/record-write.ts');
   context.notices.info(`Adjusting pet ${petId} by ${signed(delta)} in ${environment}.`);
   const found = await findPet(service, petId);
   if (found === undefined) throw new Failure('pet-not-found', { petId, environment });

@@ -1,4 +1,4 @@
-import { type CommandSpec, integerValue } from '../command.ts';
+import { type CommandSpec, integerValue } from '../cli/command.ts';
 import type { RecordView } from '../view/view.ts';
 
 interface CountInput {

@@ -1,5 +1,5 @@
 import type { EditOptions } from '../bulk/edit.ts';
-import { type CommandSpec, FILTER_OPTIONS } from '../command.ts';
+import { type CommandSpec, FILTER_OPTIONS } from '../cli/command.ts';
 import type { RecordView } from '../view/view.ts';
 
 export const inventoryEdit: CommandSpec<EditOptions> = {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, integerValue, listOf, petIdValue } from '../command.ts';
-import type { CommandContext } from '../config/globals.ts';
+import { type CommandSpec, countValue, integerValue, listOf, petIdValue } from '../cli/command.ts';
+import type { CommandContext } from '../session/globals.ts';
 import type { Change } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import type { Column, RecordView, RowsView } from '../view/view.ts';
@@ -31,7 +31,7 @@ export const inventoryHistory: CommandSpec<HistoryInput> = {
   ],
   more: ['output', 'exit-codes'],
   async run({ pet, import: run, limit, journal: path }, context) {
-    const { withJournal } = await import('../bulk/journals.ts');
+    const { withJournal } = await import('../bulk/open-journal.ts');
     const { env } = context.globals;
     const changes = await withJournal(context, path, (journal) =>
       journal.history({

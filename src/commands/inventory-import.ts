@@ -1,7 +1,7 @@
 import type { RecordView, RowsView, View } from '../view/view.ts';
-import type { CommandSpec } from '../command.ts';
-import { integerValue } from '../command.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { integerValue } from '../cli/command.ts';
+import type { CommandContext } from '../session/globals.ts';
 import type { JsonValue } from '../api/json.ts';
 
 export interface ImportInput {

@@ -8,11 +8,11 @@ import {
   PLAIN_FIELDS,
 } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
-import { comparison, type Filter, isFilter, matcher, Oddities } from '../api/select.ts';
+import { comparison, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
-import { type CommandSpec, durationValue, FILTER_OPTIONS, listOf, wordValue } from '../command.ts';
-import { connect } from '../config/connect.ts';
-import type { CommandContext } from '../config/globals.ts';
+import { type CommandSpec, durationValue, FILTER_OPTIONS, listOf, wordValue } from '../cli/command.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Column, RowsView, View } from '../view/view.ts';
 
@@ -74,7 +74,7 @@ export const inventoryList: CommandSpec<ListInput> = {
   more: ['output', 'scripting', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.watch !== undefined) {
-      const { watchView } = await import('../bulk/watch.ts');
+      const { watchView } = await import('../watch/watch.ts');
       return watchView(context, input, input.watch === true ? undefined : input.watch);
     }
     if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
@@ -141,7 +141,7 @@ async function* filtered(
   input: Filter & Pick<ListInput, 'columns'>,
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const oddities = new Oddities(input.pet, input.columns);
+  const oddities = new UnexpectedFields(input.pet, input.columns);
   const matches = matcher(input);
   const session = await connect(context);
   try {

@@ -1,11 +1,11 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { type CommandSpec, integerValue, petIdValue } from '../command.ts';
-import { connect, type Session } from '../config/connect.ts';
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { environmentSource, requireBaseUrl, type Settled, settle } from '../config/resolve.ts';
-import { allowQuantity, allowWrite } from '../config/writes.ts';
+import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
+import { connect, type Session } from '../session/connect.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { environmentSource, requireBaseUrl, type ResolvedSettings, resolveSettings } from '../session/resolve.ts';
+import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -48,10 +48,10 @@ export const inventorySet: CommandSpec<SetInput> = {
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     allowQuantity(input.quantity, { petId: input.petId, allowNegative: input.allowNegative === true });
-    const settled = settle(context.globals, context.env, await readConfigFile(context));
+    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
     if (input.dryRun === true) return dryRun(input, settled, context);
-    allowWrite(context, settled, `inventory set ${input.petId} ${input.quantity}`);
-    const { inTurn } = await import('../bulk/turns.ts');
+    assertWriteAllowed(context, settled, `inventory set ${input.petId} ${input.quantity}`);
+    const { withPetLock } = await import('../bulk/pet-lock.ts');
     const work = async (): Promise<RecordView> => {
       const session = await connect(context);
       try {
@@ -60,11 +60,16 @@ export const inventorySet: CommandSpec<SetInput> = {
         await session.close();
       }
     };
-    return inTurn(context, input.petId, work, { isOptional: true });
+    return withPetLock(context, input.petId, work, { isOptional: true });
   },
 };
 
-async function set(input: SetInput, session: Session, settled: Settled, context: CommandContext): Promise<RecordView> {
+async function set(
+  input: SetInput,
+  session: Session,
+  settled: ResolvedSettings,
+  context: CommandContext,
+): Promise<RecordView> {
   const { petId, quantity, expect } = input;
   const { environment, service } = session;
   const { notices } = context;
@@ -76,7 +81,7 @@ async function set(input: SetInput, session: Session, settled: Settled, context:
     if (now.quantity !== expect) throw new Failure('not-as-expected', { petId, expected: expect, found: now.quantity });
     notices.info('The quantity is as expected; a change by another machine before the write is not noticed.');
   }
-  const { recorded } = await import('../bulk/recorded.ts');
+  const { recorded } = await import('../bulk/record-write.ts');
   const change = { petId, after: quantity, ...(expect !== undefined && { before: expect }) };
   const item = await recorded(context, session, { command: 'inventory set', ...change }, () =>
     updateInventory(service, { petId, quantity }),
@@ -98,7 +103,7 @@ function stored(item: InventoryItem, environment: string, before: bigint | undef
   };
 }
 
-async function dryRun(input: SetInput, settled: Settled, context: CommandContext): Promise<RecordView> {
+async function dryRun(input: SetInput, settled: ResolvedSettings, context: CommandContext): Promise<RecordView> {
   const { updateCall } = await import('../client/update.ts');
   const { method, path, body } = updateCall(input);
   const environment = settled.environment.value;

@@ -1,13 +1,13 @@
 import type { JsonValue } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../command.ts';
-import { connect, findLedgerOwner } from '../config/connect.ts';
-import { openLedger } from '../config/ledger.ts';
-import type { CommandContext } from '../config/globals.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { connect, findLedgerOwner } from '../session/connect.ts';
+import { openLedger } from '../session/open-ledger.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
-import { type LedgerView, tightestWindow } from '../limits/ledger.ts';
-import { ownerName } from '../limits/owner.ts';
-import type { Window } from '../limits/windows.ts';
+import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
+import { ownerName } from '../rate-limit/owner.ts';
+import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 

@@ -1,5 +1,5 @@
 /** Each command by its path, loaded by itself: none waits for the others to be read. */
-import type { AnyCommand } from '../command.ts';
+import type { AnyCommand } from '../cli/command.ts';
 
 export const LOADERS: Readonly<Record<string, () => Promise<AnyCommand>>> = {
   'inventory list': async () => (await import('./inventory-list.ts')).inventoryList,

@@ -1,15 +1,15 @@
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../command.ts';
-import { open } from '../config/connect.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { open } from '../session/connect.ts';
 import {
   isRemoteEnvironment,
   parseBaseUrl,
   REMOTE_ENVIRONMENTS,
   type RemoteEnvironment,
-} from '../config/environments.ts';
-import { changeConfig, type ConfigFile, readConfigFile, withSettings } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { checkKey } from '../config/resolve.ts';
+} from '../session/environments.ts';
+import { changeConfig, type ConfigFile, readConfigFile, withSettings } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { checkKey } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 

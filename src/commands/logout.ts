@@ -1,7 +1,7 @@
-import type { CommandSpec } from '../command.ts';
-import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../config/environments.ts';
-import { changeConfig, readConfigFile, withSettings } from '../config/file.ts';
-import { settle } from '../config/resolve.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
+import { changeConfig, readConfigFile, withSettings } from '../session/config-file.ts';
+import { resolveSettings } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 
 export const logout: CommandSpec<{ readonly all?: boolean }> = {
@@ -16,7 +16,7 @@ export const logout: CommandSpec<{ readonly all?: boolean }> = {
   more: ['environments'],
   async run({ all }, context) {
     const file = await readConfigFile(context);
-    const { value } = settle(context.globals, context.env, file).environment;
+    const { value } = resolveSettings(context.globals, context.env, file).environment;
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
         problem: `There is no key for ${value}: it is built in.`,

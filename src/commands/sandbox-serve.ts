@@ -1,8 +1,8 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, durationValue, type OptionSpec, repeated, wordValue } from '../command.ts';
-import { dataFile, ownFile } from '../config/sandbox.ts';
-import { keyValue, PLAN_NAMES, rangeValue, type RuleInput, skewValue } from '../config/serve-values.ts';
-import { DEFAULT_RULES } from '../sandbox/rules.ts';
+import { type CommandSpec, countValue, durationValue, type OptionSpec, repeated, wordValue } from '../cli/command.ts';
+import { dataFile, ownFile } from '../serve/data-file.ts';
+import { keyValue, PLAN_NAMES, rangeValue, type RuleInput, skewValue } from '../serve/values.ts';
+import { DEFAULT_RULES } from '../sandbox/plans.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -173,7 +173,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
   options: OPTIONS,
   more: ['environments', 'rate-limits'],
   async run(input, context) {
-    const serving = await import('../config/serving.ts');
+    const serving = await import('../serve/serve.ts');
     const apiKeys = serving.usableKeys(input.host, input.key);
     const rules = serving.rulesOf(input);
     const faults = (input.fault ?? []).map(serving.readFault);

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, type OptionSpec } from '../command.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { dataFile, type Pets, readPets, withStore } from '../config/sandbox.ts';
-import { keyValue } from '../config/serve-values.ts';
+import { type CommandSpec, countValue, type OptionSpec } from '../cli/command.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
+import { keyValue } from '../serve/values.ts';
 import { Failure } from '../errors.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
@@ -151,8 +151,8 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
   more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
     const { SANDBOX_KEY } = await import('../sandbox/key.ts');
-    const { NEW, windowsOf } = await import('../sandbox/limiter.ts');
-    const { PLANS } = await import('../sandbox/rules.ts');
+    const { NO_USAGE, windowsOf } = await import('../sandbox/limiter.ts');
+    const { PLANS } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, dataFile(context, data), (store) =>
       store.atomically(() => {
         if (add !== undefined) store.addKey(add);
@@ -161,7 +161,7 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
         }
         return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
-          const allowance = store.allowance(key) ?? NEW;
+          const allowance = store.allowance(key) ?? NO_USAGE;
           const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
           return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
         });

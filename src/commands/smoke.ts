@@ -1,13 +1,13 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, durationValue, listOf, petIdValue, repeated, wordValue } from '../command.ts';
-import { readConfigFile } from '../config/file.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { settle } from '../config/resolve.ts';
-import { allowWrite } from '../config/writes.ts';
+import { type CommandSpec, durationValue, listOf, petIdValue, repeated, wordValue } from '../cli/command.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { resolveSettings } from '../session/resolve.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RowsView, View } from '../view/view.ts';
 
-/** As checks/reporters.ts has them, which is loaded by who runs them. */
+/** As smoke/reporters.ts has them, which is loaded by who runs them. */
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
 type Format = (typeof FORMATS)[number];
 
@@ -25,7 +25,7 @@ interface SmokeInput {
   readonly provoke429?: boolean;
 }
 
-const checkNames = async (): Promise<readonly string[]> => (await import('../checks/smoke.ts')).ALL.map(({ id }) => id);
+const checkNames = async (): Promise<readonly string[]> => (await import('../smoke/suite.ts')).ALL.map(({ id }) => id);
 
 export const smoke: CommandSpec<SmokeInput> = {
   path: 'smoke',
@@ -107,10 +107,10 @@ export const smoke: CommandSpec<SmokeInput> = {
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.list === true) {
-      const { ALL } = await import('../checks/smoke.ts');
+      const { ALL } = await import('../smoke/suite.ts');
       return listed(ALL);
     }
-    const { smoke: run } = await import('../checks/run.ts');
+    const { smoke: run } = await import('../smoke/run.ts');
     const { only, skip, maxLatency, waitReady } = input;
     const pet = await writablePet(input, context);
     await allowProvoking(input, context);
@@ -135,15 +135,15 @@ async function writablePet({ write, pet }: SmokeInput, context: CommandContext):
   if (write !== true || pet === undefined) {
     throw new Failure('usage', { problem: '--write and --pet go together: say that a pet may be set, and which.' });
   }
-  const settled = settle(context.globals, context.env, await readConfigFile(context));
-  allowWrite(context, settled, `smoke --write --pet ${pet}`);
+  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
+  assertWriteAllowed(context, settled, `smoke --write --pet ${pet}`);
   return pet;
 }
 
 /** @throws {Failure} `usage` */
 async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
   if (provoke429 !== true) return;
-  const settled = settle(context.globals, context.env, await readConfigFile(context));
+  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
   if (settled.environment.value !== 'production') return;
   throw new Failure('usage', {
     problem: '--provoke-429 is not for production: the key would be blocked for everybody who uses it.',

@@ -1,11 +1,11 @@
 import type { JsonValue } from '../api/json.ts';
-import type { CommandSpec } from '../command.ts';
-import { parseBaseUrl } from '../config/environments.ts';
-import { type ConfigFile, readConfigFile } from '../config/file.ts';
-import { homeProblem } from '../config/folders.ts';
-import type { CommandContext } from '../config/globals.ts';
-import { maskKey } from '../config/masked.ts';
-import { type Settled, settle, type Source, type Sourced } from '../config/resolve.ts';
+import type { CommandSpec } from '../cli/command.ts';
+import { parseBaseUrl } from '../session/environments.ts';
+import { type ConfigFile, readConfigFile } from '../session/config-file.ts';
+import { homeProblem } from '../session/paths.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { maskKey } from '../session/masked.ts';
+import { type ResolvedSettings, resolveSettings, type Source, type Sourced } from '../session/resolve.ts';
 import type { RecordView } from '../view/view.ts';
 
 export const status: CommandSpec<object> = {
@@ -19,7 +19,7 @@ export const status: CommandSpec<object> = {
   more: ['environments'],
   async run(_input, context) {
     const file = await readConfigFile(context);
-    const settled = settle(context.globals, context.env, file);
+    const settled = resolveSettings(context.globals, context.env, file);
     if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
     return describe(linesOf(settled, context), file, context);
   },
@@ -33,7 +33,7 @@ interface Line {
   readonly shadows?: Source;
 }
 
-function linesOf(settled: Settled, context: CommandContext): Line[] {
+function linesOf(settled: ResolvedSettings, context: CommandContext): Line[] {
   const { environment, baseUrl, apiKey } = settled;
   const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
     name,

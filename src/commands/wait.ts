@@ -1,6 +1,6 @@
 import { itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
-import { type CommandSpec, durationValue, integerValue, petIdValue, wordValue } from '../command.ts';
+import { type CommandSpec, durationValue, integerValue, petIdValue, wordValue } from '../cli/command.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -75,9 +75,13 @@ export const wait: CommandSpec<WaitInput> = {
     if ([quantity, min, max, status].every((each) => each === undefined)) {
       throw new Failure('usage', { problem: 'Say what to wait for: --quantity, --min, --max or --status.' });
     }
-    const { waitFor } = await import('../bulk/watch.ts');
-    const { saidTimeout, timeout } = context.globals;
-    const found = await waitFor(context, { ...input, pet, for: input.for ?? (saidTimeout ? timeout : DEFAULT_MS) });
+    const { waitFor } = await import('../watch/watch.ts');
+    const { timeoutIsExplicit, timeout } = context.globals;
+    const found = await waitFor(context, {
+      ...input,
+      pet,
+      for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
+    });
     return {
       view: 'record',
       text: `Pet ${found.petId}: ${found.quantity} (${found.status}).`,

@@ -1,6 +1,6 @@
 /** The Clock port over the system's clocks and timers. */
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../context.ts';
+import type { Clock } from '../ports.ts';
 import { monotonicMs } from './monotonic.ts';
 
 /** setTimeout counts in 32 bits and fires at once beyond that. */

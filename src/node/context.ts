@@ -1,7 +1,7 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import type { Context, SignalName } from '../context.ts';
+import type { Context, SignalName } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { isStdoutClosed } from './closed.ts';

@@ -13,7 +13,7 @@ import fs, {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { FileKind, Files } from '../context.ts';
+import type { FileKind, Files } from '../ports.ts';
 import { isOwnOutput, openSink, readPieces, writeSpecial } from './special-files.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.

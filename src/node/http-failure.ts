@@ -1,5 +1,5 @@
 /** Turns what undici, node:net, node:tls and node:zlib throw into the Http port's failures. */
-import { HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../context.ts';
+import { HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
 import { portOf } from './proxies.ts';
 
 const CERTIFICATE =

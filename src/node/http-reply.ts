@@ -2,7 +2,7 @@
 import type { Transform } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { HttpFailure, type HttpReply } from '../context.ts';
+import { HttpFailure, type HttpReply } from '../ports.ts';
 import { type Exchange, toHttpFailure } from './http-failure.ts';
 
 type Body = Dispatcher.ResponseData['body'];

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
-import type { HttpTarget } from '../context.ts';
+import type { HttpTarget } from '../ports.ts';
 import { ConnectTimeout, type Leg, proxyRefusal, toConnectFailure } from './http-failure.ts';
 import { CHECKED, openChecked } from './certificates.ts';
 import { portOf, proxyAuthorization } from './proxies.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type Client from 'undici/lib/dispatcher/client.js';
 import request from 'undici/lib/api/api-request.js';
-import { type Connection, type Http, HttpFailure, type HttpRequest } from '../context.ts';
+import { type Connection, type Http, HttpFailure, type HttpRequest } from '../ports.ts';
 import { type Exchange, hostAndPort, proxyRefusal, toHttpFailure, unusableProxy } from './http-failure.ts';
 import { toReply } from './http-reply.ts';
 import { clientOver, socketOpener } from './http-socket.ts';

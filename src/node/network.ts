@@ -5,9 +5,9 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { CHECKED, openChecked } from './certificates.ts';
 import { type Environment, routeTo } from './proxies.ts';
-import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../context.ts';
+import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../ports.ts';
 
-interface Limits {
+interface StepLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
 /** c-ares asks each server so often, waiting twice as long the second time. */
 const DNS_TRIES = 2;
 
-export function openNetwork(env: Environment, limits: Limits): Network {
+export function openNetwork(env: Environment, limits: StepLimits): Network {
   return {
     proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {
@@ -39,7 +39,7 @@ export function openNetwork(env: Environment, limits: Limits): Network {
   };
 }
 
-function resolver(limits: Limits, server: string | undefined): ReturnType<Network['resolver']> {
+function resolver(limits: StepLimits, server: string | undefined): ReturnType<Network['resolver']> {
   const dns = new Resolver({ timeout: Math.min(limits.timeoutMs, 5_000), tries: DNS_TRIES });
   if (server !== undefined) dns.setServers([server]);
   limits.signal.addEventListener(
@@ -77,7 +77,7 @@ function resolver(limits: Limits, server: string | undefined): ReturnType<Networ
   };
 }
 
-async function inTime<T>({ timeoutMs, signal }: Limits, work: Promise<T>): Promise<T> {
+async function inTime<T>({ timeoutMs, signal }: StepLimits, work: Promise<T>): Promise<T> {
   // It may fail after nobody waits for it any more.
   work.catch(() => undefined);
   let stop: (reason: unknown) => void = () => undefined;
@@ -110,7 +110,7 @@ function toFailure(error: unknown): NetworkFailure {
 
 /** Waits for the socket's event, looks at it, and hangs up in any case. */
 async function opened<S extends Socket, T>(
-  limits: Limits,
+  limits: StepLimits,
   socket: S,
   event: string,
   look: (socket: S) => T,
@@ -164,7 +164,7 @@ function chainOf(certificate: DetailedPeerCertificate): string[] {
   return names;
 }
 
-function ask(limits: Limits, peer: Peer): Promise<{ status: number; location?: string }> {
+function ask(limits: StepLimits, peer: Peer): Promise<{ status: number; location?: string }> {
   const headers = { Host: peer.name, Connection: 'close' };
   const sent = openChecked(() => request({ ...tlsTo(peer), ...CHECKED, path: '/', headers, agent: false }));
   const answered = new Promise<{ status: number; location?: string }>((resolve, reject) => {

@@ -1,5 +1,5 @@
 /** Questions on the terminal. They are asked on stderr: stdout is for data. */
-import type { Prompt } from '../context.ts';
+import type { Prompt } from '../ports.ts';
 
 const context = (signal: AbortSignal) => ({ output: process.stderr, input: process.stdin, signal });
 

@@ -5,7 +5,7 @@
  */
 // Whole, so that BlockList is loaded where it is used.
 import net from 'node:net';
-import type { ProxyRoute } from '../context.ts';
+import type { ProxyRoute } from '../ports.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

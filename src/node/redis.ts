@@ -1,6 +1,6 @@
 /** The Redis port over @redis/client: one connection, no reconnection, no queue, an answer in time or none. */
 import { createClient } from '@redis/client';
-import { type Redis, RedisFailure } from '../context.ts';
+import { type Redis, RedisFailure } from '../ports.ts';
 import { CHECKED } from './certificates.ts';
 
 /** A ledger that answers later than that is lost, ms. */

@@ -1,5 +1,5 @@
 /** The Settings port over conf, which writes a temporary file and renames it over the old one. */
-import type { Settings } from '../context.ts';
+import type { Settings } from '../ports.ts';
 
 export const nodeSettings: Settings = {
   async prepare() {

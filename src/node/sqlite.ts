@@ -2,7 +2,7 @@
 import { closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../context.ts';
+import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../ports.ts';
 
 /** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
 const BUSY_MS = 20;

@@ -1,6 +1,6 @@
 /** stdin, stdout and stderr as ports. */
 import { addAbortSignal, type Readable, type Writable } from 'node:stream';
-import { type Input, type Output, OutputClosed } from '../context.ts';
+import { type Input, type Output, OutputClosed } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
 /** Where the stream is no terminal, both facts are missing. */

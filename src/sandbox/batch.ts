@@ -2,10 +2,10 @@
  * What several requests ask of the store at the same time, in one transaction: one write to the disk, and where it
  * must survive a power cut one wait for it, is then shared by all of them. Nobody is answered before it is done.
  */
-import type { Clock } from '../context.ts';
+import type { Clock } from '../ports.ts';
 import type { Store } from './store.ts';
 
-interface Waiting {
+interface PendingWrite {
   readonly durable: boolean;
   work(): void;
   fail(error: unknown): void;
@@ -18,7 +18,7 @@ const MOST_ROUNDS = 4;
 export class Batch {
   private readonly store: Store;
   private readonly clock: Pick<Clock, 'turn'>;
-  private waiting: Waiting[] = [];
+  private waiting: PendingWrite[] = [];
 
   constructor(store: Store, clock: Pick<Clock, 'turn'>) {
     this.store = store;

@@ -44,9 +44,9 @@ export interface FaultRule {
 /** What is wrong with a rule's text. */
 export class FaultSyntaxError extends Error {}
 
-type Settings = Map<string, string>;
+type FaultSettings = Map<string, string>;
 
-const EFFECTS: Readonly<Record<string, (value: string, settings: Settings) => Effect>> = {
+const EFFECTS: Readonly<Record<string, (value: string, settings: FaultSettings) => Effect>> = {
   status: (value, settings) => {
     const retryAfter = settings.get('retry-after');
     settings.delete('retry-after');
@@ -85,7 +85,7 @@ const EFFECTS: Readonly<Record<string, (value: string, settings: Settings) => Ef
 
 /** @throws {FaultSyntaxError} */
 export function parseFault(text: string): FaultRule {
-  const settings: Settings = new Map();
+  const settings: FaultSettings = new Map();
   for (const part of text.split(',')) {
     const [name = '', ...value] = part.trim().split('=');
     if (settings.has(name)) throw new FaultSyntaxError(`says ${name} twice`);
@@ -104,7 +104,7 @@ export function parseFault(text: string): FaultRule {
   return rule;
 }
 
-function conditions(settings: Settings): Omit<FaultRule, 'text' | 'effect'> {
+function conditions(settings: FaultSettings): Omit<FaultRule, 'text' | 'effect'> {
   const read = <T>(name: string, parse: (value: string) => T): Record<string, T> => {
     const value = settings.get(name);
     settings.delete(name);
@@ -124,7 +124,7 @@ function conditions(settings: Settings): Omit<FaultRule, 'text' | 'effect'> {
   };
 }
 
-function takeAfter(settings: Settings): boolean {
+function takeAfter(settings: FaultSettings): boolean {
   mustBeBare('after', settings.get('after') ?? '');
   return settings.delete('after');
 }

@@ -24,11 +24,11 @@ import {
   type Result,
   type SandboxRequest,
   type SandboxResponse,
-} from './exchange.ts';
+} from './types.ts';
 import type { Effect } from './faults.ts';
-import { blockUntil, count, limitHeaders, retryAfter, type Verdict } from './limiter.ts';
+import { blockUntil, count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
 import { findOperation } from './operations.ts';
-import type { Rules } from './rules.ts';
+import type { Rules } from './plans.ts';
 import type { Store } from './store.ts';
 
 export type StatusEffect = Extract<Effect, { does: 'status' }>;
@@ -73,12 +73,12 @@ export function refuse(handler: Handler, result: Result): SandboxResponse {
   return store.atomically(() => withLimits(result, count(store, rules, NO_KEY, now), now, rules));
 }
 
-function withLimits(result: Result, verdict: Verdict, now: number, rules: Rules): SandboxResponse {
+function withLimits(result: Result, verdict: LimiterDecision, now: number, rules: Rules): SandboxResponse {
   const headers = { ...JSON_TYPE, ...limitHeaders(verdict, now, rules.retryAfter), ...result.headers };
   return { status: result.status, headers, body: result.body };
 }
 
-function refusalOf({ outcome }: Verdict, { banStatus }: Rules): Result | undefined {
+function refusalOf({ outcome }: LimiterDecision, { banStatus }: Rules): Result | undefined {
   if (outcome === 'banned') {
     return error(banStatus, 'banned', 'The API key is banned for a while: it came back too often after a 429.');
   }

@@ -5,10 +5,10 @@
  * Whoever comes back before the time that a 429 named is counted as early; too many of those, and the key is
  * banned for a while.
  */
-import type { Plan, Rules } from './rules.ts';
-import type { Allowance, Store } from './store.ts';
+import type { Plan, Rules } from './plans.ts';
+import type { Usage, Store } from './store.ts';
 
-export interface Verdict {
+export interface LimiterDecision {
   readonly outcome: 'allowed' | 'spent' | 'banned';
   /** The window with the least left: what the three headers describe. */
   readonly limit: number;
@@ -26,9 +26,9 @@ interface Window {
   readonly resetAt: number;
 }
 
-type Limits = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
+type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
 
-export const NEW: Allowance = {
+export const NO_USAGE: Usage = {
   minuteFrom: 0,
   minuteUsed: 0,
   dayFrom: 0,
@@ -39,8 +39,8 @@ export const NEW: Allowance = {
 };
 
 /** Counts one request and judges it. A refused one draws nothing. To be called within a transaction. */
-export function count(store: Store, rules: Limits, apiKey: string, now: number): Verdict {
-  const before = store.allowance(apiKey) ?? NEW;
+export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
+  const before = store.allowance(apiKey) ?? NO_USAGE;
   const { minute, day } = windowsOf(before, rules.plan, now);
   const facts = least(minute, day);
   if (now < before.bannedUntil) return { outcome: 'banned', ...facts, retryAt: before.bannedUntil };
@@ -72,11 +72,11 @@ export function count(store: Store, rules: Limits, apiKey: string, now: number):
 
 /** A 429 that a fault made counts like one of ours: whoever comes back sooner is early. */
 export function blockUntil(store: Store, apiKey: string, until: number): void {
-  store.setAllowance(apiKey, { ...NEW, ...store.allowance(apiKey), blockedUntil: until });
+  store.setAllowance(apiKey, { ...NO_USAGE, ...store.allowance(apiKey), blockedUntil: until });
 }
 
 /** What a key has used, without counting anything. */
-export function windowsOf(allowance: Allowance, plan: Plan, now: number): { minute: Window; day: Window } {
+export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: Window; day: Window } {
   const window = (from: number, used: number, ms: number, limit: number): Window => {
     // A clock that was set back must not leave a window that never ends.
     const live = now >= from && now < from + ms;
@@ -90,7 +90,7 @@ export function windowsOf(allowance: Allowance, plan: Plan, now: number): { minu
 }
 
 /** Where both have nothing left, the one that ends later is what matters. */
-function least(minute: Window, day: Window): Pick<Verdict, 'limit' | 'remaining' | 'resetAt'> {
+function least(minute: Window, day: Window): Pick<LimiterDecision, 'limit' | 'remaining' | 'resetAt'> {
   const left = ({ limit, used }: Window): number => Math.max(0, limit - used);
   const tied = left(day) === left(minute) && day.resetAt > minute.resetAt && left(day) === 0;
   const { limit, resetAt, ...rest } = left(day) < left(minute) || tied ? day : minute;
@@ -98,7 +98,11 @@ function least(minute: Window, day: Window): Pick<Verdict, 'limit' | 'remaining'
 }
 
 /** The three headers of every response; Retry-After besides where the request is refused. */
-export function limitHeaders(verdict: Verdict, now: number, format: Rules['retryAfter']): Record<string, string> {
+export function limitHeaders(
+  verdict: LimiterDecision,
+  now: number,
+  format: Rules['retryAfter'],
+): Record<string, string> {
   const { limit, remaining, resetAt, retryAt } = verdict;
   // Rounded up: a client that comes back at that second is welcome.
   return {

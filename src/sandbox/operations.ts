@@ -3,8 +3,8 @@ import { itemToJsonText } from '../api/item.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
 import { parseInt64 } from '../api/values.ts';
-import { error, type Handler, type Operation, type Result, type SandboxRequest } from './exchange.ts';
-import type { Rules } from './rules.ts';
+import { error, type Handler, type Operation, type Result, type SandboxRequest } from './types.ts';
+import type { Rules } from './plans.ts';
 import type { Store } from './store.ts';
 
 export const BASE_PATH = '/v1';

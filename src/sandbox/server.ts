@@ -5,18 +5,18 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { beginAnew, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
 import type { Place } from '../state/form.ts';
-import type { Controls } from './admin.ts';
-import { answer, asRefusal, isTooLong, type Ports } from './answer.ts';
+import type { Controls } from './control.ts';
+import { answer, asRefusal, isTooLong, type Ports } from './http.ts';
 import { Batch } from './batch.ts';
-import { error, type SandboxResponse } from './exchange.ts';
+import { error, type SandboxResponse } from './types.ts';
 import { type FaultRule, Faults } from './faults.ts';
-import { isLoopback, isOurs } from './guard.ts';
+import { isLoopback, isOurs } from './host-check.ts';
 import { SANDBOX_KEY } from './key.ts';
 import { LARGEST_BODY } from './operations.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
-import { DEFAULT_RULES, type Rules } from './rules.ts';
+import { DEFAULT_RULES, type Rules } from './plans.ts';
 import { openStore, SANDBOX_FORM, type Store } from './store.ts';
-import { send } from './wire.ts';
+import { send } from './send-response.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
@@ -234,7 +234,7 @@ async function administerOverHttp(
     await answer(ports, controls, incoming, outgoing);
     return;
   }
-  const { control } = await import('./admin-http.ts');
+  const { control } = await import('./control-http.ts');
   await control(ports, controls, incoming, outgoing);
 }
 

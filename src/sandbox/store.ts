@@ -3,7 +3,7 @@
  * Several processes may work on one file.
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
-import type { Database, SqlRow } from '../context.ts';
+import type { Database, SqlRow } from '../ports.ts';
 import { APPLICATION_IDS, type Form, marksOf, upgrade } from '../state/form.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
@@ -36,7 +36,7 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /** What one key has used, and what it has to wait for. Instants: epoch ms; 0 where there is none. */
-export interface Allowance {
+export interface Usage {
   readonly minuteFrom: number;
   readonly minuteUsed: number;
   readonly dayFrom: number;
@@ -60,8 +60,8 @@ export interface Store {
   setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined;
   /** Others in place of all pets. */
   replacePets(pets: Iterable<InventoryItem> | { readonly generated: number }): void;
-  allowance(apiKey: string): Allowance | undefined;
-  setAllowance(apiKey: string, allowance: Allowance): void;
+  allowance(apiKey: string): Usage | undefined;
+  setAllowance(apiKey: string, allowance: Usage): void;
   /** As if no request had ever been made; of that key alone, where one is given. */
   forgetAllowances(apiKey?: string): void;
   /** Those added to the file. */
@@ -88,7 +88,7 @@ export function openStore(database: Database): Store {
       upgrade(database, SANDBOX_FORM);
     });
   }
-  const known = new Known(database);
+  const known = new Cache(database);
   let isDurable: boolean | undefined;
   return {
     ...petsIn(database, known),
@@ -112,9 +112,9 @@ export function openStore(database: Database): Store {
 }
 
 /** What need not be read again, as long as no other process has written; and what is written once a transaction. */
-class Known {
+class Cache {
   listJson: string | undefined;
-  readonly allowances = new Map<string, Allowance>();
+  readonly allowances = new Map<string, Usage>();
   readonly changed = new Set<string>();
   private readonly database: Database;
   private version: unknown;
@@ -157,13 +157,13 @@ export const SANDBOX_FORM: Form = {
   applicationId: APPLICATION_IDS.sandbox,
   migrations: MIGRATIONS,
   fill(database) {
-    petsIn(database, new Known(database)).replacePets(seedItems());
+    petsIn(database, new Cache(database)).replacePets(seedItems());
   },
 };
 
 type Pets = Pick<Store, 'count' | 'page' | 'listJson' | 'setQuantity' | 'replacePets'>;
 
-function petsIn(database: Database, known: Known): Pets {
+function petsIn(database: Database, known: Cache): Pets {
   const insert = ({ petId, quantity, status }: InventoryItem): void => {
     database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
   };
@@ -194,7 +194,7 @@ function petsIn(database: Database, known: Known): Pets {
 
 type Keys = Pick<Store, 'allowance' | 'setAllowance' | 'forgetAllowances' | 'keys' | 'hasKey' | 'addKey' | 'removeKey'>;
 
-function keysIn(database: Database, known: Known): Keys {
+function keysIn(database: Database, known: Cache): Keys {
   return {
     allowance(apiKey) {
       const found = known.allowances.get(apiKey) ?? readAllowance(database, apiKey);
@@ -225,17 +225,17 @@ function keysIn(database: Database, known: Known): Keys {
   };
 }
 
-function readAllowance(database: Database, apiKey: string): Allowance | undefined {
+function readAllowance(database: Database, apiKey: string): Usage | undefined {
   const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
   if (row === undefined) return undefined;
-  return Object.fromEntries(ALLOWANCE.map((name) => [name, Number(row[name])])) as unknown as Allowance;
+  return Object.fromEntries(ALLOWANCE.map((name) => [name, Number(row[name])])) as unknown as Usage;
 }
 
 const WRITE_ALLOWANCE =
   `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) ` +
   `VALUES (${ALLOWANCE.map(() => '?').join(', ')}, ?)`;
 
-function writeAllowance(database: Database, apiKey: string, allowance: Allowance): void {
+function writeAllowance(database: Database, apiKey: string, allowance: Usage): void {
   database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
 }
 

@@ -3,7 +3,7 @@
  * SQLite releases it when its holder dies, keeps it while its holder is merely stopped, and rolls back
  * whatever was half done.
  */
-import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { beginAnew, openFile, openOrBeginAnew, PATIENCE_MS, rollBack, type Warned } from './file.ts';
 import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';

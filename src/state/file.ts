@@ -1,5 +1,5 @@
 /** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
-import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
 import { acquireLock } from './lock.ts';

@@ -3,7 +3,7 @@
  * has an application id in its header (sqlite.org/fileformat.html, offset 68). The files of the first releases have
  * none: they are known by their tables.
  */
-import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
 /** A kind of file. */

@@ -10,7 +10,7 @@
  *
  * `sent` is on the disk before the request leaves. Whatever is found `sent` later may or may not have been applied.
  */
-import type { SqlRow, SqlValue } from '../context.ts';
+import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { State } from './database.ts';
 import { BadValue, type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';

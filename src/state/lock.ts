@@ -2,7 +2,7 @@
  * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
  * however it dies, and keeps it while its holder is merely stopped.
  */
-import { type Context, type Database, DatabaseFailure } from '../context.ts';
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;

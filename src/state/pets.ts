@@ -1,5 +1,5 @@
 /** Ids of pets that this machine has seen, for completion: read where they are, and nothing is made or asked. */
-import { type Context, DatabaseFailure } from '../context.ts';
+import { type Context, DatabaseFailure } from '../ports.ts';
 
 /** More than that nobody picks from. */
 const MOST = 500;

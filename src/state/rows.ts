@@ -1,5 +1,5 @@
 /** Reads the journal's rows. What SQLite would never have stored there is damage: it is named, and never used. */
-import type { SqlRow, SqlValue } from '../context.ts';
+import type { SqlRow, SqlValue } from '../ports.ts';
 
 export type ChangeState = 'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict';
 export type RunKind = 'import' | 'count' | 'edit' | 'undo';

@@ -1,5 +1,5 @@
 /** Waits, limits and times in words; and the one live line. */
-import type { Output } from '../context.ts';
+import type { Output } from '../ports.ts';
 import { displayWidth, prepareWidths, truncate } from './width.ts';
 
 const SECOND = 1_000;

@@ -154,7 +154,7 @@ function sum(values: readonly number[]): number {
 
 async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
   const { default: CliTable } = await import('cli-table3');
-  const standIns = new StandIns();
+  const standIns = new Placeholders();
   const cut = (text: string, i: number): string =>
     isAscii(text) ? text : standIns.put(truncate(text, widths[i] ?? 0));
   const table = new CliTable({
@@ -173,7 +173,7 @@ async function draw({ names, rows, widths, header }: Table, style: Style): Promi
  * cli-table3 measures with tables of its own, older than some scripts and emoji. A text beyond ASCII is laid out
  * as so many private-use characters, which all count one column, and put in its place afterwards.
  */
-class StandIns {
+class Placeholders {
   private readonly texts: string[] = [];
 
   put(text: string): string {

@@ -13,7 +13,7 @@ export async function prepareWidths(texts: Iterable<string>): Promise<void> {
   if (wide !== undefined) return;
   for (const text of texts) {
     if (isAscii(text)) continue;
-    const { wideWidth, graphemes } = await import('./wide.ts');
+    const { wideWidth, graphemes } = await import('./unicode-width.ts');
     wide = { wideWidth, graphemes };
     return;
   }

@@ -1,9 +1,9 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Handler } from '../../src/sandbox/exchange.ts';
+import type { Handler } from '../../src/sandbox/types.ts';
 import { handle } from '../../src/sandbox/handler.ts';
-import { DEFAULT_RULES, type Plan, PLANS } from '../../src/sandbox/rules.ts';
+import { DEFAULT_RULES, type Plan, PLANS } from '../../src/sandbox/plans.ts';
 import { openStore } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn as run, STAGING_ENV as ENV, STAGING_KEY as KEY, withReplies } from '../support/in-process.ts';

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { buildTree } from '../../src/generate/tree.ts';
-import { commandsOf } from '../../src/help/tree.ts';
+import { buildTree } from '../../src/build/tree.ts';
+import { commandsOf } from '../../src/cli/help/tree.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const GRAMMAR = here('./node_modules/tree-sitter-powershell/tree-sitter-powershell.wasm');

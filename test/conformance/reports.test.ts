@@ -5,8 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Checked, fail, PASS, skip } from '../../src/checks/check.ts';
-import { REPORTERS, type Suite } from '../../src/checks/reporters.ts';
+import { type Checked, fail, PASS, skip } from '../../src/smoke/check.ts';
+import { REPORTERS, type Suite } from '../../src/smoke/reporters.ts';
 import { runPetstore } from '../support/binary.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

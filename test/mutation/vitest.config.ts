@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     root: '.',
     include: [
-      'test/limits/{governor,governor-edges,headers,http-date,gate,dead,block-file,ledger-state,fallback-ledger}.test.ts',
-      'test/client/exchange.test.ts',
+      'test/rate-limit/{governor,governor-edges,headers,http-date,gate,dead,block-file,ledger-state,fallback-ledger}.test.ts',
+      'test/client/attempt.test.ts',
     ],
     env: { TZ: 'UTC' },
   },

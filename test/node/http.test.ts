@@ -1,7 +1,7 @@
 /** The Http port on real sockets, each step of a connection held or broken by the server. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/context.ts';
+import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/ports.ts';
 import { openHttp } from '../../src/node/http.ts';
 import { toHttpFailure } from '../../src/node/http-failure.ts';
 import { onCleanup } from '../support/cleanup.ts';

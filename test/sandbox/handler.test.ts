@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Handler, SandboxRequest } from '../../src/sandbox/exchange.ts';
+import type { Handler, SandboxRequest } from '../../src/sandbox/types.ts';
 import { handle, type StatusEffect } from '../../src/sandbox/handler.ts';
-import { DEFAULT_RULES, type Rules } from '../../src/sandbox/rules.ts';
+import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
 import { openStore, type Store } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';

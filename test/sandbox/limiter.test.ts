@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { count, limitHeaders } from '../../src/sandbox/limiter.ts';
-import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/rules.ts';
+import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/plans.ts';
 import { openStore, type Store } from '../../src/sandbox/store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';

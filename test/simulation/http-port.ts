@@ -6,7 +6,7 @@ import {
   type HttpFailurePhase,
   type HttpReply,
   type HttpRequest,
-} from '../../src/context.ts';
+} from '../../src/ports.ts';
 
 /** The network below one process. */
 export interface Line {

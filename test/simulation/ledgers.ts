@@ -1,11 +1,11 @@
 /** The ledgers of a simulation: the one of a machine, as in its state database, and one that machines share, as on Redis. */
-import { type Context, type Redis, RedisFailure } from '../../src/context.ts';
+import { type Context, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
-import { abandon, type LedgerState, UNKNOWN } from '../../src/limits/governor.ts';
-import { noteBlock } from '../../src/limits/fallback-ledger.ts';
-import { createLedger, type Ledger } from '../../src/limits/ledger.ts';
-import { redisLedger } from '../../src/limits/redis-ledger.ts';
-import { type Moment, rebase } from '../../src/limits/timeline.ts';
+import { abandon, type LedgerState, UNKNOWN } from '../../src/rate-limit/governor.ts';
+import { noteBlock } from '../../src/rate-limit/fallback-ledger.ts';
+import { createLedger, type Ledger } from '../../src/rate-limit/ledger.ts';
+import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { type Moment, rebase } from '../../src/rate-limit/rebase.ts';
 import type { SimulatedProcess, World } from './process.ts';
 import type { Block } from './service.ts';
 

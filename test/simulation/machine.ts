@@ -1,9 +1,9 @@
 /** All processes of one machine, and what outlives them: the ledger. */
-import type { Context } from '../../src/context.ts';
-import { BlockFile, withBlockFile } from '../../src/limits/block-file.ts';
-import { withFallback } from '../../src/limits/fallback-ledger.ts';
-import type { Ledger } from '../../src/limits/ledger.ts';
-import type { Moment } from '../../src/limits/timeline.ts';
+import type { Context } from '../../src/ports.ts';
+import { BlockFile, withBlockFile } from '../../src/rate-limit/block-file.ts';
+import { withFallback } from '../../src/rate-limit/fallback-ledger.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import type { Moment } from '../../src/rate-limit/rebase.ts';
 import { machineFiles, machineLedger, type SharedLedger } from './ledgers.ts';
 import { type Job, POLICY, type PolicyName } from './policies.ts';
 import { SimulatedProcess, type World } from './process.ts';

@@ -6,8 +6,8 @@ import { listInventory } from '../../src/client/list.ts';
 import type { Service } from '../../src/client/service.ts';
 import { updateInventory } from '../../src/client/update.ts';
 import { isFailure } from '../../src/errors.ts';
-import type { Ledger } from '../../src/limits/ledger.ts';
-import { createGate } from '../../src/limits/gate.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { createGate } from '../../src/rate-limit/gate.ts';
 import type { SimulatedProcess } from './process.ts';
 
 export const POLICIES = ['petstore', 'obey-per-process', 'undici-retry', 'local-clock'] as const;

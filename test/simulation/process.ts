@@ -2,9 +2,9 @@
  * One process of a simulation: ports on simulated time, a network in between, a death that may come at any step, after
  * which nothing of it goes on, and a stop (SIGSTOP, a laptop's lid), after which all of it goes on.
  */
-import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/context.ts';
-import type { Answer as Answered } from '../../src/limits/governor.ts';
-import type { Ledger, LedgerView } from '../../src/limits/ledger.ts';
+import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/ports.ts';
+import type { Answer as Answered } from '../../src/rate-limit/governor.ts';
+import type { Ledger, LedgerView } from '../../src/rate-limit/ledger.ts';
 import { START } from '../support/virtual-clock.ts';
 import { connectionReset, httpOver, type Sendable } from './http-port.ts';
 import type { Job } from './policies.ts';

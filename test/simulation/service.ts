@@ -1,5 +1,5 @@
 /** The service of a simulation: it counts, applies what it allows, and keeps the log that the promises are held against. */
-import type { Random } from '../../src/context.ts';
+import type { Random } from '../../src/ports.ts';
 import { stringify } from '../support/replies.ts';
 import { START } from '../support/virtual-clock.ts';
 import { createQuota, type Quota, RATES, type ServerName } from './quota.ts';

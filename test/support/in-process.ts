@@ -1,5 +1,5 @@
 /** Whole invocations in this process, against a service of the test's own. */
-import { runCli } from '../../src/cli.ts';
+import { runCli } from '../../src/cli/run.ts';
 import { httpReply } from './test-ports.ts';
 import type { PlainReply } from './replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from './test-context.ts';

@@ -1,5 +1,5 @@
 /** stdin, stdout and stderr in memory. */
-import type { Input, Output } from '../../src/context.ts';
+import type { Input, Output } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 
 export interface OutputOptions {

@@ -5,7 +5,7 @@ import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
-import type { Plan } from '../../src/sandbox/rules.ts';
+import type { Plan } from '../../src/sandbox/plans.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/sandbox/store.ts';
 import { type Finished, startPetstore } from './binary.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutputClosed } from '../../src/context.ts';
+import { OutputClosed } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { gate, gated } from './faults.ts';
 import { json } from './replies.ts';

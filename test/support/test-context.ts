@@ -11,7 +11,7 @@ import {
   type Network,
   RedisFailure,
   type SignalName,
-} from '../../src/context.ts';
+} from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { nodeSettings } from '../../src/node/settings.ts';

@@ -7,7 +7,7 @@ import {
   type HttpRequest,
   type Prompt,
   type Random,
-} from '../../src/context.ts';
+} from '../../src/ports.ts';
 import { onCleanup } from './cleanup.ts';
 import { bodyOf, headersOf, type PlainReply } from './replies.ts';
 import type { VirtualClock } from './virtual-clock.ts';

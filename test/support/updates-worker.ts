@@ -3,8 +3,8 @@
  * PETSTORE_API_KEY, the state where the XDG variables say. The session is the one that every command opens.
  */
 import { updateInventory } from '../../src/client/update.ts';
-import { open } from '../../src/config/connect.ts';
-import type { CommandContext } from '../../src/config/globals.ts';
+import { open } from '../../src/session/connect.ts';
+import type { CommandContext } from '../../src/session/globals.ts';
 import { nodeContext } from '../../src/node/context.ts';
 
 const [, , baseUrl = '', pet = '', count = ''] = process.argv;
@@ -22,7 +22,7 @@ const context: CommandContext = {
     showLimits: false,
     insecureHttp: false,
     timeout: 30_000,
-    saidTimeout: false,
+    timeoutIsExplicit: false,
     maxWait: 75_000,
     reserve: 0,
     maxBody: 1 << 20,

@@ -2,7 +2,7 @@
  * A Clock on virtual time. Nothing moves unless a test says so, or, with `autoAdvance`, unless somebody
  * sleeps and nothing else is going on. All times in milliseconds.
  */
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/ports.ts';
 
 export interface VirtualClockOptions {
   /** Wall clock at the start, epoch ms. */

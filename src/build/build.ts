@@ -1,0 +1,109 @@
+/**
+ * The build: src/main.ts and all it imports, npm packages included, into dist/ as CommonJS modules that load each
+ * other lazily: Node starts them without its loader of ES modules. The published package so has no dependencies of its
+ * own and installs without a network.
+ */
+import { hash } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
+import { commandsOf, loadTree } from '../cli/help/tree.ts';
+import { betweenFiles, FILES, gettingBuiltins, leaveOut, standIn, toVendors, VENDORS } from './bundling.ts';
+import { licences, VENDOR_FOLDER } from './licences.ts';
+import { manPage } from './man.ts';
+import { readPackage, ROOT } from './package.ts';
+
+const DIST = join(ROOT, 'dist');
+const { version } = readPackage(ROOT);
+const tree = await loadTree();
+
+type Bundle = BuildResult<{ metafile: true; write: false }>;
+
+function options(plugins: readonly Plugin[]) {
+  return {
+    absWorkingDir: ROOT,
+    outdir: DIST,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    target: 'node22.13',
+    mainFields: ['module', 'main'],
+    // Names stay: they are what a bug report's stack shows.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    // esbuildDetection is how undici leaves out its second, experimental parser.
+    define: {
+      __VERSION__: JSON.stringify(version),
+      __COMMANDS__: JSON.stringify([...new Set(commandsOf(tree).flatMap(({ path }) => path.split(' ')))]),
+      esbuildDetection: 'true',
+    },
+    logLevel: 'warning',
+    plugins: [...plugins, leaveOut, standIn, gettingBuiltins],
+    metafile: true,
+    write: false,
+  } as const satisfies BuildOptions;
+}
+
+function bundleOurs(): Promise<Bundle> {
+  return build({
+    ...options([betweenFiles, toVendors]),
+    entryPoints: Object.fromEntries(Object.entries(FILES).map(([path, { file }]) => [file, path])),
+  });
+}
+
+/** A file for each group of packages. */
+async function bundleVendors(): Promise<Bundle> {
+  const folder = join(ROOT, 'node_modules', VENDOR_FOLDER);
+  mkdirSync(folder, { recursive: true });
+  try {
+    const files = Object.entries(Object.groupBy(Object.entries(VENDORS), ([, { file }]) => file));
+    const entries = files.map(([file, vendors = []]) => {
+      const path = join(folder, `vendor-${file}.${file === 'undici' ? 'cjs' : 'mjs'}`);
+      const parts = vendors.map(([specifier, { names }]) =>
+        specifier.startsWith('undici/') ? lazily(specifier) : reexport(specifier, names),
+      );
+      writeFileSync(path, parts.join('\n'));
+      return [`vendor-${file}`, path] as const;
+    });
+    return await build({
+      ...options([]),
+      entryPoints: Object.fromEntries(entries),
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** By its own specifier; imported, not required, so that only what is named is kept. */
+function reexport(specifier: string, names: readonly string[]): string {
+  const own = specifier.replace(/[^a-z0-9]/gi, '_');
+  const imported = names.map((name) => `${name} as ${own}_${name}`).join(', ');
+  const members = names.map((name) => `${name}: ${own}_${name}`).join(', ');
+  return `import { ${imported} } from '${specifier}';\nconst ${own} = { ${members} };\nexport { ${own} as '${specifier}' };\n`;
+}
+
+/** CommonJS with one export: of undici, what proxies need runs where there is one. */
+function lazily(specifier: string): string {
+  return `Object.defineProperty(module.exports, '${specifier}', { get: () => ({ default: require('${specifier}') }) });\n`;
+}
+
+/** bin/start.js reads it as Latin-1, and tells by the hash whether what it has kept is of this file. */
+function hashed(text: string): string {
+  if (/[^\0-\x7f]/.test(text)) throw new Error('the build is not ASCII alone');
+  return `/*${hash('sha256', text).slice(0, 16)}*/${text}`;
+}
+
+const bundles = await Promise.all([bundleOurs(), bundleVendors()]);
+if (bundles.some(({ warnings }) => warnings.length > 0)) process.exit(1);
+const outputFiles = bundles.flatMap((bundle) => bundle.outputFiles);
+
+rmSync(DIST, { recursive: true, force: true });
+mkdirSync(DIST);
+for (const { path, text } of outputFiles) writeFileSync(path, hashed(text));
+writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(bundles.map(({ metafile }) => metafile)));
+writeFileSync(join(DIST, 'petstore.1'), manPage(tree, version));
+
+const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);
+console.log(`${relative(ROOT, DIST)}: ${outputFiles.length} modules, ${kilobytes} kB`);

@@ -1,0 +1,179 @@
+/** What the build changes about how modules are found: which files there are, and what of the packages is left out. */
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import type { Plugin } from 'esbuild';
+import { ROOT } from './package.ts';
+
+/**
+ * What the libraries load and this program never reaches, most of it dear to start:
+ * conf's schema validator (no schema is given), undici's bodies that are forms (ours are text), commander's commands
+ * that are programs of their own.
+ */
+const LEFT_OUT: readonly { readonly importer: RegExp; readonly module: RegExp }[] = [
+  { importer: /node_modules\/conf\//, module: /^ajv(-formats$|\/)/ },
+  { importer: /node_modules\/undici\//, module: /\/web\/(fetch|webidl)\b/ },
+  { importer: /node_modules\/commander\//, module: /^node:child_process$/ },
+];
+
+export const leaveOut: Plugin = {
+  name: 'leave-out',
+  setup(setup) {
+    setup.onResolve({ filter: /./ }, ({ path, importer, kind }) => {
+      const leftOut = LEFT_OUT.some((each) => each.importer.test(importer) && each.module.test(path));
+      return leftOut ? { path, namespace: kind === 'require-call' ? 'left-out-required' : 'left-out' } : undefined;
+    });
+    setup.onLoad({ filter: /./, namespace: 'left-out' }, ({ path }) => ({
+      contents: `const leftOut = () => { throw new Error('${path} is left out of the build'); };
+        export { leftOut as Ajv2020, leftOut as default };`,
+    }));
+    setup.onLoad({ filter: /./, namespace: 'left-out-required' }, ({ path }) => ({
+      contents: `throw new Error('${path} is left out of the build');`,
+    }));
+  },
+};
+
+/**
+ * What stands in for a module that undici loads whole and uses little of: node:http, for the size of headers (16 KiB,
+ * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; HTTP/2, which is off
+ * (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp, computed
+ * whenever they are loaded, of which it reads two.
+ */
+const STANDINS: readonly { readonly module: RegExp; readonly contents: () => string }[] = [
+  { module: /^node:http$/, contents: () => 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};' },
+  {
+    module: /^node:assert$/,
+    contents: () =>
+      "module.exports = (value, message) => value || process.getBuiltinModule('node:assert')(value, message);",
+  },
+  { module: /\/client-h2\.js$/, contents: () => "module.exports = () => { throw new Error('allowH2 is false'); };" },
+  { module: /^\.\/tree$/, contents: () => 'exports.tree = { lookup: () => undefined };' },
+  {
+    module: /llhttp\/constants\.js$/,
+    contents: () => {
+      const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js') as Record<
+        string,
+        unknown
+      >;
+      return `module.exports = ${JSON.stringify({ ERROR, TYPE })};`;
+    },
+  },
+];
+
+export const standIn: Plugin = {
+  name: 'stand-in',
+  setup(setup) {
+    setup.onResolve({ filter: /./ }, ({ path, importer }) => {
+      if (!importer.includes('/node_modules/undici/')) return undefined;
+      const found = STANDINS.find(({ module }) => module.test(path));
+      return found === undefined ? undefined : { path, namespace: 'stand-in', pluginData: found };
+    });
+    setup.onLoad({ filter: /./, namespace: 'stand-in' }, ({ pluginData }) => ({
+      contents: (pluginData as (typeof STANDINS)[number]).contents(),
+    }));
+  },
+};
+
+/**
+ * Node's own modules are got when the module of ours that wants them runs, and only the names that it uses are read:
+ * esbuild's way copies every property, which for node:process alone takes as long as all of commander.
+ */
+const BUILTIN = /^(node:.*|http|process|util)$/;
+
+export const gettingBuiltins: Plugin = {
+  name: 'getting-builtins',
+  setup(setup) {
+    setup.onResolve({ filter: BUILTIN }, ({ path, kind, namespace }) => {
+      const name = path.replace(/^(node:)?/, 'node:');
+      if (namespace.startsWith('builtin')) return { path: name, external: true };
+      if (kind === 'import-statement') return { path: name, namespace: 'builtin', sideEffects: false };
+      return kind === 'dynamic-import' ? { path: name, namespace: 'builtin-whole' } : undefined;
+    });
+    setup.onLoad({ filter: /./, namespace: 'builtin-whole' }, ({ path }) => ({
+      contents: `module.exports = require('${path}');`,
+    }));
+    setup.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => {
+      const builtin = process.getBuiltinModule(path) as object;
+      const names = Object.keys(builtin).filter((name) => /^[a-z_]\w*$/i.test(name) && name !== 'default');
+      return {
+        contents: `${named(`require('${path}')`, names)}\nexport { from as default };`,
+      };
+    });
+  },
+};
+
+/**
+ * Files of the build, by the module that each begins with. Each holds all of ours that it needs: Node takes longer to
+ * load forty small files than one of half a megabyte, of which it compiles only what is called. What others may load
+ * too is whole in one of them alone, so that no class is there twice.
+ */
+export const FILES: Readonly<Record<string, { readonly file: string; readonly names: readonly string[] }>> = {
+  'src/main.ts': { file: 'main', names: [] },
+  'src/cli/help/answer.ts': { file: 'help', names: ['helpFor'] },
+  'src/whole.ts': { file: 'petstore', names: ['nodeContext', 'runCli'] },
+};
+
+/** Loads one file of the build from another. Only main does: within the rest nothing is loaded from outside. */
+export const betweenFiles: Plugin = {
+  name: 'between-files',
+  setup(setup) {
+    setup.onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
+      if (kind !== 'dynamic-import' || !importer.endsWith('/src/main.ts')) return undefined;
+      const found = FILES[relative(ROOT, join(dirname(importer), path))];
+      return found === undefined ? undefined : { path: `./${found.file}.cjs`, namespace: 'between', pluginData: found };
+    });
+    setup.onResolve({ filter: /./, namespace: 'between' }, ({ path }) => ({ path, external: true }));
+    setup.onLoad({ filter: /./, namespace: 'between' }, ({ path, pluginData }) => ({
+      contents: named(`require('${path}')`, (pluginData as (typeof FILES)[string]).names),
+    }));
+  },
+};
+
+/** A module with these names of what the expression gives; esbuild's own way would go over all of them. */
+function named(expression: string, names: readonly string[]): string {
+  // `default` and `enum` are no names. Read where somebody wants it, since some of Node's are dear.
+  const each = names.map((name) => `const the_${name} = /* @__PURE__ */ (() => from.${name})();`);
+  const exported = names.map((name) => `the_${name} as ${name}`).join(', ');
+  return [`const from = ${expression};`, ...each, `export { ${exported} };`].join('\n');
+}
+
+/**
+ * Packages, each with what is used of it, are files of their own, loaded when the module of ours that imports them
+ * runs for the first time.
+ */
+export const VENDORS: Readonly<Record<string, { readonly names: readonly string[]; readonly file: string }>> = {
+  '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
+  '@inquirer/password': { names: ['default'], file: 'inquirer' },
+  '@noble/hashes/sha2.js': { names: ['sha256'], file: 'sha256' },
+  '@noble/hashes/utils.js': { names: ['bytesToHex', 'utf8ToBytes'], file: 'sha256' },
+  '@redis/client': { names: ['createClient'], file: 'redis' },
+  chalk: { names: ['Chalk'], file: 'chalk' },
+  'cli-table3': { names: ['default'], file: 'cli-table3' },
+  commander: { names: ['Command', 'CommanderError', 'Option'], file: 'commander' },
+  conf: { names: ['default'], file: 'conf' },
+  'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv' },
+  'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
+  'string-width': { names: ['default'], file: 'string-width' },
+  'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
+  'undici/lib/api/api-request.js': { names: ['default'], file: 'undici' },
+  'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
+  'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
+  'zod/mini': {
+    names: ['bigint', 'enum', 'extend', 'int', 'object', 'pipe', 'refine', 'string', 'transform', 'union'],
+    file: 'zod',
+  },
+};
+
+export const toVendors: Plugin = {
+  name: 'to-vendors',
+  setup(setup) {
+    setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
+      path.startsWith('node:') || importer.includes('/node_modules/') ? undefined : { path, namespace: 'vendor' },
+    );
+    setup.onResolve({ filter: /./, namespace: 'vendor' }, ({ path }) => ({ path, external: true }));
+    setup.onLoad({ filter: /./, namespace: 'vendor' }, ({ path }) => {
+      const vendor = VENDORS[path];
+      if (vendor === undefined) throw new Error(`VENDORS does not have ${path}`);
+      return { contents: named(`require('./vendor-${vendor.file}.cjs')[${JSON.stringify(path)}]`, vendor.names) };
+    });
+  },
+};

@@ -1,0 +1,38 @@
+/**
+ * The checks that run nothing of the program, side by side; what each says comes in one piece when it has ended.
+ *
+ * With PETSTORE_CHECK_CACHE, a folder, what has been found of a file is not looked for again. That is for who checks
+ * the same files several times, as CI does on each Node: a rule that knows types may say something else of a file
+ * when another one has changed.
+ */
+import { spawn } from 'node:child_process';
+
+const cache = process.env.PETSTORE_CHECK_CACHE;
+const cached = (flags: (folder: string) => string): string => (cache === undefined ? '' : ` ${flags(cache)}`);
+
+const CHECKS: readonly string[] = [
+  `eslint .${cached((folder) => `--cache --cache-strategy content --cache-location ${folder}/eslint`)}`,
+  `tsc --project .${cached((folder) => `--incremental --tsBuildInfoFile ${folder}/tsc`)}`,
+  'tsc --project src/sandbox/page',
+  `prettier --check --log-level warn .${cached((folder) => `--cache --cache-location ${folder}/prettier`)}`,
+  'knip',
+  'node src/build/generate.ts --check',
+];
+
+function run(command: string): Promise<number> {
+  return new Promise((resolve) => {
+    // A shell finds what stands in node_modules/.bin, on every system.
+    const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const said: Buffer[] = [];
+    child.stdout.on('data', (piece: Buffer) => said.push(piece));
+    child.stderr.on('data', (piece: Buffer) => said.push(piece));
+    child.on('close', (code) => {
+      const text = Buffer.concat(said).toString();
+      if (code !== 0) console.error(`${command} failed:\n${text}`);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+const codes = await Promise.all(CHECKS.map(run));
+process.exitCode = Math.max(...codes);

@@ -1,0 +1,45 @@
+/** The sandbox's page as one document: markup, style and script from src/sandbox/page, and the policy that allows just these. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const FOLDER = fileURLToPath(new URL('../sandbox/page/', import.meta.url));
+
+/** src/sandbox/page.json. */
+export async function generatePage(): Promise<string> {
+  const [style, script] = await Promise.all([bundle('style.css'), bundle('main.ts')]);
+  const html = readFileSync(`${FOLDER}index.html`, 'utf8')
+    .replace(/^\s+/gm, '')
+    .replace('<style></style>', () => `<style>${style}</style>`)
+    .replace('<script></script>', () => `<script>${script}</script>`);
+  const policy = [
+    "default-src 'none'",
+    `style-src '${hashOf(style)}'`,
+    `script-src '${hashOf(script)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  return `${JSON.stringify({ policy, html }, null, 2)}\n`;
+}
+
+async function bundle(file: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [`${FOLDER}${file}`],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    legalComments: 'none',
+  });
+  return outputFiles[0]?.text.trim() ?? '';
+}
+
+/** Content Security Policy 3, 2.3.1. */
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

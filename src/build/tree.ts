@@ -1,0 +1,104 @@
+import { format } from 'prettier';
+import type { AnyCommand, OptionSpec, Parser } from '../cli/command.ts';
+import { GROUPS, SECTIONS } from '../commands/index.ts';
+import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
+import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
+
+const HELP: readonly OptionSpec[] = [
+  { purpose: 'Help', flags: '-h, --help', description: 'show help' },
+  { purpose: 'Help', flags: '-V, --version', description: 'print the version' },
+];
+
+/** The command specs as plain data. */
+export async function buildTree(): Promise<Tree> {
+  const tree = await rawTree();
+  const commands = childrenOf(tree, '').map(({ name }) => name);
+  return {
+    ...tree,
+    sections: tree.sections.map((section) => ({ ...section, commands: section.commands.map(withCommands(commands)) })),
+  };
+}
+
+/** `help` takes a command as well as a topic, and cannot know them itself. */
+function withCommands(names: readonly string[]): (command: TreeCommand) => TreeCommand {
+  return (command) =>
+    command.path !== 'help'
+      ? command
+      : {
+          ...command,
+          arguments: command.arguments.map((each) => ({ ...each, words: [...(each.words ?? []), ...names] })),
+        };
+}
+
+async function rawTree(): Promise<Tree> {
+  return {
+    name: 'petstore',
+    summary:
+      'Inventory of a pet store from the command line: exact ids, safe writes, and a key that cannot get itself banned.',
+    examples: [
+      { says: 'Try it: no account, no network', command: 'petstore --env sandbox inventory list' },
+      { says: 'Your own store: base URL and key, once', command: 'petstore login' },
+      { says: 'What is running out', command: 'petstore inventory list --max 3 --sort quantity' },
+      { says: 'Twelve of pet 7 are in the shop', command: 'petstore inventory set 7 12' },
+      { says: 'A delivery: the difference, a question, done', command: 'petstore inventory import delivery.csv' },
+    ],
+    sections: await Promise.all(
+      SECTIONS.map(async ({ title, commands }) => ({ title, commands: await Promise.all(commands.map(treeCommand)) })),
+    ),
+    groups: GROUPS,
+    globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP].map(treeOption)),
+  };
+}
+
+export async function generateTree(): Promise<string> {
+  return format(JSON.stringify(await buildTree()), { parser: 'json', printWidth: 120 });
+}
+
+async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
+  return {
+    path: spec.path,
+    summary: spec.summary,
+    ...(spec.description !== undefined && { description: spec.description }),
+    examples: spec.examples,
+    arguments: (spec.arguments ?? []).map(
+      ({ name, description, optional = false, variadic = false, parse, words }) => ({
+        name,
+        description,
+        optional,
+        variadic,
+        list: parse?.isList === true,
+        ...proposals(name, parse, words),
+      }),
+    ),
+    options: await Promise.all((spec.options ?? []).map(treeOption)),
+    experimental: spec.experimental === true,
+    more: spec.more ?? [],
+  };
+}
+
+async function treeOption({ flags, description, purpose, parse, words, ...spec }: OptionSpec): Promise<TreeOption> {
+  const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
+  const shown =
+    spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
+  return {
+    flags,
+    names: flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [],
+    description: shown === undefined ? description : `${description} (default: ${shown})`,
+    purpose: purpose ?? 'Options',
+    ...(value !== null && {
+      value: {
+        name: value[1] ?? '',
+        optional: flags.endsWith(']'),
+        variadic: value[2] !== undefined,
+        list: parse?.isList === true,
+        ...proposals(value[1] ?? '', parse, await words?.()),
+      },
+    }),
+  };
+}
+
+function proposals(name: string, parse?: Parser, words = parse?.words): Pick<ValueSpec, 'words' | 'from'> {
+  if (words !== undefined) return { words };
+  if (parse?.isPet === true) return { from: 'pets' };
+  return /\bfile\b/.test(name) ? { from: 'files' } : {};
+}

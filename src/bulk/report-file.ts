@@ -1,0 +1,33 @@
+/** What became of each row of a run, as CSV in the state folder. */
+import { stringify } from 'csv-stringify/sync';
+import { stateFolder } from '../session/paths.ts';
+import type { CommandContext } from '../session/globals.ts';
+import type { Change, Run } from '../state/journal.ts';
+import { csvCell } from '../view/formats.ts';
+
+const COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
+
+/** @returns its path; undefined where it could not be written: a run is not to fail for want of it */
+export async function writeReport(
+  context: CommandContext,
+  run: Run,
+  changes: readonly Change[],
+): Promise<string | undefined> {
+  try {
+    const folder = `${stateFolder(context)}/reports`;
+    const path = `${folder}/${run.kind}-${run.id}.csv`;
+    await context.files.makePrivateFolder(folder);
+    const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
+    await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });
+    return path;
+  } catch (error) {
+    context.notices.debug(`no report: ${String(error)}`);
+    return undefined;
+  }
+}
+
+/** As a person would type it, with `~` for the home. */
+export function abbreviated(path: string, { env }: Pick<CommandContext, 'env'>): string {
+  const home = env.HOME ?? '';
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}

@@ -1,0 +1,151 @@
+/**
+ * The ports as commands get them: what the service says is redacted as it comes in, before it is read, laid out, cut or
+ * escaped, and all that leaves is redacted once more. A command needs to do nothing for it.
+ */
+import type { Context, Files, Http, HttpReply, Output, Prompt } from '../ports.ts';
+import type { Matcher, Secrets } from '../redact.ts';
+
+/** A string of JSON that is longer is not waited for. */
+const MOST_HELD = 1 << 20;
+
+export function redactedPorts(context: Context, secrets: Secrets): Context {
+  return {
+    ...context,
+    stdout: redactedOutput(context.stdout, secrets),
+    stderr: redactedOutput(context.stderr, secrets),
+    files: redactedFiles(context.files, secrets),
+    prompt: redactedPrompt(context.prompt, secrets),
+    openHttp: async (options) => redactedHttp(await context.openHttp(options), secrets),
+  };
+}
+
+function redactedOutput(output: Output, secrets: Secrets): Output {
+  return {
+    isTTY: output.isTTY,
+    get columns() {
+      return output.columns;
+    },
+    write: (text) => output.write(typeof text === 'string' ? secrets.redact(text) : redactBytes(text, secrets)),
+  };
+}
+
+/** One character for each byte: secrets are ASCII, and all else comes out as it went in. */
+function redactBytes(bytes: Uint8Array, secrets: Secrets): Uint8Array {
+  return Buffer.from(secrets.redact(Buffer.from(bytes).toString('latin1')), 'latin1');
+}
+
+function redactedFiles(files: Files, secrets: Secrets): Files {
+  return {
+    ...files,
+    replace: (path, text, how) => files.replace(path, secrets.redact(text), how),
+    async append(path, onFailure) {
+      const file = await files.append(path, onFailure);
+      return {
+        write: (text) => {
+          file.write(secrets.redact(text));
+        },
+        close: () => file.close(),
+      };
+    },
+  };
+}
+
+function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
+  return {
+    hidden: (question, signal) => prompt.hidden(secrets.redact(question), signal),
+    text: (question, fallback, signal) => prompt.text(secrets.redact(question), fallback, signal),
+    confirm: (question, signal) => prompt.confirm(secrets.redact(question), signal),
+  };
+}
+
+/** The key that a request carries is known from the request itself. */
+function redactedHttp(http: Http, secrets: Secrets): Http {
+  return {
+    async connect(target) {
+      const connection = await http.connect(target);
+      return {
+        get isOpen() {
+          return connection.isOpen;
+        },
+        release: () => {
+          connection.release();
+        },
+        async send(request, maySend) {
+          secrets.addKey(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+          const matcher = secrets.keyMatcher;
+          const { status, headers, body } = await connection.send(request, maySend);
+          return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };
+        },
+      };
+    },
+    close: () => http.close(),
+  };
+}
+
+function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpReply['headers'] {
+  // A number stays one, even where the key is a number.
+  const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
+  return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
+}
+
+/** The body with secrets redacted, also those that came in several pieces. Numbers of a JSON body stay as they are. */
+async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array = Buffer.alloc(0);
+  let step: Step | undefined;
+  const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
+    // One character for each byte: secrets are ASCII, and all else comes out as it went in.
+    const text = latin1(Buffer.concat([held, chunk]));
+    step ??= matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text) ? strings(matcher) : texts(matcher);
+    const [done, rest] = step(text, isLast);
+    held = Buffer.from(rest, 'latin1');
+    return Buffer.from(done, 'latin1');
+  };
+  const end = (): Uint8Array[] => (held.length === 0 ? [] : [pass(Buffer.alloc(0), true)]);
+  try {
+    for await (const chunk of body) {
+      let done = held;
+      if (isClean(held, chunk, matcher)) held = chunk;
+      else done = pass(chunk, false);
+      if (done.length > 0) yield done;
+    }
+  } catch (error) {
+    // What came before the break is still good.
+    yield* end();
+    throw error;
+  }
+  yield* end();
+}
+
+/** True when no secret is in the chunk, nor where it follows on the one before it: then nothing needs to be copied. */
+function isClean(before: Uint8Array, chunk: Uint8Array, matcher: Matcher): boolean {
+  const { longest } = matcher;
+  if (chunk.length < longest || (before.length > 0 && before.length < longest)) return false;
+  const seam = latin1(before.subarray(-longest)) + latin1(chunk.subarray(0, longest));
+  return !matcher.mayMatch(seam) && !matcher.mayMatch(latin1(chunk));
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
+
+type Step = (text: string, isLast: boolean) => readonly [done: string, rest: string];
+
+function texts(matcher: Matcher): Step {
+  return (text, isLast) => (isLast ? [matcher.redact(text), ''] : matcher.redactStart(text));
+}
+
+/** For JSON: only what stands between quotes is redacted. */
+function strings(matcher: Matcher): Step {
+  return (text, isLast) => {
+    let done = '';
+    let at = 0;
+    for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\[^][^"\\]*)*"/g)) {
+      done += text.slice(at, index) + `"${matcher.redact(token.slice(1, -1))}"`;
+      at = index + token.length;
+    }
+    const open = text.indexOf('"', at);
+    if (isLast || open < 0) return [done + text.slice(at), ''];
+    if (text.length - open > MOST_HELD) return [done + text.slice(at, open) + matcher.redact(text.slice(open)), ''];
+    return [done + text.slice(at, open), text.slice(open)];
+  };
+}

@@ -1,0 +1,141 @@
+/** Everything the program says beside its data, on stderr: warnings, attempts, waits, limits, the error. */
+import type { AttemptFacts } from '../client/service.ts';
+import type { Globals } from '../session/globals.ts';
+import type { RateLimit, Notices } from '../session/notices.ts';
+import type { Clock, Output } from '../ports.ts';
+import { type Failure } from '../errors.ts';
+import type { Wait } from '../rate-limit/gate.ts';
+import { failureJson, failureLines } from '../report/error-text.ts';
+import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
+import { visible } from '../view/sanitise.ts';
+import type { Style } from '../view/style.ts';
+
+type ReporterSettings = Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+
+export class Reporter implements Notices {
+  private readonly stderr: Output;
+  private readonly clock: Clock;
+  private readonly settings: ReporterSettings;
+  private readonly style: Style;
+  private readonly live: LiveLine | undefined;
+  /** As text is shown: without secrets, and only then escaped, laid out or cut. */
+  private readonly shown: (text: string) => string;
+  private newestLimits: () => RateLimit | undefined = () => undefined;
+  private pending: Promise<void> = Promise.resolve();
+  private announced = false;
+
+  constructor(parts: {
+    stderr: Output;
+    clock: Clock;
+    settings: ReporterSettings;
+    style: Style;
+    animate: boolean;
+    redact: (text: string) => string;
+  }) {
+    this.stderr = parts.stderr;
+    this.clock = parts.clock;
+    this.settings = parts.settings;
+    this.style = parts.style;
+    this.shown = (text) => visible(parts.redact(text));
+    this.live = parts.animate && !parts.settings.quiet ? new LiveLine(this.stderr) : undefined;
+  }
+
+  info(text: string): void {
+    if (!this.settings.quiet) this.say(this.shown(text));
+  }
+
+  warning(text: string): void {
+    this.say(`${this.style.yellow('warning:')} ${this.shown(text)}`);
+  }
+
+  debug(text: string): void {
+    if (this.settings.debug) this.say(`debug: ${this.shown(text)}`);
+  }
+
+  attempt({ method, url, status, failure, ms }: AttemptFacts): void {
+    if (!this.settings.verbose && !this.settings.debug) return;
+    const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
+    const limits = this.newestLimits();
+    const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
+    this.say(this.shown(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
+    if (failure !== undefined) this.debug(failure.detail);
+  }
+
+  get isLive(): boolean {
+    return this.live !== undefined && !this.settings.quiet;
+  }
+
+  progress(line: string | undefined): void {
+    const { live } = this;
+    if (live === undefined || this.settings.quiet) return;
+    this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
+  }
+
+  waiting(wait: Wait | undefined): void {
+    this.wait(wait);
+  }
+
+  backoff(wait: Parameters<Notices['backoff']>[0]): void {
+    this.wait(wait === undefined ? undefined : { why: 'backoff', ...wait });
+  }
+
+  watchLimits(newest: () => RateLimit | undefined): void {
+    this.newestLimits = newest;
+  }
+
+  /** `Rate limit 57/60 left, …`: on a terminal, or where it was asked for. */
+  limits(): void {
+    const limits = this.newestLimits();
+    if (limits === undefined || this.settings.quiet) return;
+    if (!this.stderr.isTTY && !this.settings.showLimits) return;
+    this.say(this.style.dim(limitLine({ ...limits, now: this.clock.now() })));
+  }
+
+  failure(failure: Failure, format: 'text' | 'json'): void {
+    const now = this.clock.now();
+    if (this.settings.debug || failure.is('bug')) this.stack(failure);
+    // The most important line comes last.
+    if (format === 'json') this.say(failureJson(failure, now));
+    else for (const line of failureLines(failure, now, this.style)) this.say(line);
+  }
+
+  /** Resolves when all that was said has been written. A stderr that is gone is no failure of its own. */
+  async flush(): Promise<void> {
+    await this.pending.catch(() => undefined);
+  }
+
+  private stack(failure: Failure): void {
+    for (let error: unknown = failure; error instanceof Error; error = error.cause) {
+      for (const line of (error.stack ?? error.message).split('\n')) this.say(this.shown(line));
+    }
+  }
+
+  private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
+    if (wait === undefined) {
+      this.announced = false;
+      this.later(() => this.live?.clear());
+      return;
+    }
+    const lines = waitLines({ ...wait, now: this.clock.now() });
+    if (this.live !== undefined) {
+      const { live } = this;
+      this.later(() => live.draw(...lines));
+    } else if (!this.announced && !this.settings.quiet) {
+      // Off a terminal one line says it once.
+      this.say(lines[0]);
+    }
+    this.announced = true;
+  }
+
+  private say(line: string): void {
+    this.later(async () => {
+      await this.live?.clear();
+      await this.stderr.write(`${line}\n`);
+    });
+  }
+
+  private later(work: () => Promise<void> | undefined): void {
+    this.pending = this.pending.then(work, work);
+    this.pending.catch(() => undefined);
+  }
+}

@@ -1,0 +1,167 @@
+/** One invocation: argv -> command -> view -> text -> exit code. */
+import { Reporter } from './reporter.ts';
+import type { CommandContext, Globals } from '../session/globals.ts';
+import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
+import { type Ending, endingOf } from './ending.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { type Invocation, parseArguments } from './parse.ts';
+import { Secrets } from '../redact.ts';
+import { redactedPorts } from './redacted-ports.ts';
+import { describeFailure } from '../report/messages.ts';
+import { render } from '../view/render.ts';
+import { colourLevel, createStyle, type Style } from '../view/style.ts';
+
+/** Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code. */
+export async function runCli(argv: readonly string[], context: Context): Promise<number> {
+  const secrets = new Secrets();
+  addFromEnvironment(secrets, context.env);
+  const safe = redactedPorts(context, secrets);
+  let invocation: Invocation;
+  try {
+    invocation = await parseArguments(argv, helpWidth(context.stdout));
+    if (invocation.does === 'print') {
+      await safe.stdout.write(invocation.text);
+      return 0;
+    }
+  } catch (error) {
+    return reportEarly(argv, error, safe, secrets);
+  }
+  return runCommand(invocation, safe, secrets);
+}
+
+async function runCommand(
+  invocation: Extract<Invocation, { does: 'run' }>,
+  context: Context,
+  secrets: Secrets,
+): Promise<number> {
+  const { command, globals, input } = invocation;
+  const ending = endingOf(context, globals.deadline, command.graceMs);
+  const stdoutStyle = await styleFor(context, context.stdout, globals.color);
+  const notices = await consoleFor(context, globals, secrets);
+  const commandContext: CommandContext = { ...context, signal: ending.signal, globals, notices, secrets };
+  let code = 0;
+  try {
+    const work = async (): Promise<void> => {
+      const view = await command.run(input, commandContext);
+      // What was said comes before the data, and a live line is gone: both may go to one terminal.
+      await ending.taken(notices.flush());
+      const { columns: width, isTTY } = context.stdout;
+      const screen = { width, isTTY, style: stdoutStyle, redact: (text: string) => secrets.redact(text) };
+      const count = await print(render(view, { format: globals.output, ...screen }), context.stdout, ending);
+      if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;
+      if (view.view !== 'rows') return;
+      if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
+      const failed = view.check?.(count);
+      if (failed !== undefined) throw failed;
+    };
+    await Promise.race([work(), context.uncaught, ending.overdue]);
+    notices.limits();
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) {
+      const failure = withHelp(toFailure(error), command.path);
+      notices.limits();
+      notices.failure(failure, formatOfErrors(globals.output));
+      code = describeFailure(failure, context.clock.now()).exit;
+    }
+  }
+  await ending.taken(notices.flush()).catch(() => undefined);
+  ending.cancel();
+  return code;
+}
+
+/** Writes as the reader takes it. Returns the number of rows. */
+async function print(
+  chunks: AsyncGenerator<string | Uint8Array, number>,
+  stdout: Output,
+  ending: Ending,
+): Promise<number> {
+  try {
+    for (;;) {
+      const next = await chunks.next();
+      if (next.done === true) return next.value;
+      await ending.taken(stdout.write(next.value));
+    }
+  } finally {
+    await chunks.return(0);
+  }
+}
+
+async function reportEarly(
+  argv: readonly string[],
+  error: unknown,
+  context: Context,
+  secrets: Secrets,
+): Promise<number> {
+  if (error instanceof OutputClosed) return 0;
+  const failure = toFailure(error);
+  const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
+  const notices = await consoleFor(context, settings, secrets);
+  notices.failure(failure, wantsJson(argv) ? 'json' : 'text');
+  await notices.flush();
+  return describeFailure(failure, context.clock.now()).exit;
+}
+
+type ConsoleSettings = Pick<Globals, 'color' | 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+
+async function consoleFor(context: Context, settings: ConsoleSettings, secrets: Secrets): Promise<Reporter> {
+  const { stderr, clock } = context;
+  const style = await styleFor(context, stderr, settings.color);
+  const animate = stderr.isTTY && context.env.TERM !== 'dumb';
+  return new Reporter({ stderr, clock, settings, style, animate, redact: (text) => secrets.redact(text) });
+}
+
+function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
+  return createStyle(colourLevel({ choice, env: context.env, isTTY: output.isTTY }));
+}
+
+function toFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  if (error instanceof DatabaseFailure) {
+    return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
+  }
+  const full = tooManyFiles(error);
+  if (full !== undefined) return full;
+  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+/** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */
+function tooManyFiles(error: unknown): Failure | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, path } = cause as Error & { code?: unknown; path?: unknown };
+    if (code === 'EMFILE' || code === 'ENFILE')
+      return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
+  }
+  return undefined;
+}
+
+/** A call that makes no sense and has no better advice: the command's own help. */
+function withHelp(failure: Failure, path: string): Failure {
+  if (!failure.is('usage') || failure.facts.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.facts, hint: `See petstore ${path} --help.` }, failure);
+}
+
+function formatOfErrors(format: Globals['output']): 'json' | 'text' {
+  return format === 'json' || format === 'ndjson' ? 'json' : 'text';
+}
+
+/** For a call that could not be parsed: whether it asked for JSON all the same. */
+function wantsJson(argv: readonly string[]): boolean {
+  return argv.some((word, i) => {
+    if (word === '--json') return true;
+    const format = /^(?:--output=|-o=?)(.+)$/.exec(word)?.[1] ?? (['-o', '--output'].includes(word) ? argv[i + 1] : '');
+    return format === 'json' || format === 'ndjson';
+  });
+}
+
+function helpWidth(stdout: Output): number {
+  return Math.max(stdout.columns ?? 80, 20);
+}
+
+/** Passwords that the environment holds for other purposes, and that an error text might repeat. */
+function addFromEnvironment(secrets: Secrets, env: Context['env']): void {
+  secrets.add(env.PETSTORE_API_KEY ?? '');
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+  for (const name of [...proxies, 'PETSTORE_LEDGER']) {
+    secrets.add(/\/\/[^/@]*?:([^/@]*)@/.exec(env[name] ?? '')?.[1] ?? '');
+  }
+}

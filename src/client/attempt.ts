@@ -1,0 +1,203 @@
+/**
+ * One attempt: a connection, the gate's leave, one request, the response's headers back to the gate.
+ * No retry, no judgement.
+ */
+import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import { warnOfSunset } from './deprecation.ts';
+import type { Call, Service } from './service.ts';
+
+/** How long a write in flight may still be waited for once the program has been told to stop, in ms. */
+const GRACE_MS = 2_000;
+
+/**
+ * Sends one request and returns the response.
+ * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed; nothing was sent
+ * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
+ */
+export async function exchange(service: Service, call: Call): Promise<HttpReply> {
+  const url = new URL(`${service.baseUrl.href.replace(/\/$/, '')}${call.path}`);
+  for (;;) {
+    const reply = await attempt(service, call, url);
+    if (reply !== undefined) return reply;
+  }
+}
+
+/** Undefined where the leave to send ended before the first byte: it has to be asked for again. */
+async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
+  const { clock, gate } = service;
+  const { ticket, connection } = await gate.enter(operationOf(call), () => connect(service, call, url));
+  const stop = stopper(service, call.method !== 'GET');
+  const started = clock.monotonic();
+  try {
+    const reply = await connection.send(requestOf(service, call, url, stop.signal), () => ticket.isFresh());
+    await ticket.answered(reply.status, reply.headers, clock.now());
+    tell(service, call, url, started, { status: reply.status });
+    warnOfSunset(reply.headers, service, call);
+    return { ...reply, body: stop.during(withinBudget(withinSize(reply.body, service), service, url, stop.abort)) };
+  } catch (error) {
+    stop.over();
+    if (!(error instanceof HttpFailure)) throw error;
+    await ticket.lost(error.facts.mayHaveBeenSent);
+    if (error.facts.phase === 'withdrawn') return undefined;
+    tell(service, call, url, started, { failure: error.facts });
+    throw error;
+  }
+}
+
+async function connect(service: Service, call: Call, url: URL): Promise<Connection> {
+  const started = service.clock.monotonic();
+  try {
+    return await service.http.connect({ url, timeoutMs: service.timeoutMs, signal: service.signal });
+  } catch (error) {
+    if (error instanceof HttpFailure) tell(service, call, url, started, { failure: error.facts });
+    throw error;
+  }
+}
+
+function tell(
+  { clock, watch }: Service,
+  { method }: Call,
+  url: URL,
+  started: number,
+  result: { status: number } | { failure: HttpFailure['facts'] },
+): void {
+  watch.attempt({ method, url: url.href, ms: clock.monotonic() - started, ...result });
+}
+
+/** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
+function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
+  const [plain = ''] = path.split(/[?#]/);
+  return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
+}
+
+function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {
+  return {
+    method: call.method,
+    url,
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'gzip, br',
+      // Empty for unauthenticated requests (smoke checks).
+      ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
+      'user-agent': service.userAgent,
+      ...(call.body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(call.body !== undefined && { body: call.body }),
+    timeoutMs: service.timeoutMs,
+    signal,
+  };
+}
+
+interface Stopper {
+  readonly signal: AbortSignal;
+  abort(reason: Error): void;
+  over(): void;
+  during<T>(body: AsyncIterable<T>): AsyncIterable<T>;
+}
+
+/** The attempt's own signal: a read ends with the program's signal, a write has a grace period to be answered. */
+function stopper(service: Service, isWrite: boolean): Stopper {
+  const controller = new AbortController();
+  const { signal } = service;
+  let silence: () => void = () => undefined;
+  const onStop = (): void => {
+    const end = (): void => {
+      controller.abort(signal.reason);
+    };
+    if (isWrite) silence = service.clock.alarm(GRACE_MS, end);
+    else end();
+  };
+  if (signal.aborted) onStop();
+  signal.addEventListener('abort', onStop, { once: true });
+  const over = (): void => {
+    signal.removeEventListener('abort', onStop);
+    silence();
+  };
+  return {
+    signal: controller.signal,
+    abort: (reason) => {
+      controller.abort(reason);
+    },
+    over,
+    async *during(body) {
+      try {
+        yield* body;
+      } finally {
+        over();
+      }
+    },
+  };
+}
+
+/**
+ * Fails once the service has been waited for longer than the attempt's timeout in all, however it drips.
+ * The time that the reader of the rows takes does not count: a pager may stand still for an hour.
+ */
+async function* withinBudget(
+  body: AsyncIterable<Uint8Array>,
+  service: Service,
+  url: URL,
+  abort: (reason: Error) => void,
+): AsyncGenerator<Uint8Array> {
+  const { clock, timeoutMs } = service;
+  const chunks = body[Symbol.asyncIterator]();
+  let left = timeoutMs;
+  let ended = false;
+  try {
+    for (;;) {
+      const started = clock.monotonic();
+      const next = await withAlarm(service, left, url, abort, chunks.next());
+      if (next.done === true) {
+        ended = true;
+        return;
+      }
+      left -= clock.monotonic() - started;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a body that hangs answers its return() only once the attempt has been aborted.
+    if (!ended) void Promise.resolve(chunks.return?.()).catch(() => undefined);
+  }
+}
+
+async function withAlarm<T>(
+  service: Service,
+  ms: number,
+  url: URL,
+  abort: (reason: Error) => void,
+  work: Promise<T>,
+): Promise<T> {
+  let cancel: () => void = () => undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    cancel = service.clock.alarm(ms, () => {
+      const failure = new HttpFailure({
+        phase: 'body-timeout',
+        mayHaveBeenSent: true,
+        peer: url.host,
+        code: 'TIMEOUT',
+        detail: 'the body did not end in time',
+      });
+      reject(failure);
+      abort(failure);
+    });
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+    work.catch(() => undefined);
+  }
+}
+
+async function* withinSize(body: AsyncIterable<Uint8Array>, service: Service): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > service.maxBodyBytes) {
+      const problem = `is larger than the ${service.maxBodyBytes} bytes that --max-body allows`;
+      throw new Failure('contract', { what: 'The response', problem });
+    }
+    yield chunk;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * What an answer, or the lack of one, means: the failure it is, and which repeat it allows.
+ * Pure. The rules are those of a write that must not be sent twice by accident:
+ *
+ * - `never`    a repeat would fail again, or could do harm
+ * - `read`     a read may be repeated, a write may not
+ * - `unsent`   nothing was sent, so a write may be repeated too
+ * - `look`     a write may have been applied: look first, repeat only if it was not
+ * - `look-only` the same, but a repeat would fail again
+ * - `rate`     429: the gate decides when
+ */
+import type { HttpFailureFacts } from '../ports.ts';
+import { Failure, type ServiceError } from '../errors.ts';
+
+export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
+
+export interface Classified {
+  readonly repeat: RetryRule;
+  readonly failure: Failure;
+  /** The service asks not to be called again before this many ms (Retry-After on a 503). */
+  readonly retryAfterMs?: number;
+}
+
+export interface RequestInfo {
+  readonly isWrite: boolean;
+  /** The pet that a write is for. */
+  readonly petId?: bigint;
+  readonly url: string;
+  readonly environment: string;
+  readonly keySource: string;
+  readonly timeoutMs: number;
+  readonly attempts: number;
+}
+
+const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
+const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
+/** The service answered, but not with what its contract says. */
+const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
+
+export function judgeFailure(facts: HttpFailureFacts, asked: RequestInfo): Classified {
+  const failure = BROKEN_ANSWER.includes(facts.phase)
+    ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
+    : new Failure('network', { ...facts, timeoutMs: asked.timeoutMs, attempts: asked.attempts });
+  if (!facts.mayHaveBeenSent) {
+    return { repeat: UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
+  }
+  if (asked.isWrite) return { repeat: 'look', failure };
+  return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
+}
+
+function brokenAnswer(facts: HttpFailureFacts): string {
+  if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
+  if (facts.phase === 'protocol') return 'is not HTTP';
+  if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
+  return 'broke off before its end';
+}
+
+/** Statuses of a proxy or server that may pass: worth another try. */
+const PASSING: readonly number[] = [500, 502, 503, 504];
+
+/** Any status but 200. */
+export function judgeStatus(
+  said: ServiceError,
+  asked: RequestInfo,
+  more: { location: string | undefined; retryAfterMs: number | undefined; now: number },
+): Classified {
+  const { status } = said;
+  const { environment } = asked;
+  const never = (failure: Failure): Classified => ({ repeat: 'never', failure });
+
+  if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { said }) };
+  if (status === 401) return never(new Failure('unauthorized', { said, environment, keySource: asked.keySource }));
+  if (status === 403) return never(new Failure('forbidden', { said, environment }));
+  if (status === 400 && asked.isWrite) return never(new Failure('rejected', { said }));
+  if (status === 404) {
+    return never(
+      asked.petId === undefined
+        ? new Failure('not-the-service', { url: asked.url })
+        : new Failure('pet-not-found', { petId: asked.petId, environment, said }),
+    );
+  }
+  if (status >= 300 && status < 400) {
+    const failure = new Failure('redirected', { status, origin: originOf(more.location, asked.url) });
+    // The server that redirects may have applied the write.
+    return asked.isWrite ? { repeat: 'look-only', failure } : never(failure);
+  }
+  if (status >= 500 || status === 408) return judgeServerError(said, asked, more);
+  const failure = new Failure('unexpected-status', { said });
+  // A 2xx that is not the promised 200 says nothing of what happened to the write.
+  return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
+}
+
+function judgeServerError(
+  said: ServiceError,
+  asked: RequestInfo,
+  more: { retryAfterMs: number | undefined; now: number },
+): Classified {
+  const { retryAfterMs } = more;
+  const failure = new Failure('service-failed', {
+    said,
+    attempts: asked.attempts,
+    ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
+  });
+  const repeat = asked.isWrite ? 'look' : PASSING.includes(said.status) ? 'read' : 'never';
+  return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function originOf(location: string | undefined, base: string): string | undefined {
+  return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+}

@@ -1,0 +1,121 @@
+/**
+ * The loop around one operation: try, judge, wait, try again, at most ATTEMPTS times.
+ * A 429 is not counted here: the gate has its own say.
+ */
+import { HttpFailure, type HttpReply } from '../ports.ts';
+import { backoffMs, longestBackoffMs } from '../rate-limit/backoff.ts';
+import { readLimitHeaders } from '../rate-limit/headers.ts';
+import { exchange } from './attempt.ts';
+import { type RequestInfo, judgeFailure, judgeStatus, type Classified } from './classify.ts';
+import { readSaid } from './error-body.ts';
+import type { Call, Service } from './service.ts';
+
+/** One attempt and at most two more. */
+const ATTEMPTS = 3;
+/** Nobody needs to be told of a shorter wait. */
+const NOTICED_MS = 200;
+
+/** The operation failed for good, or (repeat `look`) its caller has to look before it is tried again. */
+export class AttemptError extends Error {
+  override name = 'Troubled';
+  readonly trouble: Classified;
+  constructor(trouble: Classified) {
+    super(trouble.failure.message, { cause: trouble.failure });
+    this.trouble = trouble;
+  }
+}
+
+export interface Operation<T> {
+  readonly call: Call;
+  readonly petId?: bigint;
+  /** Reads the body of a 200. May throw HttpFailure, or a Failure. */
+  read(reply: HttpReply): Promise<T>;
+}
+
+/** @throws {AttemptError} after the last permitted attempt; @throws {Failure} where the gate or a signal ends it */
+export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<T> {
+  for (let attempt = spent + 1; ;) {
+    const asked = askedOf(service, operation, attempt);
+    const result = await tryOnce(service, operation, asked);
+    if ('value' in result) return result.value;
+    const { trouble } = result;
+    if (trouble.repeat === 'rate') continue;
+    if (!(await mayTryAgain(service, trouble, attempt))) throw new AttemptError(trouble);
+    attempt++;
+  }
+}
+
+function askedOf<T>(service: Service, operation: Operation<T>, attempts: number): RequestInfo {
+  return {
+    isWrite: operation.call.method !== 'GET',
+    ...(operation.petId !== undefined && { petId: operation.petId }),
+    url: `${service.baseUrl.href.replace(/\/$/, '')}${operation.call.path}`,
+    environment: service.environment,
+    keySource: service.keySource,
+    timeoutMs: service.timeoutMs,
+    attempts,
+  };
+}
+
+async function tryOnce<T>(
+  service: Service,
+  operation: Operation<T>,
+  asked: RequestInfo,
+): Promise<{ value: T } | { trouble: Classified }> {
+  try {
+    const reply = await exchange(service, operation.call);
+    if (reply.status === 200) return { value: await operation.read(reply) };
+    const said = await readSaid(reply);
+    debugSaid(service, said);
+    const limits = readLimitHeaders(reply.headers, service.clock.now());
+    return {
+      trouble: judgeStatus(said, asked, {
+        location: reply.headers.get('location')?.[0],
+        retryAfterMs: limits.retryAfterMs,
+        now: service.clock.now(),
+      }),
+    };
+  } catch (error) {
+    if (!(error instanceof HttpFailure)) throw error;
+    // A write that was cut short by the program's own end may have been applied: its caller must say so.
+    const { phase, mayHaveBeenSent } = error.facts;
+    if (phase === 'aborted' && !(asked.isWrite && mayHaveBeenSent)) throw service.signal.reason;
+    return { trouble: judgeFailure(error.facts, asked) };
+  }
+}
+
+function debugSaid(service: Service, said: Awaited<ReturnType<typeof readSaid>>): void {
+  if (said.bodyStatus !== undefined && said.bodyStatus !== said.status) {
+    service.watch.debug(
+      `The Error body says status ${said.bodyStatus}, the response ${said.status}: the response counts.`,
+    );
+  }
+  if (said.raw !== undefined) service.watch.debug(`The body of the ${said.status} is no Error body: ${said.raw}`);
+}
+
+async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
+  if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
+  // The longest that the backoff may be, so that chance does not decide.
+  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
+  return waitBefore(service, trouble, attempt);
+}
+
+/** Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed. */
+export async function waitBefore(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
+  const { clock } = service;
+  const askedMs = trouble.retryAfterMs ?? 0;
+  if (askedMs > service.maxWaitMs) return false;
+  const ms = Math.max(backoffMs(attempt, service.random), askedMs);
+  const end = clock.monotonic() + ms;
+  const until = clock.now() + ms;
+  try {
+    for (let left = ms; left > 0; left = end - clock.monotonic()) {
+      if (ms >= NOTICED_MS)
+        service.watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
+      await clock.sleep(Math.min(left, 1_000), service.signal);
+    }
+  } finally {
+    service.watch.backoff(undefined);
+  }
+  return true;
+}

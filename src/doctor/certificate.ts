@@ -1,0 +1,49 @@
+/** A server's certificate in words. */
+import type { Encrypted } from '../ports.ts';
+import { bad, type Diagnosis, ok, warn } from './diagnosis.ts';
+
+const DAY_MS = 86_400_000;
+/** Whoever renews by machine does so 30 days before; with two weeks left something is amiss. */
+const SOON_MS = 14 * DAY_MS;
+
+export type CertificateProblem = 'expired' | 'not-yet' | 'wrong-name' | 'self-signed' | 'untrusted';
+
+/** What is wrong with it; the name before the chain, since a placeholder of the platform has neither. */
+export function problemOf({ problem, validFrom, validTo }: Encrypted, now: number): CertificateProblem | undefined {
+  if (problem === undefined) return undefined;
+  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'wrong-name';
+  if (problem === 'CERT_HAS_EXPIRED' || now > validTo) return 'expired';
+  if (problem === 'CERT_NOT_YET_VALID' || now < validFrom) return 'not-yet';
+  return problem === 'DEPTH_ZERO_SELF_SIGNED_CERT' ? 'self-signed' : 'untrusted';
+}
+
+export function describeProblem(problem: CertificateProblem, found: Encrypted, name: string): string {
+  const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  switch (problem) {
+    case 'expired':
+      return `The certificate of ${name} expired on ${day(found.validTo)}.`;
+    case 'not-yet':
+      return `The certificate of ${name} is valid only from ${day(found.validFrom)}; is this machine's clock right?`;
+    case 'wrong-name':
+      return `The certificate is not for ${name}, but for ${found.names === '' ? 'no name at all' : found.names}.`;
+    case 'self-signed':
+      return `The certificate of ${name} is signed by itself alone.`;
+    case 'untrusted':
+      return `The certificate of ${name} comes from ${chain(found)}, which this machine does not trust (${found.problem ?? ''}).`;
+  }
+}
+
+export function certificate(id: string, found: Encrypted, name: string, now: number, fix: string): Diagnosis {
+  const problem = problemOf(found, now);
+  if (problem !== undefined) return bad(id, describeProblem(problem, found, name), fix);
+  const days = Math.floor((found.validTo - now) / DAY_MS);
+  const left = `${days} ${days === 1 ? 'day' : 'days'}`;
+  if (found.validTo - now < SOON_MS) {
+    return warn(id, `The certificate of ${name} ends in ${left}.`, 'See that it is renewed.');
+  }
+  return ok(id, `${found.protocol}; the certificate of ${name} is trusted (${chain(found)}) for ${left} more.`);
+}
+
+function chain({ chain: names }: Encrypted): string {
+  return names.join(' < ');
+}

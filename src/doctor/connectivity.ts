@@ -1,0 +1,259 @@
+/** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
+import { judgeFailure, judgeStatus } from '../client/classify.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { sharedLedger } from '../session/open-ledger.ts';
+import { requireBaseUrl, type ResolvedSettings } from '../session/resolve.ts';
+import { type Encrypted, type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
+import { isFailure } from '../errors.ts';
+import { duration } from '../view/progress.ts';
+import { certificate } from './certificate.ts';
+import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { type Answer, dateOf, probe } from '../client/probe.ts';
+
+/** A clock that is off by more than this makes logs and certificates doubtful. */
+const SKEW_MS = 60_000;
+
+/** Said with the machine. */
+const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
+
+export async function* lookAtService(context: CommandContext, settled: ResolvedSettings): AsyncGenerator<Diagnosis> {
+  if (settled.environment.value !== 'sandbox') {
+    const url = baseUrlOf(context, settled);
+    if (url === undefined) {
+      yield skipped('service', 'There is no base URL to ask.');
+      return;
+    }
+    yield* lookAtLedger(context);
+    const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
+    const isThere = yield* lookAtWay(context, network, url);
+    if (!isThere) {
+      yield skipped('service', 'It cannot be reached.');
+      return;
+    }
+  }
+  yield* lookAtKey(context);
+}
+
+function baseUrlOf(context: CommandContext, settled: ResolvedSettings): URL | undefined {
+  try {
+    return requireBaseUrl(settled, context.globals);
+  } catch (error) {
+    if (isFailure(error)) return undefined;
+    throw error;
+  }
+}
+
+/** `PETSTORE_LEDGER`, where there is one. */
+async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis> {
+  try {
+    const address = sharedLedger(context);
+    if (address === undefined) return;
+    const redis = await context.openRedis(address);
+    try {
+      await redis.run("return 'here'", 'petstore:doctor', []);
+      yield ok('shared-ledger', 'The server of PETSTORE_LEDGER answers.');
+    } finally {
+      redis.close();
+    }
+  } catch (error) {
+    if (error instanceof RedisFailure) {
+      yield bad(
+        'shared-ledger',
+        `The server of PETSTORE_LEDGER does not answer: ${error.message}.`,
+        'Start it, or mend the address; until then each machine knows its own requests alone.',
+      );
+      // An address of the wrong form: said with the machine.
+    } else if (!isFailure(error)) throw error;
+  }
+}
+
+/** @returns whether it is worth sending a request */
+async function* lookAtWay(context: CommandContext, network: Network, url: URL): AsyncGenerator<Diagnosis, boolean> {
+  const route = network.proxyFor(url);
+  if (route.kind === 'unusable') {
+    yield bad('proxy', `${route.variable} ${route.problem}.`, 'Write it as http://host:port.');
+    return false;
+  }
+  if (route.kind === 'direct') yield ok('proxy', `None is between this machine and ${url.host}.`);
+  else {
+    const { proxy, variable } = route;
+    const through = `${proxy.protocol}//${proxy.host} (${variable})`;
+    yield note('proxy', `Requests go through ${through}, which resolves the name and connects.`);
+    const fix = `Check ${variable}, or name the service in NO_PROXY.`;
+    return (yield* lookAtHost(context, network, proxy, fix)) !== undefined;
+  }
+  const peer = yield* lookAtHost(context, network, url, 'Check the base URL, and whether a firewall is in between.');
+  if (peer === undefined) return false;
+  if (url.protocol === 'http:') {
+    yield skipped('tls', 'The base URL is http.');
+    return true;
+  }
+  return yield* lookAtCertificate(context, network, peer);
+}
+
+/** Resolves the name, and connects to each address. @returns the first that can be reached */
+async function* lookAtHost(
+  context: CommandContext,
+  network: Network,
+  url: URL,
+  fix: string,
+): AsyncGenerator<Diagnosis, Peer | undefined> {
+  const name = url.hostname.replace(/^\[(.+)\]$/, '$1');
+  const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
+  let addresses: readonly string[];
+  try {
+    addresses = await network.lookup(name);
+    yield ok('dns', await resolved(network, name, addresses));
+  } catch (error) {
+    const { code } = asNetworkFailure(error);
+    yield bad('dns', `${name} cannot be resolved (${code}).`, `${fix} Try: nslookup ${name}`);
+    return undefined;
+  }
+  const reached: Peer[] = [];
+  const refused: string[] = [];
+  for (const address of addresses) {
+    const started = context.clock.monotonic();
+    try {
+      await network.connect({ address, port, name });
+      reached.push({ address, port, name });
+      yield ok('tcp', `${at(address, port)} answers in ${duration(context.clock.monotonic() - started)}.`);
+    } catch (error) {
+      refused.push(`${at(address, port)} (${asNetworkFailure(error).code})`);
+    }
+  }
+  if (refused.length > 0) {
+    const says = `No connection to ${refused.join(', ')}.`;
+    yield reached.length === 0
+      ? bad('tcp', says, fix)
+      : warn('tcp', says, 'Others answer, but each command may lose time.');
+  }
+  return reached[0];
+}
+
+/** With what DNS itself says of the name; the system may have it from elsewhere. */
+async function resolved(network: Network, name: string, addresses: readonly string[]): Promise<string> {
+  const says = `${name} is ${addresses.join(', ')}`;
+  if (addresses.includes(name)) return `${name} is an address; nothing to resolve.`;
+  const dns = network.resolver();
+  const ask = (type: 'A' | 'AAAA' | 'CNAME'): Promise<readonly string[]> => dns.records(type, name).catch(() => []);
+  const [a, aaaa, cname] = await Promise.all([ask('A'), ask('AAAA'), ask('CNAME')]);
+  if (a.length + aaaa.length + cname.length === 0) return `${says}; DNS has no record of it (a hosts file has).`;
+  const parts = Object.entries({ CNAME: cname, A: a, AAAA: aaaa }).map(([type, values]) =>
+    values.length === 0 ? `no ${type}` : `${type} ${values.join(' ')}`,
+  );
+  return `${says}; in DNS: ${parts.join(', ')}.`;
+}
+
+async function* lookAtCertificate(
+  context: CommandContext,
+  network: Network,
+  peer: Peer,
+): AsyncGenerator<Diagnosis, boolean> {
+  let found: Encrypted;
+  try {
+    found = await network.handshake(peer);
+  } catch (error) {
+    const { code } = asNetworkFailure(error);
+    yield bad('tls', `${at(peer.address, peer.port)} does not speak TLS (${code}).`, 'Check the port of the base URL.');
+    return false;
+  }
+  const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';
+  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), fix);
+  yield diagnosis;
+  return diagnosis.health !== 'fail';
+}
+
+/** One request, said first. */
+async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
+  const now = context.clock.now();
+  try {
+    const { service, close } = await connect(context);
+    try {
+      const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
+      context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
+      const answer = await probe(service, { method: 'GET', path: '/inventory' });
+      const asked = {
+        isWrite: false,
+        url: `${service.baseUrl.href}/inventory`,
+        environment: service.environment,
+        keySource: service.keySource,
+        timeoutMs: service.timeoutMs,
+        attempts: 1,
+      };
+      if ('unreachable' in answer) {
+        yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
+        return;
+      }
+      const { status } = answer;
+      if (status !== 200) {
+        const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
+        yield failed('service', judgeStatus({ status }, asked, more).failure, now);
+      } else if (!Array.isArray(answer.json)) {
+        yield bad(
+          'service',
+          'What answers is not the service: it sent no list.',
+          'Check the base URL, and for a login page of the network.',
+        );
+      } else
+        yield ok(
+          'service',
+          `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`,
+        );
+      yield* lookAtHeaders(answer);
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
+      yield skipped('service', 'There is no key to ask with.');
+      return;
+    }
+    // Not allowed to ask now is no illness of the key.
+    yield failed('service', error, now, isFailure(error) && error.is('rate-limited') ? 'warn' : 'fail');
+  }
+}
+
+function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
+  const date = dateOf(answer);
+  if (date === undefined) {
+    yield warn(
+      'clock',
+      'The service tells no time that can be read.',
+      'Tell its owners: limits are safer with a Date.',
+    );
+  } else {
+    const skew = answer.receivedAt - date;
+    const says = `This machine's clock is ${duration(Math.abs(skew))} ${skew < 0 ? 'behind' : 'ahead of'} the service's.`;
+    yield Math.abs(skew) > SKEW_MS
+      ? warn(
+          'clock',
+          says,
+          'Set it by NTP (timedatectl set-ntp true). Waits do not depend on it, certificates and logs do.',
+        )
+      : ok('clock', "This machine's clock agrees with the service's.");
+  }
+  const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+  const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
+  yield missing.length === 0
+    ? ok('limits', 'The answer says what is left of the allowance.')
+    : warn(
+        'limits',
+        `The answer lacks ${missing.join(', ')}.`,
+        'Tell the owners of the service; until then petstore sends one request a second.',
+      );
+}
+
+function at(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** A step that takes longer is one that failed, and there are several. */
+export function stepMs({ globals }: CommandContext): number {
+  return Math.min(globals.timeout, 10_000);
+}
+
+export function asNetworkFailure(error: unknown): NetworkFailure {
+  if (error instanceof NetworkFailure) return error;
+  throw error;
+}

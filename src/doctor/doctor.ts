@@ -1,0 +1,12 @@
+/** `petstore doctor`: this machine first, then the way to the service. */
+import type { CommandContext } from '../session/globals.ts';
+import { type Diagnosis, skipped } from './diagnosis.ts';
+import { lookAtMachine } from './local.ts';
+import { lookAtService } from './connectivity.ts';
+
+export async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
+  const settled = yield* lookAtMachine(context);
+  if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
+  else if (settled === undefined) yield skipped('service', 'It is not known which.');
+  else yield* lookAtService(context, settled);
+}

@@ -1,0 +1,205 @@
+/** Doctor's walk through the custom-domain workflow (service spec, part 1): from the record to the certificate. */
+import type { CommandContext } from '../session/globals.ts';
+import type { DnsResolver, Network, Peer } from '../ports.ts';
+import { certificate, type CertificateProblem, describeProblem, problemOf } from './certificate.ts';
+import { bad, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
+import { asNetworkFailure, stepMs } from './connectivity.ts';
+import { addressesOf, authoritiesOf, findZone, recordsOf, type Zone } from './dns-zone.ts';
+
+export interface Redirect {
+  readonly from: string;
+  readonly to: string;
+  readonly status: number;
+}
+
+export interface DomainOptions {
+  readonly domain: string;
+  /** What the platform says the CNAME must point to. */
+  readonly target: string;
+  /** The authority that the platform uses, as CAA records name it. */
+  readonly ca?: string;
+  /** In place of the system's. */
+  readonly dnsServer?: string;
+  /** Where to look at the certificate, in place of the domain's own address and port 443. */
+  readonly connect?: Pick<Peer, 'address' | 'port'>;
+  readonly redirects: readonly Redirect[];
+}
+
+interface Walk extends DomainOptions {
+  readonly network: Network;
+  readonly dns: DnsResolver;
+  readonly now: number;
+}
+
+const PROPAGATION = 'A change in DNS can take up to 48 hours to be seen everywhere.';
+const ISSUE =
+  'After Verify a certificate is usually there within 2 minutes. If there is none after 30 minutes, see that the ' +
+  'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
+
+export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
+  const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
+  const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
+  yield note('before', 'Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.');
+  try {
+    const zone = await findZone(walk.dns, options.domain);
+    if (zone === undefined) {
+      yield bad(
+        'zone',
+        `No zone of DNS holds ${options.domain}.`,
+        'See that the domain is registered, and spelled right.',
+      );
+      return;
+    }
+    yield ok('zone', `${zone.name} holds it.`);
+    yield note('plan', `The record to create in ${zone.name}: ${recordWords(zone, options.target)}.`);
+    const record = await lookAtRecord(walk, zone);
+    yield record;
+    const caa = await lookAtAuthorities(walk);
+    yield caa;
+    yield record.health === 'ok'
+      ? await lookAtCertificate(walk, caa.health === 'fail')
+      : skipped('certificate', 'It comes once the record is right.');
+    for (const redirect of options.redirects) yield await lookAtRedirect(walk, redirect);
+  } catch (error) {
+    const { code } = asNetworkFailure(error);
+    const server = options.dnsServer === undefined ? 'DNS' : `The DNS server ${options.dnsServer}`;
+    yield bad('dns', `${server} does not answer for ${options.domain} (${code}).`, dnsFix(code));
+  }
+}
+
+function dnsFix(code: string): string {
+  return code === 'ESERVFAIL'
+    ? "See that the zone's name servers run, and that its DNSSEC is sound; or ask another with --dns-server."
+    : 'Check the network, or ask another with --dns-server.';
+}
+
+function recordWords({ isApex, label }: Zone, target: string): string {
+  if (isApex) return `ALIAS or ANAME, name @, value ${target}, TTL 3600 (an apex cannot have a CNAME)`;
+  return `CNAME, name ${label}, value ${target}, TTL 3600`;
+}
+
+async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
+  const { dns, domain, target } = walk;
+  const create = `Create it: ${recordWords(zone, target)}. Then click Verify. ${PROPAGATION}`;
+  const [alias] = await recordsOf(dns, 'CNAME', domain);
+  const wanted = await targetAddresses(walk);
+  if (wanted?.length === 0) {
+    return bad(
+      'record',
+      `The target ${target} has no address.`,
+      'Copy it again from Domains in the settings of the project.',
+    );
+  }
+  if (zone.isApex) return lookAtApex(walk, { alias, wanted, create });
+  if (alias !== undefined) {
+    if (isSameName(alias, target)) return ok('record', `${domain} is an alias of ${target}.`);
+    const change = `Change its value to ${target}, then click Verify. ${PROPAGATION}`;
+    return bad('record', `${domain} is an alias of ${alias}, not of ${target}.`, change);
+  }
+  const own = await addressesOf(dns, domain);
+  if (own.length === 0) return bad('record', `${domain} has no record.`, create);
+  return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
+}
+
+/** The server of one zone knows no other: then the system's is asked. Undefined: it does not know either. */
+async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promise<readonly string[] | undefined> {
+  const servers = dnsServer === undefined ? [dns] : [dns, network.resolver()];
+  for (const server of servers) {
+    try {
+      return await addressesOf(server, target);
+    } catch (error) {
+      asNetworkFailure(error);
+    }
+  }
+  return undefined;
+}
+
+/** An ALIAS or ANAME shows as the target's own addresses. */
+async function lookAtApex(
+  { dns, domain, target }: Walk,
+  { alias, wanted, create }: { alias: string | undefined; wanted: readonly string[] | undefined; create: string },
+): Promise<Diagnosis> {
+  if (alias !== undefined) return bad('record', `${domain} is an apex and has a CNAME.`, `Delete it. ${create}`);
+  const own = await addressesOf(dns, domain);
+  if (own.length === 0) return bad('record', `${domain} has no record.`, create);
+  if (wanted === undefined)
+    return skipped('record', `What addresses ${target} has is not known: ask another DNS server.`);
+  const others = own.filter((address) => !wanted.includes(address));
+  if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
+  return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
+}
+
+function conflict(domain: string, addresses: readonly string[]): string {
+  const type = addresses.every((address) => address.includes(':')) ? 'AAAA' : 'A';
+  return `A conflicting ${type} record of ${domain} (${addresses.join(', ')})`;
+}
+
+async function lookAtAuthorities({ dns, domain, ca }: Walk): Promise<Diagnosis> {
+  const found = await authoritiesOf(dns, domain);
+  if (found === undefined) return ok('caa', 'No CAA record: any authority may issue.');
+  const { name, mayIssue } = found;
+  if (mayIssue === undefined) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
+  const allowed = mayIssue.length === 0 ? 'no authority at all' : `only ${mayIssue.join(', ')}`;
+  const says = `The CAA records of ${name} allow ${allowed} to issue`;
+  if (ca !== undefined && mayIssue.includes(ca)) return ok('caa', `${says}, ${ca} among them.`);
+  if (ca === undefined && mayIssue.length > 0) {
+    return warn('caa', `${says}.`, 'Ask which authority the platform uses, and name it with --ca.');
+  }
+  const added = `${name}. CAA 0 issue "${ca ?? 'the authority of the platform'}"`;
+  return bad('caa', `${says}${ca === undefined ? '' : `, so ${ca} may not`}.`, `Add: ${added}. Then click Re-verify.`);
+}
+
+async function lookAtCertificate(walk: Walk, isBlocked: boolean): Promise<Diagnosis> {
+  const { network, domain, now } = walk;
+  const fix = isBlocked ? 'No authority may issue it now: mend the CAA records first, then click Re-verify.' : ISSUE;
+  try {
+    const peer = await peerOf(walk, domain);
+    const found = await network.handshake(peer);
+    const problem = problemOf(found, now);
+    if (problem === undefined) return certificate('certificate', found, domain, now, fix);
+    return bad('certificate', describeProblem(problem, found, domain), fixOf(problem, fix));
+  } catch (error) {
+    const { code } = asNetworkFailure(error);
+    return bad('certificate', `There is no certificate for ${domain} yet: no TLS there (${code}).`, fix);
+  }
+}
+
+function fixOf(problem: CertificateProblem, fix: string): string {
+  if (problem === 'not-yet') return 'Set the clock of this machine.';
+  return problem === 'expired' ? `It was not renewed. ${fix}` : fix;
+}
+
+/** @throws {NetworkFailure} */
+async function peerOf({ network, connect }: Walk, name: string): Promise<Peer> {
+  if (connect !== undefined) return { ...connect, name };
+  const [address = name] = await network.lookup(name);
+  return { address, port: 443, name };
+}
+
+async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promise<Diagnosis> {
+  const entry = `from ${from} to ${to} (${status})`;
+  const fix = `See that domains.redirects of the project has: from ${from}, to ${to}, status ${status}.`;
+  const records = [...(await recordsOf(walk.dns, 'CNAME', from)), ...(await addressesOf(walk.dns, from))];
+  if (records.length === 0) {
+    return bad(
+      'redirect',
+      `${from} has no record.`,
+      `Create it as for ${walk.domain}: a redirect needs a domain that arrives.`,
+    );
+  }
+  try {
+    const answer = await walk.network.ask(await peerOf(walk, from));
+    const location = answer.location ?? '';
+    if (answer.status !== status) return bad('redirect', `${from} answers with ${answer.status}, not ${status}.`, fix);
+    const host = URL.canParse(location, `https://${from}`) ? new URL(location, `https://${from}`).hostname : '';
+    if (host === to) return ok('redirect', `It goes ${entry}.`);
+    return bad('redirect', `${from} redirects to ${location === '' ? 'nowhere' : location}, not to ${to}.`, fix);
+  } catch (error) {
+    const { code } = asNetworkFailure(error);
+    return bad('redirect', `${from} cannot be asked over TLS (${code}).`, ISSUE);
+  }
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase().replace(/\.$/, '') === other;
+}

@@ -1,0 +1,244 @@
+/** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
+import { DatabaseFailure } from '../ports.ts';
+import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
+import { type ConfigFile, isForeign, readConfigFile } from '../session/config-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { findLedgerOwner } from '../session/connect.ts';
+import { openLedger, sharedLedger } from '../session/open-ledger.ts';
+import {
+  requireBaseUrl,
+  requireKey,
+  type ResolvedSettings,
+  resolveSettings,
+  type Sourced,
+  sourceName,
+} from '../session/resolve.ts';
+import { isFailure } from '../errors.ts';
+import { openStateFile } from '../state/database.ts';
+import { Journal } from '../state/journal.ts';
+import { VERSION } from '../version.ts';
+import { clockTime } from '../view/progress.ts';
+import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+
+/** package.json's `engines`. */
+const OLDEST_NODE = [22, 13] as const;
+const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PETSTORE_LEDGER'];
+
+/** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
+export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
+  yield version(context);
+  const file = yield* config(context);
+  const settled = file === undefined ? undefined : yield* environment(context, file);
+  yield* variables(context, settled);
+  if (file !== undefined && settled !== undefined) {
+    yield baseUrl(context, settled);
+    yield key(context, settled, file);
+  }
+  const stateIsSound = yield* state(context);
+  if (stateIsSound && settled !== undefined) yield* ledger(context);
+  return settled;
+}
+
+function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
+  const [major = 0, minor = 0] = runtime.version.split('.').map(Number);
+  const says = `petstore ${VERSION} on ${runtime.name} ${runtime.version}, ${platform}.`;
+  const [least, least2] = OLDEST_NODE;
+  // The standalone executable has the one that it was made with.
+  if (runtime.name === 'Bun' || major > least || (major === least && minor >= least2)) return ok('version', says);
+  return bad('version', says, `Use Node ${OLDEST_NODE.join('.')} or newer.`);
+}
+
+async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile | undefined> {
+  let file: ConfigFile;
+  try {
+    file = await readConfigFile(context);
+  } catch (error) {
+    yield failed('config', error, context.clock.now());
+    return undefined;
+  }
+  const { path, exists, unreadable, exposed } = file;
+  if (path === '') {
+    const says = `There is no config, because ${homeProblem(context)}: variables must say everything.`;
+    yield warn('config', says, 'Set HOME.');
+  } else if (unreadable !== undefined) {
+    yield bad('config', `The config ${path} cannot be read (${unreadable}).`, `chmod 600 ${path}, as its owner.`);
+  } else if (!exists) yield note('config', `There is no config yet; it would be ${path}.`);
+  else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
+  else {
+    const open = await openToOthers(context, 'config', configFolder(context), path);
+    yield* open.length > 0 ? open : [ok('config', `${path} is sound, and private.`)];
+  }
+  return file;
+}
+
+/** Finds what other users may change: who may write to a folder may put another file in the place of one in it. */
+async function openToOthers(
+  context: CommandContext,
+  id: string,
+  ...paths: readonly [folder: string, file: string]
+): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  for (const path of context.machine.platform === 'win32' ? [] : paths) {
+    const facts = await context.files.facts(path);
+    // A link has no mode of its own.
+    if (facts === undefined || facts.kind === 'symlink') continue;
+    const isFolder = facts.kind === 'directory';
+    if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
+    else if ((facts.mode & 0o022) !== 0) {
+      const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
+      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${path}`));
+    }
+  }
+  return found;
+}
+
+function* environment(context: CommandContext, file: ConfigFile): Generator<Diagnosis, ResolvedSettings | undefined> {
+  try {
+    const settled = resolveSettings(context.globals, context.env, file);
+    if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
+    yield ok('environment', `${settled.environment.value}, from ${sourceName(settled.environment.source)}.`);
+    return settled;
+  } catch (error) {
+    yield failed('environment', error, context.clock.now());
+    return undefined;
+  }
+}
+
+/** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
+function* variables({ env }: CommandContext, settled: ResolvedSettings | undefined): Generator<Diagnosis> {
+  const said: Diagnosis[] = [];
+  for (const { source, shadows } of [settled?.environment, settled?.baseUrl, settled?.apiKey].filter(isSourced)) {
+    if (source.from !== 'variable' || shadows === undefined) continue;
+    const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
+    said.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
+  }
+  const unknown = Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
+  for (const name of unknown) {
+    said.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
+  }
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';
+    said.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
+  }
+  if (said.length === 0) said.push(ok('variables', 'None hides a value of the config.'));
+  yield* said;
+}
+
+function isSourced(value: Sourced<string> | undefined): value is Sourced<string> {
+  return value !== undefined;
+}
+
+function baseUrl(context: CommandContext, settled: ResolvedSettings): Diagnosis {
+  if (settled.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
+  try {
+    const { href, protocol, hostname } = requireBaseUrl(settled, context.globals);
+    const shown = href.replace(/\/$/, '');
+    const from = settled.baseUrl === undefined ? '' : `, from ${sourceName(settled.baseUrl.source)}`;
+    if (protocol === 'http:' && context.globals.insecureHttp) {
+      return warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.');
+    }
+    return ok('base-url', `${shown}${from}.`);
+  } catch (error) {
+    return failed('base-url', error, context.clock.now());
+  }
+}
+
+function key(context: CommandContext, settled: ResolvedSettings, file: ConfigFile): Diagnosis {
+  if (settled.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
+  try {
+    requireKey(settled, file);
+    const from = settled.apiKey === undefined ? '' : `, from ${sourceName(settled.apiKey.source)}`;
+    return ok('key', `There is one${from}.`);
+  } catch (error) {
+    return failed('key', error, context.clock.now());
+  }
+}
+
+/** @returns whether the state database can be used */
+async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
+  try {
+    const folder = stateFolder(context);
+    const path = `${folder}/state.db`;
+    if (await isDamaged(context, path)) {
+      yield bad(
+        'state',
+        `${path} is damaged.`,
+        'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
+      );
+      return false;
+    }
+    const opened = await openStateFile(context, path, { isOwn: true });
+    try {
+      await opened.exclusively(() => undefined);
+      if (await context.files.isOnNetwork(folder)) {
+        yield warn(
+          'state',
+          `${folder} is on a network file system, whose locks other machines may not see: limits are not shared.`,
+          'Set XDG_STATE_HOME to a folder of this machine, and share limits with PETSTORE_LEDGER=redis://…',
+        );
+        return true;
+      }
+      const open = await openToOthers(context, 'state', folder, path);
+      yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
+      const unfinished = new Journal(opened).unfinished();
+      if (unfinished.length > 0) {
+        const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
+        yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
+      }
+      return true;
+    } finally {
+      opened.close();
+    }
+  } catch (error) {
+    yield failed('state', error, context.clock.now());
+    return false;
+  }
+}
+
+/** Reads all of its structure, and changes nothing. */
+async function isDamaged({ files, openDatabase }: CommandContext, path: string): Promise<boolean> {
+  try {
+    if ((await files.facts(path)) === undefined) return false;
+    const database = await openDatabase(path, { readOnly: true });
+    try {
+      return Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0] !== 'ok';
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    // Whatever else is wrong with it shows when it is opened as always.
+    return error instanceof DatabaseFailure && error.problem === 'corrupt';
+  }
+}
+
+/** What it knows of the key. A shared one is asked for when the network is looked at. */
+async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
+  const now = context.clock.now();
+  try {
+    if (sharedLedger(context) !== undefined) {
+      yield note('ledger', 'Limits are shared through PETSTORE_LEDGER.');
+      return;
+    }
+    const owner = await findLedgerOwner(context);
+    const { ledger: opened, close } = await openLedger(context, owner, owner.environment === 'sandbox');
+    try {
+      const { block } = await opened.view();
+      const until = block === undefined ? now : now + block.until - context.clock.monotonic();
+      yield until > now
+        ? warn(
+            'ledger',
+            `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`,
+            'Wait. petstore limits shows why.',
+          )
+        : ok('ledger', 'No block is in force.');
+    } finally {
+      close();
+    }
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    // The address or the key: said above.
+    if (!error.is('no-key') && !error.is('no-base-url') && !error.is('base-url') && !error.is('key-malformed')) {
+      yield failed('ledger', error, now);
+    }
+  }
+}

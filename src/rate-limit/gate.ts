@@ -1,0 +1,242 @@
+/**
+ * The gate that every request passes. The connection comes first, then the ledger's leave, then the first byte: so that
+ * no refusal that arrives while a connection is made is overlooked.
+ */
+import type { Clock, Random } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import type { Decision, Hold, Intent, WaitReason } from './governor.ts';
+import { readLimitHeaders } from './headers.ts';
+import { isRefusal, type Ledger, type LedgerView, tightestWindow } from './ledger.ts';
+
+export interface Wait {
+  readonly why: WaitReason;
+  /** Epoch ms. */
+  readonly until: number;
+  readonly remainingMs: number;
+  /** The attempt that follows the wait, from 1, and how many there are at most. */
+  readonly attempt: number;
+  readonly attempts: number;
+}
+
+/** The part of a connection that the gate looks after. */
+export interface Gated {
+  readonly isOpen: boolean;
+  release(): void;
+}
+
+export interface Ticket {
+  /**
+   * True while the leave still holds: at once after it was given, and no refusal has come since. A process that was
+   * stopped in between has to ask again.
+   */
+  isFresh(): boolean;
+  /** `receivedAt`: epoch ms. Called before anything else is done with the response. */
+  answered(status: number, headers: ReadonlyMap<string, readonly string[]>, receivedAt: number): Promise<void>;
+  lost(mayHaveBeenSent: boolean): Promise<void>;
+}
+
+export interface Gate {
+  /**
+   * Resolves when one request of the operation may be written now, on the connection.
+   * @param connect is called once nothing is known that holds the request back
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
+   */
+  enter<C extends Gated>(operation: string, connect: () => Promise<C>): Promise<{ ticket: Ticket; connection: C }>;
+  /** The newest headers; `resetAt` in epoch ms. */
+  readonly limits: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined;
+}
+
+export interface GateOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly maxWaitMs: number;
+  /** Longest time that an answer may take, ms. */
+  readonly timeoutMs: number;
+  /** How many requests may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
+  readonly probes: number;
+  /** Begins the ids of reservations (owner.ts). */
+  readonly owner?: string;
+  /** Requests to leave for others. */
+  readonly reserve: number;
+  readonly signal: AbortSignal;
+  /** Called once a second while waiting; undefined: the wait is over. */
+  onWait(wait: Wait | undefined): void;
+}
+
+/** `refused` and the clocks as they were before leave was asked for, and when it was given. */
+interface Leave {
+  readonly refused: number;
+  readonly monotonic: number;
+  readonly wall: number;
+  readonly at: number;
+}
+
+const TICK_MS = 1_000;
+/** Waits shorter than this are not announced, ms. */
+const NOTICED_MS = 200;
+const NOTICED_PACE_MS = 5_000;
+/** Leave that is older has to be asked for again, ms: between it and the first byte nothing waits. */
+const FRESH_MS = 250;
+
+export function createGate(options: GateOptions): Gate {
+  return new LedgerGate(options);
+}
+
+class LedgerGate implements Gate {
+  limits: Gate['limits'];
+  private readonly options: GateOptions;
+  /** Strikes of the key that this command has met in a row. */
+  private refusals = 0;
+  private lastStrikes = 0;
+  /** Counts answers that refuse, of any request. */
+  private refused = 0;
+  private entered = 0;
+  private readonly notes = { isPaceTold: false };
+
+  constructor(options: GateOptions) {
+    this.options = options;
+  }
+
+  async enter<C extends Gated>(
+    operation: string,
+    connect: () => Promise<C>,
+  ): Promise<{ ticket: Ticket; connection: C }> {
+    const { clock, ledger, maxWaitMs, owner = '', probes, random, reserve, signal, timeoutMs } = this.options;
+    if (this.refusals > probes) throw await this.giveUp();
+    const id = `${owner}/${this.entered++}/${random()}`;
+    const intent: Intent = { id, operation, maxWaitMs, reserve, timeoutMs };
+    const since = clock.monotonic();
+    const waiting = new WaitLoop(this.options, this.refusals + 1, this.notes);
+    const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
+      // Waits add up: another client's probe may be asked after again and again.
+      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held);
+      await waiting.sleepThrough(held);
+    };
+    let connection: C | undefined;
+    try {
+      for (;;) {
+        if (signal.aborted) throw signal.reason;
+        // A wait that is known keeps even the connection from being made.
+        const known = await ledger.check(intent);
+        if (known.do !== 'send') {
+          await waitOut(known);
+          continue;
+        }
+        if (connection?.isOpen !== true) connection = await connect();
+        const asked = { refused: this.refused, monotonic: clock.monotonic(), wall: clock.now() };
+        const decision = await ledger.admit(intent);
+        if (decision.do !== 'send') {
+          await waitOut(decision);
+          continue;
+        }
+        const admitted = { connection, ticket: this.ticket(intent, { ...asked, at: decision.at }) };
+        connection = undefined;
+        return admitted;
+      }
+    } finally {
+      waiting.end();
+      connection?.release();
+    }
+  }
+
+  private ticket({ id, operation }: Intent, leave: Leave): Ticket {
+    const { clock, ledger, random } = this.options;
+    return {
+      isFresh: () =>
+        this.refused === leave.refused &&
+        clock.monotonic() - leave.at <= FRESH_MS &&
+        // A machine that was suspended may have stopped its monotonic clock.
+        clock.now() - leave.wall - (clock.monotonic() - leave.monotonic) <= FRESH_MS,
+      answered: async (status, headers, receivedAt) => {
+        const read = readLimitHeaders(headers, receivedAt);
+        if (isRefusal({ status })) this.refused++;
+        const view = await ledger.answered({ id, operation, status, headers: read, random: random() });
+        this.countStrikes(status, view);
+        const window = tightestWindow(view, clock.monotonic(), operation) ?? read.window;
+        if (window === undefined) return;
+        const resetInMs = 'resetAt' in window ? window.resetAt - clock.monotonic() : window.resetInMs;
+        this.limits = { limit: window.limit, remaining: window.remaining, resetAt: clock.now() + resetInMs };
+      },
+      lost: async (mayHaveBeenSent) => {
+        await ledger.lost(id, mayHaveBeenSent);
+      },
+    };
+  }
+
+  /** Several requests that are refused together are one strike. */
+  private countStrikes(status: number, { strikes }: LedgerView): void {
+    if (status === 429 && (strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
+    if (strikes === 0) this.refusals = 0;
+    this.lastStrikes = strikes;
+  }
+
+  private async giveUp(): Promise<Failure> {
+    const { clock, ledger } = this.options;
+    const { block } = await ledger.view();
+    return this.failure({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
+  }
+
+  private failure({ until, why }: Hold): Failure {
+    const { clock, maxWaitMs } = this.options;
+    const waitMs = Math.max(0, until - clock.monotonic());
+    const facts = { retryAt: clock.now() + waitMs, waitMs, maxWaitMs, refusals: this.refusals };
+    if (why === 'banned' || why === 'paused') return new Failure(why, facts);
+    return new Failure('rate-limited', { why, ...facts });
+  }
+}
+
+/** The waits before one request, and what is told of them: once a second, and when all is over. */
+class WaitLoop {
+  private readonly options: GateOptions;
+  private readonly attempt: number;
+  private told: Hold['why'] | undefined;
+  private askingSince: number | undefined;
+  private toldAt = Number.NEGATIVE_INFINITY;
+
+  private readonly notes: { isPaceTold: boolean };
+
+  /** @param notes what the command has been told already */
+  constructor(options: GateOptions, attempt: number, notes: { isPaceTold: boolean }) {
+    this.options = options;
+    this.attempt = attempt;
+    this.notes = notes;
+  }
+
+  async sleepThrough(hold: Hold): Promise<void> {
+    const { clock, signal } = this.options;
+    if (hold.why !== this.told) this.end();
+    this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
+    const until = hold.again ?? hold.until;
+    // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+    for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
+      if (this.isWorthTelling(hold)) this.tell(hold);
+      await clock.sleep(Math.min(left, TICK_MS), signal);
+    }
+  }
+
+  end(): void {
+    if (this.told !== undefined) this.options.onWait(undefined);
+    this.told = undefined;
+    this.toldAt = Number.NEGATIVE_INFINITY;
+  }
+
+  private isWorthTelling({ until, why }: Hold): boolean {
+    const now = this.options.clock.monotonic();
+    if (now - this.toldAt < TICK_MS) return false;
+    if (this.told !== undefined) return true;
+    // A run of hundreds would say it every second.
+    if (why === 'paced' && until - now < NOTICED_PACE_MS && this.notes.isPaceTold) return false;
+    return this.askingSince === undefined ? until - now >= NOTICED_MS : now - this.askingSince >= TICK_MS;
+  }
+
+  private tell({ until, why }: Hold): void {
+    const { clock, probes, onWait } = this.options;
+    this.told = why;
+    this.notes.isPaceTold ||= why === 'paced';
+    this.toldAt = clock.monotonic();
+    const remainingMs = until - this.toldAt;
+    const attempts = probes + 1;
+    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt: this.attempt, attempts });
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The ledger that several machines share, on a Redis server: the same decisions as everywhere, on the server's clock,
+ * kept by compare-and-set. The server forgets a key a day after everything in it is over.
+ */
+import { type Clock, type Redis, RedisFailure } from '../ports.ts';
+import { type Block, UNKNOWN } from './governor.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { parseState, stringifyState } from './ledger-state.ts';
+import { shift } from './rebase.ts';
+
+/** Returns the server's time in ms, whether the new value was kept, and the value as it was, as JSON. */
+const SWAP = `
+local time = redis.call('TIME')
+local value = redis.call('GET', KEYS[1]) or ''
+local swaps = ARGV[1] == 'swap' and value == ARGV[2]
+if swaps then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
+return cjson.encode({ time[1] * 1000 + math.floor(time[2] / 1000), swaps, value })
+`;
+const KEPT_MS = 86_400_000;
+/** One client succeeds at each try, so even many machines finish long before this. */
+const MOST_TRIES = 200;
+
+/**
+ * @param name what the pair of origin and key is called on the server: it must not tell either
+ * @param onBlock is called with a block as soon as it is read: the server may be lost before the step is over
+ */
+export function redisLedger(
+  redis: Redis,
+  clock: Pick<Clock, 'monotonic' | 'turn'>,
+  name: string,
+  onBlock: (block: Block) => Promise<void> = () => Promise.resolve(),
+): Ledger {
+  const key = `petstore:ledger:2:${name}`;
+  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> =>
+    JSON.parse(await redis.run(SWAP, key, args)) as [number, boolean, string];
+  return createLedger(async (work, { isRead } = {}) => {
+    let [now, , value] = await run('read');
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const toLocal = clock.monotonic() - now;
+      const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
+      const { block } = before;
+      if (block !== undefined && block.until > now + toLocal) await onBlock(block);
+      const { state, result } = work(before, now + toLocal);
+      if (isRead === true || state === before) return result;
+      const after = stringifyState(shift(state, -toLocal));
+      const ends = [...state.windows.map(({ resetAt }) => resetAt), state.block?.until ?? 0, now + toLocal];
+      const keptMs = Math.ceil(Math.max(...ends) - now - toLocal + KEPT_MS);
+      const [later, swapped, found] = await run('swap', value, after, String(keptMs));
+      if (swapped) return result;
+      [now, value] = [later, found];
+      await clock.turn();
+    }
+    throw new RedisFailure(new Error('too many clients change the same ledger'));
+  });
+}

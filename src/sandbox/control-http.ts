@@ -1,0 +1,105 @@
+/** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DatabaseFailure } from '../ports.ts';
+import { administer, type Controls } from './control.ts';
+import { asRefusal, patiently, type Ports, readBody } from './http.ts';
+import { error, type Result } from './types.ts';
+import { send } from './send-response.ts';
+
+const LONGEST_COMMAND = 64 * 1024;
+const BELOW = '/__sandbox';
+/** So that a proxy or a sleeping laptop does not think the stream dead. */
+const HEARTBEAT_MS = 15_000;
+
+/** Never rejects. */
+export async function control(
+  ports: Ports,
+  controls: Controls,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://sandbox');
+  const method = incoming.method ?? '';
+  if (pathname === `${BELOW}/events` && method === 'GET') {
+    stream(ports, controls, incoming, outgoing);
+    return;
+  }
+  const body = (await readBody(incoming, LONGEST_COMMAND).catch(() => undefined)) ?? '';
+  const result = isForeign(incoming)
+    ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
+    : pathname.startsWith(`${BELOW}/`)
+      ? await runControl(ports, controls, { method, path: pathname.slice(BELOW.length), query, body })
+      : await page(method, pathname);
+  const { status, headers } = result ?? {};
+  const response =
+    result === undefined || status === undefined
+      ? asRefusal(controls.handler, error(404, 'not_found', 'There is no such path.'))
+      : {
+          status,
+          body: result.body,
+          headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers },
+        };
+  await send(ports, outgoing, response, [], controls.handler.now());
+}
+
+/** A page of another site can make a browser send such a request, but not without saying whose it is. */
+function isForeign({ headers, method }: IncomingMessage): boolean {
+  if (headers['sec-fetch-site'] !== undefined && !['same-origin', 'none'].includes(headers['sec-fetch-site'])) {
+    return true;
+  }
+  if (headers.origin !== undefined) return headers.origin !== `http://${headers.host ?? ''}`;
+  // Without either, a form of an old browser could still post: JSON it could not.
+  return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
+}
+
+async function runControl(
+  ports: Ports,
+  controls: Controls,
+  request: Parameters<typeof administer>[1],
+): Promise<Result> {
+  try {
+    return await patiently(ports, () => administer(controls, request));
+  } catch (problem) {
+    if (problem instanceof DatabaseFailure)
+      return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
+    return error(500, 'internal', 'The sandbox failed.');
+  }
+}
+
+async function page(method: string, path: string): Promise<Result | undefined> {
+  if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return undefined;
+  const { default: built } = await import('./page.json', { with: { type: 'json' } });
+  return {
+    status: 200,
+    body: built.html,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': built.policy,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+}
+
+/** Each request as it is answered, as server-sent events. */
+function stream({ clock }: Ports, { log }: Controls, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+  outgoing.write(': here is the sandbox\n\n');
+  const stop = log.listen({
+    // A reader that is behind misses some; the page asks for them.
+    onRequest: (request) => {
+      if (outgoing.writableLength < LONGEST_COMMAND) outgoing.write(`data: ${JSON.stringify(request)}\n\n`);
+    },
+    onEnd: () => outgoing.end(),
+  });
+  let cancel = (): void => undefined;
+  const beat = (): void => {
+    outgoing.write(':\n\n');
+    cancel = clock.alarm(HEARTBEAT_MS, beat);
+  };
+  cancel = clock.alarm(HEARTBEAT_MS, beat);
+  outgoing.once('close', () => {
+    stop();
+    cancel();
+  });
+}

@@ -1,0 +1,207 @@
+/**
+ * The sandbox's own controls, beside the service and without its limits: what is in it, what it was asked, which
+ * faults are on, what time it is. From JSON to JSON, without a socket.
+ *
+ * | request                                | does                                                        |
+ * |----------------------------------------|-------------------------------------------------------------|
+ * | GET /__sandbox/state                   | plan, clock, pets, each key's allowance, faults             |
+ * | GET /__sandbox/pets?after=ID&limit=N   | the stock                                                   |
+ * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE forgets them    |
+ * | GET, PUT, DELETE /__sandbox/faults     | the rules, as an array of texts                             |
+ * | POST /__sandbox/clock                  | `{"advance":"1d"}`                                          |
+ * | POST /__sandbox/reset                  | stock and allowances as new                                 |
+ * | POST /__sandbox/seed                   | `{"pets":1000}`                                             |
+ */
+import { itemToJson } from '../api/item.ts';
+import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
+import { parseInt64 } from '../api/values.ts';
+import { parseDuration } from '../duration.ts';
+import type { Service } from './http.ts';
+import { error, type Result } from './types.ts';
+import { FaultSyntaxError, parseFault } from './faults.ts';
+import { SANDBOX_KEY } from './key.ts';
+import { NO_USAGE, windowsOf } from './limiter.ts';
+import { MOST_PETS, seedItems } from './seed.ts';
+
+export interface Controls extends Service {
+  /** The sandbox's clock runs ahead of this machine's by so many ms. */
+  readonly skewMs: number;
+  advance(ms: number): void;
+}
+
+export interface AdminRequest {
+  readonly method: string;
+  /** Below `/__sandbox`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
+/** Within a transaction. */
+type Action = (controls: Controls, request: AdminRequest) => JsonValue;
+
+const A_CENTURY_MS = 100 * 365 * 86_400_000;
+
+/** Something the request asks for that cannot be. */
+class InvalidControl extends Error {}
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  'GET /state': describeState,
+  'GET /pets': ({ handler }, { query }) => handler.store.page(idIn(query), countIn(query)).map(itemToJson),
+  'GET /requests': ({ log }, { query }) =>
+    log.since(Number(query.get('after') ?? 0)).map((each) => new Map(Object.entries(each) as [string, JsonValue][])),
+  'DELETE /requests': ({ log }) => {
+    log.clear();
+    return [];
+  },
+  'GET /faults': ({ faults }) => rulesOf(faults),
+  'PUT /faults': setFaults,
+  'DELETE /faults': ({ faults }) => {
+    faults.set([]);
+    return [];
+  },
+  'POST /clock': advanceClock,
+  'POST /reset': ({ handler: { store } }) => {
+    store.replacePets(seedItems());
+    store.forgetAllowances();
+    return new Map([['pets', store.count()]]);
+  },
+  'POST /seed': seed,
+};
+
+/** @throws {DatabaseFailure} */
+export function administer(controls: Controls, request: AdminRequest): Result {
+  const action = ACTIONS[`${request.method} ${request.path}`];
+  try {
+    if (action !== undefined) {
+      const value = controls.handler.store.atomically(() => action(controls, request));
+      return { status: 200, body: stringifyJson(value) };
+    }
+  } catch (problem) {
+    if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
+    throw problem;
+  }
+  const allowed = Object.keys(ACTIONS).flatMap((name) =>
+    name.endsWith(` ${request.path}`) ? [name.split(' ')[0]] : [],
+  );
+  if (allowed.length === 0) return error(404, 'not_found', 'The sandbox has no such control.');
+  return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
+}
+
+function describeState({ handler, faults, skewMs }: Controls): JsonValue {
+  const { store, rules, apiKeys } = handler;
+  const now = handler.now();
+  const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
+  const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
+    const allowance = store.allowance(apiKey) ?? NO_USAGE;
+    const { minute, day } = windowsOf(allowance, rules.plan, now);
+    return new Map<string, JsonValue>([
+      ['key', masked(apiKey)],
+      ...[
+        { name: 'minute', ...minute },
+        { name: 'day', ...day },
+      ].map(
+        ({ name, limit, used, resetAt }) =>
+          [
+            name,
+            new Map<string, JsonValue>([
+              ['limit', limit],
+              ['used', used],
+              ['resetAt', iso(resetAt)],
+            ]),
+          ] as const,
+      ),
+      ['early', allowance.early],
+      ['blockedUntil', iso(allowance.blockedUntil)],
+      ['bannedUntil', iso(allowance.bannedUntil)],
+    ]);
+  });
+  return new Map<string, JsonValue>([
+    ['baseUrl', handler.baseUrl],
+    ['now', new Date(now).toISOString()],
+    ['skewMs', skewMs],
+    [
+      'plan',
+      new Map<string, JsonValue>([
+        ['perMinute', rules.plan.perMinute],
+        ['perDay', rules.plan.perDay],
+      ]),
+    ],
+    ['banAfter', rules.banAfter],
+    ['pets', store.count()],
+    ['keys', keys],
+    ['faults', rulesOf(faults)],
+  ]);
+}
+
+function rulesOf(faults: Controls['faults']): JsonValue {
+  return faults.rules.map((rule) => new Map<string, JsonValue>(Object.entries(rule)));
+}
+
+/** Others on this machine may read this; the built-in key is no secret. */
+function masked(apiKey: string): string {
+  return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
+}
+
+function setFaults({ faults }: Controls, { body }: AdminRequest): JsonValue {
+  const given = read(body);
+  if (!Array.isArray(given) || !given.every((each) => typeof each === 'string')) {
+    throw new InvalidControl('The body must be an array of rules, each a text such as "status=503,p=0.1".');
+  }
+  const rules = given.map((text) => {
+    try {
+      return parseFault(text);
+    } catch (problem) {
+      if (!(problem instanceof FaultSyntaxError)) throw problem;
+      throw new InvalidControl(`The rule ${JSON.stringify(text)} ${problem.message}.`);
+    }
+  });
+  faults.set(rules);
+  return rulesOf(faults);
+}
+
+function advanceClock(controls: Controls, { body }: AdminRequest): JsonValue {
+  const by = member(body, 'advance');
+  const ms = typeof by === 'string' ? parseDuration(by) : undefined;
+  if (ms === undefined || controls.skewMs + ms > A_CENTURY_MS) {
+    throw new InvalidControl('The body must say how far to advance, a century at most: {"advance":"1d"}.');
+  }
+  controls.advance(ms);
+  return new Map([['now', new Date(controls.handler.now()).toISOString()]]);
+}
+
+function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonValue {
+  const pets = member(body, 'pets');
+  if (typeof pets !== 'number' || !Number.isInteger(pets) || pets < 0 || pets > MOST_PETS) {
+    throw new InvalidControl(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);
+  }
+  store.replacePets({ generated: pets });
+  return new Map([['pets', store.count()]]);
+}
+
+function member(body: string, name: string): JsonValue | undefined {
+  const value = read(body);
+  return value instanceof Map ? value.get(name) : undefined;
+}
+
+function read(body: string): JsonValue {
+  try {
+    return parseJson(body);
+  } catch (problem) {
+    if (problem instanceof JsonError) throw new InvalidControl(`The body is not JSON: ${problem.message}.`);
+    throw problem;
+  }
+}
+
+function idIn(query: URLSearchParams): bigint | undefined {
+  const text = query.get('after');
+  const id = text === null ? undefined : parseInt64(text);
+  if (text !== null && id === undefined) throw new InvalidControl('after must be a decimal int64.');
+  return id;
+}
+
+function countIn(query: URLSearchParams): number {
+  const text = query.get('limit') ?? '100';
+  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new InvalidControl('limit must be from 1 to 9999.');
+  return Number(text);
+}

@@ -1,0 +1,123 @@
+/** A response onto its socket, and what a fault does to it on the way. */
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Context } from '../ports.ts';
+import type { SandboxResponse } from './types.ts';
+import type { Effect } from './faults.ts';
+
+type EffectOf<Does extends Effect['does']> = Extract<Effect, { does: Does }>;
+
+export function effectOf<Does extends Effect['does']>(
+  effects: readonly Effect[],
+  does: Does,
+): EffectOf<Does> | undefined {
+  return effects.find((effect): effect is EffectOf<Does> => effect.does === does);
+}
+
+function sendAsItIs(
+  outgoing: ServerResponse,
+  status: number,
+  headers: SandboxResponse['headers'],
+  body: string,
+  now: number,
+): void {
+  outgoing.sendDate = false;
+  const all: Record<string, string | number> = { ...headers, Date: httpDate(now) };
+  if (status !== 204) all['Content-Length'] = Buffer.byteLength(body);
+  outgoing.writeHead(status, all);
+  outgoing.end(body);
+}
+
+let shown = { second: Number.NaN, text: '' };
+
+/** Of the whole second: one text serves all answers in it. */
+function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1_000);
+  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
+  return shown.text;
+}
+
+const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** Bytes of a dripping body at a time. */
+const DROP = 8;
+
+/** @param now epoch ms on the sandbox's clock. Never rejects: a client that is gone needs no answer. */
+export async function send(
+  { clock }: Pick<Context, 'clock'>,
+  outgoing: ServerResponse,
+  response: SandboxResponse,
+  effects: readonly Effect[],
+  now: number,
+): Promise<void> {
+  if (response.status === 0 && effectOf(effects, 'reset') === undefined) {
+    outgoing.destroy();
+    return;
+  }
+  if (effects.length === 0 && typeof response.body === 'string') {
+    sendAsItIs(outgoing, response.status, response.headers, response.body, now);
+    return;
+  }
+  if (effectOf(effects, 'reset') !== undefined) {
+    outgoing.socket?.resetAndDestroy();
+    return;
+  }
+  const body = spoilt(response.body, effects);
+  const dated = { ...response.headers, Date: httpDate(now + (effectOf(effects, 'date')?.ms ?? 0)) };
+  outgoing.sendDate = false;
+  for (const [name, value] of Object.entries(withFaults(dated, effects))) outgoing.setHeader(name, value);
+  outgoing.statusCode = response.status;
+  if (typeof body === 'string' && response.status !== 204) {
+    outgoing.setHeader('Content-Length', Buffer.byteLength(body));
+  }
+  const truncate = effectOf(effects, 'truncate');
+  const drip = effectOf(effects, 'drip');
+  try {
+    if (truncate !== undefined) await cutOff(outgoing, body, truncate.bytes);
+    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.ms)), outgoing);
+    else if (typeof body === 'string') outgoing.end(body);
+    else await pipeline(Readable.from(body), outgoing);
+  } catch {
+    outgoing.destroy();
+  }
+}
+
+function withFaults(headers: Readonly<Record<string, string>>, effects: readonly Effect[]): Record<string, string> {
+  const missing = effects.flatMap((effect) =>
+    effect.does === 'no-header' ? (effect.name === 'limits' ? LIMIT_HEADERS : [effect.name]) : [],
+  );
+  const type = effectOf(effects, 'type')?.type;
+  const all = { ...headers, ...(type !== undefined && { 'Content-Type': type }) };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !missing.includes(name.toLowerCase())));
+}
+
+function spoilt(body: SandboxResponse['body'], effects: readonly Effect[]): SandboxResponse['body'] {
+  if (effectOf(effects, 'bad-int64') === undefined) return body;
+  return wholeOf(body).replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
+}
+
+function wholeOf(body: SandboxResponse['body']): string {
+  return typeof body === 'string' ? body : [...body].join('');
+}
+
+/** The head promises the whole body; the connection ends before it. */
+async function cutOff(outgoing: ServerResponse, body: SandboxResponse['body'], bytes?: number): Promise<void> {
+  const whole = Buffer.from(wholeOf(body));
+  outgoing.setHeader('Content-Length', whole.length);
+  outgoing.flushHeaders();
+  const part = whole.subarray(0, Math.min(bytes ?? Math.floor(whole.length / 2), whole.length - 1));
+  await new Promise<void>((resolve) => {
+    outgoing.write(part, () => {
+      resolve();
+    });
+  });
+  outgoing.socket?.end();
+}
+
+async function* drops(clock: Context['clock'], body: SandboxResponse['body'], ms: number): AsyncGenerator<Buffer> {
+  const whole = Buffer.from(wholeOf(body));
+  for (let at = 0; at < whole.length; at += DROP) {
+    await clock.sleep(ms);
+    yield whole.subarray(at, at + DROP);
+  }
+}

@@ -1,0 +1,147 @@
+/** What `sandbox serve` is told, as what the sandbox needs. */
+import { type JsonObject, stringifyJson } from '../api/json.ts';
+import { Failure } from '../errors.ts';
+import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
+import { isLoopback } from '../sandbox/host-check.ts';
+import { SANDBOX_KEY } from '../sandbox/key.ts';
+import type { NumberedRequest } from '../sandbox/request-log.ts';
+import { MOST_PETS } from '../sandbox/seed.ts';
+import { type Plan, PLANS, type Rules } from '../sandbox/plans.ts';
+import type { Store } from '../sandbox/store.ts';
+import { clockTime } from '../view/progress.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { readPets, withStore } from './data-file.ts';
+import type { RuleInput } from './values.ts';
+
+/** @throws {Failure} `usage`: others could use a key that everybody knows */
+export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]): readonly string[] {
+  if (isLoopback(host) || !keys.includes(SANDBOX_KEY)) return keys;
+  throw new Failure('usage', {
+    problem: `On ${host} others can reach the sandbox, and everybody knows its usual key.`,
+    hint: 'Give it keys of your own with --key; made up, never a real one.',
+  });
+}
+
+/** @throws {Failure} `usage` */
+export function rulesOf(input: RuleInput): Rules {
+  const { plan: name, perMinute, perDay, minute } = input;
+  if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
+    throw new Failure('usage', { problem: 'The custom plan needs both its limits: --per-minute and --per-day.' });
+  }
+  const known: Plan = PLANS[name === 'custom' ? 'free' : name];
+  return {
+    plan: {
+      perMinute: perMinute ?? known.perMinute,
+      perDay: perDay ?? known.perDay,
+      ...(minute !== undefined && { minuteMs: minute }),
+    },
+    banAfter: input.banAfter,
+    banForMs: input.banFor,
+    banStatus: input.banStatus,
+    quantity: input.quantity,
+    retryAfter: input.retryAfterFormat,
+    withUndocumented: input.withUndocumented ?? false,
+  };
+}
+
+/** @throws {Failure} `usage` */
+export function readFault(text: string): FaultRule {
+  try {
+    return parseFault(text);
+  } catch (problem) {
+    if (!(problem instanceof FaultSyntaxError)) throw problem;
+    throw new Failure('usage', {
+      problem: `The fault ${JSON.stringify(text)} ${problem.message}.`,
+      hint: 'See petstore sandbox serve --help.',
+    });
+  }
+}
+
+/** @throws {Failure} `file`, `invalid-value` */
+export async function seed(context: CommandContext, file: string, from: string): Promise<void> {
+  const pets = /^[0-9]+$/.test(from) ? { generated: petCount(from) } : await readPets(context, from);
+  const replace = (store: Store): void => {
+    store.atomically(() => {
+      store.replacePets(pets);
+    });
+  };
+  await withStore(context, file, replace, { toWrite: true });
+}
+
+/** @throws {Failure} `invalid-value` */
+function petCount(text: string): number {
+  const count = Number(text);
+  if (count <= MOST_PETS) return count;
+  throw new Failure('invalid-value', { name: '--seed', value: text, expected: `at most ${MOST_PETS} pets` });
+}
+
+interface ServerLog {
+  readonly onRequest?: (request: NumberedRequest) => void;
+  close(): Promise<void>;
+}
+
+/** Lines for people, or objects into a file. @throws {Failure} `file` */
+export async function openLog(
+  { files, globals, notices }: CommandContext,
+  path: string | undefined,
+): Promise<ServerLog> {
+  if (path === undefined) {
+    return {
+      ...(!globals.quiet && {
+        onRequest: (request) => {
+          notices.info(logLine(request));
+        },
+      }),
+      close: () => Promise.resolve(),
+    };
+  }
+  try {
+    const log = await files.append(path, (code) => {
+      notices.warning(`The log ${path} can no longer be written (${code}); the sandbox goes on without it.`);
+    });
+    return {
+      onRequest: ({ at, faults, ...request }) => {
+        const members: JsonObject = new Map(Object.entries({ at: new Date(at).toISOString(), ...request }));
+        if (faults !== undefined) members.set('faults', [...faults]);
+        log.write(`${stringifyJson(members)}\n`);
+      },
+      close: () => log.close(),
+    };
+  } catch (cause) {
+    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+  }
+}
+
+function logLine({
+  at,
+  method,
+  target,
+  status,
+  ms,
+  limit,
+  remaining,
+  retryAfter,
+  faults = [],
+}: NumberedRequest): string {
+  const words = [
+    clockTime(at, at),
+    status === 0 ? 'reset' : status,
+    method,
+    target,
+    `${ms.toFixed(1)} ms`,
+    ...(remaining === undefined ? [] : [`${remaining}/${limit ?? '?'} left`]),
+    ...(retryAfter === undefined ? [] : [`retry after ${retryAfter} s`]),
+    ...(faults.length === 0 ? [] : [`fault: ${faults.join(', ')}`]),
+  ];
+  return words.join('  ');
+}
+
+/** Resolves on a signal, or at the deadline. */
+export function stopped({ signal }: CommandContext): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,170 @@
+/**
+ * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
+ * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
+ */
+import { DatabaseFailure, type Context, type FileFacts } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import { openState } from '../state/database.ts';
+import type { Warned } from '../state/file.ts';
+import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
+import { configFolder, stateFolder } from './paths.ts';
+import { jsonPosition } from './position.ts';
+
+const CONFIG_VERSION = 1;
+
+export interface EnvironmentSettings {
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+}
+
+export interface Config {
+  readonly environment?: string;
+  readonly environments: Readonly<Partial<Record<RemoteEnvironment, EnvironmentSettings>>>;
+}
+
+export interface ConfigFile {
+  /** Empty where there is no home to keep it in. */
+  readonly path: string;
+  readonly config: Config;
+  /** False where there is none yet. */
+  readonly exists: boolean;
+  /** The system's code where there is one that could not be read: a key in it is out of reach. */
+  readonly unreadable?: string;
+  /** Others than its owner may read the file. */
+  readonly exposed: boolean;
+  /** True where another user owns the file, root aside, and may send the key elsewhere. */
+  readonly isForeign: boolean;
+}
+
+const NO_CONFIG: Config = { environments: {} };
+const NONE = { config: NO_CONFIG, exists: false, exposed: false, isForeign: false };
+
+export function configPath(context: Context): string {
+  return `${configFolder(context)}/config.json`;
+}
+
+/**
+ * Without a home there is no config, and variables may be enough.
+ * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
+ */
+export async function readConfigFile(context: Context): Promise<ConfigFile> {
+  const path = pathIfAny(context);
+  if (path === undefined) return { path: '', ...NONE };
+  try {
+    const facts = await context.files.facts(path);
+    if (facts === undefined) return { path, ...NONE };
+    if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
+    const config = parseConfig(path, await context.files.read(path));
+    const exposed = context.machine.platform !== 'win32' && (facts.mode & 0o077) !== 0;
+    return { path, config, exists: true, exposed, isForeign: isForeign(context, facts) };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    // Above a missing HOME there may be a plain file: no config then, rather than a broken one.
+    if (code === 'ENOTDIR') return { path, ...NONE };
+    return { path, ...NONE, exists: true, unreadable: code };
+  }
+}
+
+/** True where neither this user nor root owns the file or folder. */
+export function isForeign({ machine: { userId } }: Context, { owner }: FileFacts): boolean {
+  return userId !== undefined && owner !== userId && owner !== 0;
+}
+
+function pathIfAny(context: Context): string | undefined {
+  try {
+    return configPath(context);
+  } catch (error) {
+    if (error instanceof Failure && error.is('no-home')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads, changes and writes the config while no other petstore can.
+ * @throws {Failure} as readConfigFile, and `state`, `file`
+ */
+export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
+  await context.settings.prepare();
+  const state = await openState(context, stateFolder(context));
+  try {
+    return await state.exclusively(async () => {
+      const file = await readConfigFile(context);
+      if (file.unreadable !== undefined) {
+        throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
+      }
+      const config = change(file.config);
+      await writeConfig(context, file.path, config);
+      return { ...file, config, exists: true };
+    });
+  } finally {
+    state.close();
+  }
+}
+
+async function writeConfig(context: Context, path: string, config: Config): Promise<void> {
+  const folder = configFolder(context);
+  try {
+    await context.files.makePrivateFolder(folder);
+    await context.settings.write(folder, 'config', { version: CONFIG_VERSION, ...config });
+    // A writer that was killed left its half behind, with the key of then. Nobody else writes now.
+    const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
+    for (const name of left) await context.files.remove(`${folder}/${name}`);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new Failure('file', { operation: 'write', path, code }, error);
+  }
+}
+
+function systemCode(error: unknown): string | undefined {
+  if (error instanceof Failure || error instanceof DatabaseFailure) return undefined;
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function parseConfig(path: string, text: string): Config {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    // Not kept as the cause: its message quotes the text, and with it perhaps a key.
+    throw new Failure('config-invalid', { path, problem: 'is not valid JSON', ...jsonPosition(text) });
+  }
+  const invalid = (problem: string): Failure => new Failure('config-invalid', { path, problem });
+  if (!isObject(value)) throw invalid('holds no JSON object');
+  if (typeof value.version !== 'number') throw invalid('has no version number');
+  if (value.version > CONFIG_VERSION) throw new Failure('config-newer', { path, version: value.version });
+  const { environment, environments = {} } = value;
+  if (environment !== undefined && (typeof environment !== 'string' || !isEnvironment(environment))) {
+    throw invalid('names an unknown environment');
+  }
+  if (!isObject(environments)) throw invalid('has no object as its "environments"');
+  const settings = Object.entries(environments).map(([name, each]) => {
+    if (!isRemoteEnvironment(name)) throw invalid(`holds settings of an unknown environment "${name}"`);
+    return [name, parseSettings(each, () => invalid(`has settings of ${name} that are not texts`))] as const;
+  });
+  return { ...(environment !== undefined && { environment }), environments: Object.fromEntries(settings) };
+}
+
+function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSettings {
+  if (!isObject(value)) throw invalid();
+  for (const name of ['baseUrl', 'apiKey']) {
+    if (value[name] !== undefined && typeof value[name] !== 'string') throw invalid();
+  }
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The config with one environment's settings changed; empty settings disappear. */
+export function withSettings(config: Config, name: RemoteEnvironment, change: EnvironmentSettings): Config {
+  const merged = Object.entries<string | undefined>({ ...config.environments[name], ...change }).filter(
+    ([, value]) => value !== undefined,
+  );
+  const environments = { ...config.environments, [name]: Object.fromEntries(merged) };
+  const kept = REMOTE_ENVIRONMENTS.filter((each) => Object.keys(environments[each] ?? {}).length > 0);
+  return { ...config, environments: Object.fromEntries(kept.map((each) => [each, environments[each]])) };
+}

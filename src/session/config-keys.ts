@@ -1,0 +1,62 @@
+/** The settings that `petstore config` knows, by their dotted names. */
+import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
+import { Failure } from '../errors.ts';
+import { type Config, withSettings } from './config-file.ts';
+import { maskKey } from './masked.ts';
+
+export interface Setting {
+  readonly key: string;
+  readonly says: string;
+  /** As it may be shown. */
+  get(config: Config): string | undefined;
+  /** @throws {Failure} a value that is not of its form */
+  set(config: Config, value: string): Config;
+  unset(config: Config): Config;
+}
+
+const environment: Setting = {
+  key: 'environment',
+  says: `the environment used when none is said: ${ENVIRONMENTS.join(', ')}`,
+  get: (config) => config.environment,
+  set(config, value) {
+    if (isEnvironment(value)) return { ...config, environment: value };
+    throw new Failure('invalid-value', { name: 'environment', value, expected: `one of ${ENVIRONMENTS.join(', ')}` });
+  },
+  unset: ({ environments }) => ({ environments }),
+};
+
+const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
+  {
+    key: `${name}.base-url`,
+    says: `address of ${name}, ending in /v1`,
+    get: (config) => config.environments[name]?.baseUrl,
+    set: (config, value) =>
+      withSettings(config, name, { baseUrl: parseBaseUrl(value, { insecureHttp: true }).href.replace(/\/$/, '') }),
+    unset: (config) => withSettings(config, name, { baseUrl: undefined }),
+  },
+  {
+    key: `${name}.api-key`,
+    says: `key of ${name}; shown masked, set by petstore login`,
+    get: (config) => {
+      const key = config.environments[name]?.apiKey;
+      return key === undefined ? undefined : maskKey(key);
+    },
+    set() {
+      throw new Failure('usage', {
+        problem: 'An API key does not go on a command line, where others can see it; nothing was changed.',
+        hint: `Use the hidden prompt, or --key-stdin: petstore login --env ${name}`,
+      });
+    },
+    unset: (config) => withSettings(config, name, { apiKey: undefined }),
+  },
+]);
+
+export const SETTINGS: readonly Setting[] = [environment, ...perEnvironment];
+
+/** @throws {Failure} `invalid-value` */
+export function settingNamed(key: string): Setting {
+  const found = SETTINGS.find((setting) => setting.key === key);
+  if (found !== undefined) return found;
+  const expected = `one of ${SETTINGS.map((setting) => setting.key).join(', ')}`;
+  throw new Failure('invalid-value', { name: 'setting', value: key, expected });
+}

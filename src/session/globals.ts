@@ -1,0 +1,39 @@
+/** The options that every command takes, as the command line gives them. */
+import type { Context } from '../ports.ts';
+import type { Format } from '../view/view.ts';
+import type { Notices } from './notices.ts';
+
+export interface Globals {
+  readonly env?: string;
+  readonly baseUrl?: string;
+  readonly output: Format;
+  readonly color: 'auto' | 'always' | 'never';
+  /** False with --no-input: never ask. */
+  readonly input: boolean;
+  readonly yes: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  readonly showLimits: boolean;
+  readonly insecureHttp: boolean;
+  /** In ms. */
+  readonly timeout: number;
+  /** Whether the call says it: to `wait` it is the whole wait then. */
+  readonly timeoutIsExplicit: boolean;
+  /** In ms. */
+  readonly maxWait: number;
+  /** Requests of the allowance to leave for others. */
+  readonly reserve: number;
+  /** In ms; absent: none. */
+  readonly deadline?: number;
+  /** In bytes. */
+  readonly maxBody: number;
+}
+
+/** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
+export interface CommandContext extends Context {
+  readonly globals: Globals;
+  readonly notices: Notices;
+  /** Whatever is added here never appears in any output, file or journal. */
+  readonly secrets: { add(secret: string): void; redact(text: string): string };
+}

@@ -1,0 +1,39 @@
+/** Where files are kept: XDG base directories (relative values are ignored, an empty one is unset). */
+import type { Context } from '../ports.ts';
+import { Failure } from '../errors.ts';
+
+type Places = Pick<Context, 'env' | 'machine'>;
+
+/** @throws {Failure} `no-home` */
+export function configFolder(places: Places): string {
+  return folder(places, 'configuration', 'XDG_CONFIG_HOME', '.config', 'APPDATA');
+}
+
+/** @throws {Failure} `no-home` */
+export function stateFolder(places: Places): string {
+  return folder(places, 'state', 'XDG_STATE_HOME', '.local/state', 'LOCALAPPDATA');
+}
+
+/** What the built-in sandbox keeps. @throws {Failure} `no-home` */
+export function sandboxFile(places: Places): string {
+  return `${stateFolder(places)}/sandbox.db`;
+}
+
+function folder(places: Places, what: string, variable: string, underHome: string, onWindows: string): string {
+  const { env, machine } = places;
+  const given = env[variable] ?? '';
+  if (isAbsolute(given, machine.platform)) return `${given}/petstore`;
+  const windows = machine.platform === 'win32' ? env[onWindows] : undefined;
+  if (windows !== undefined && windows !== '') return `${windows}/petstore`;
+  if (machine.home === undefined) throw new Failure('no-home', { what, variable, problem: homeProblem(places) });
+  return `${machine.home}/${underHome}/petstore`;
+}
+
+/** Says why there is no home, as half a sentence. */
+export function homeProblem({ env }: Pick<Context, 'env'>): string {
+  return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
+}
+
+function isAbsolute(path: string, platform: string): boolean {
+  return path.startsWith('/') || (platform === 'win32' && /^[A-Za-z]:[\\/]/.test(path));
+}

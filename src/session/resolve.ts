@@ -1,0 +1,161 @@
+/** Which environment, base URL and key are in force, and where each came from: flag, variable, config. */
+import type { Context } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import {
+  type EnvironmentName,
+  ENVIRONMENTS,
+  isEnvironment,
+  isRemoteEnvironment,
+  parseBaseUrl,
+} from './environments.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { Globals } from './globals.ts';
+
+export type Source =
+  | { readonly from: 'flag'; readonly name: string }
+  | { readonly from: 'variable'; readonly name: string }
+  | { readonly from: 'config'; readonly path: string }
+  | { readonly from: 'built-in' }
+  | { readonly from: 'default' };
+
+export interface Sourced<T> {
+  readonly value: T;
+  readonly source: Source;
+  /** A value further down the order that this one hides. */
+  readonly shadows?: Source;
+}
+
+export interface ResolvedSettings {
+  readonly environment: Sourced<EnvironmentName>;
+  /** As it was given, not yet checked. Absent in the sandbox. */
+  readonly baseUrl?: Sourced<string>;
+  readonly apiKey?: Sourced<string>;
+}
+
+type Call = Pick<Globals, 'env' | 'baseUrl'>;
+
+/** @throws {Failure} `usage`, `invalid-value`: a name that is no environment */
+export function resolveSettings(call: Call, env: Context['env'], file: ConfigFile): ResolvedSettings {
+  const environment = resolveEnvironment(call, env, file);
+  const name = environment.value;
+  if (!isRemoteEnvironment(name)) {
+    if (call.baseUrl !== undefined) {
+      throw new Failure('usage', {
+        problem: '--base-url does not go with the sandbox, which is built in.',
+        hint: 'Name the environment that the address belongs to: --env staging or --env production.',
+      });
+    }
+    return { environment };
+  }
+  const config = fromConfig(file);
+  const stored = file.config.environments[name];
+  return {
+    environment,
+    ...optional(
+      'baseUrl',
+      firstOf<string>(flag('--base-url', call.baseUrl), variable('PETSTORE_BASE_URL', env), config(stored?.baseUrl)),
+    ),
+    ...optional('apiKey', firstOf<string>(variable('PETSTORE_API_KEY', env), config(stored?.apiKey))),
+  };
+}
+
+function resolveEnvironment(call: Call, env: Context['env'], file: ConfigFile): Sourced<EnvironmentName> {
+  const found = firstOf<string>(
+    flag('--env', call.env),
+    variable('PETSTORE_ENV', env),
+    fromConfig(file)(file.config.environment),
+  ) ?? { value: 'production', source: { from: 'default' as const } };
+  const { value, source } = found;
+  if (isEnvironment(value)) return { ...found, value };
+  throw new Failure('invalid-value', {
+    name: source.from === 'variable' || source.from === 'flag' ? source.name : 'environment',
+    value,
+    expected: `one of ${ENVIRONMENTS.join(', ')}`,
+  });
+}
+
+type Maybe<T> = { readonly value: T; readonly source: Source } | undefined;
+
+function firstOf<T>(...candidates: Maybe<T>[]): Sourced<T> | undefined {
+  const [first, second] = candidates.filter((each) => each !== undefined);
+  return first === undefined ? undefined : { ...first, ...(second !== undefined && { shadows: second.source }) };
+}
+
+function flag(name: string, value: string | undefined): Maybe<string> {
+  return value === undefined ? undefined : { value, source: { from: 'flag', name } };
+}
+
+/** An empty variable is an unset one. */
+function variable(name: string, env: Context['env']): Maybe<string> {
+  const value = env[name];
+  return value === undefined || value === '' ? undefined : { value, source: { from: 'variable', name } };
+}
+
+function fromConfig(file: ConfigFile): (value: string | undefined) => Maybe<string> {
+  return (value) => (value === undefined ? undefined : { value, source: { from: 'config', path: file.path } });
+}
+
+function optional<K extends string, T>(key: K, value: T | undefined): Partial<Record<K, T>> {
+  return value === undefined ? {} : ({ [key]: value } as Record<K, T>);
+}
+
+/** Names the environment's source for the line that announces a write. */
+export function environmentSource({ environment }: ResolvedSettings): string {
+  const { from } = environment.source;
+  return from === 'default' ? 'the default environment' : `environment from ${sourceName(environment.source)}`;
+}
+
+/** "PETSTORE_ENV", "the config": for messages. */
+export function sourceName(source: Source): string {
+  switch (source.from) {
+    case 'flag':
+    case 'variable':
+      return source.name;
+    case 'config':
+      return 'the config';
+    case 'built-in':
+      return 'built in';
+    case 'default':
+      return 'the default';
+  }
+}
+
+/** @throws {Failure} `no-base-url`, `base-url` */
+export function requireBaseUrl(settled: ResolvedSettings, globals: Pick<Globals, 'insecureHttp'>): URL {
+  if (settled.baseUrl === undefined) throw new Failure('no-base-url', { environment: settled.environment.value });
+  return parseBaseUrl(settled.baseUrl.value, globals);
+}
+
+/** @throws {Failure} `no-key`, `key-unreadable`, `key-malformed` */
+export function requireKey(settled: ResolvedSettings, file: ConfigFile): string {
+  const { apiKey, environment } = settled;
+  if (apiKey === undefined) {
+    if (file.unreadable !== undefined) {
+      throw new Failure('key-unreadable', { path: file.path, code: file.unreadable });
+    }
+    throw new Failure('no-key', { environment: environment.value });
+  }
+  checkKey(apiKey.value, sourceName(apiKey.source));
+  return apiKey.value;
+}
+
+/**
+ * A key travels in a header: visible ASCII only (RFC 6750 allows less, the service shows no form).
+ * @throws {Failure} `key-malformed`, which never holds the key
+ */
+export function checkKey(key: string, source: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new Failure('key-malformed', { source, ...describeUnfit(key) });
+}
+
+function describeUnfit(key: string): { problem: string; hint?: string } {
+  // Every other byte is 0, or the text begins with the mark of UTF-16, which is not valid UTF-8.
+  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' };
+  return { problem: problemOf(key) };
+}
+
+function problemOf(key: string): string {
+  if (key === '') return 'is empty';
+  if (/[\r\n]/.test(key)) return 'holds a line break';
+  return /\s/.test(key) ? 'holds white space' : 'holds a character that is not plain ASCII';
+}

@@ -1,0 +1,29 @@
+/** The rules that every write keeps, whatever command makes it. */
+import { Failure } from '../errors.ts';
+import type { CommandContext } from './globals.ts';
+import type { ResolvedSettings } from './resolve.ts';
+
+/**
+ * Without a terminal, production must be said by flag or variable, or --yes: a default is not enough.
+ * @throws {Failure} `production-not-confirmed`
+ */
+export function assertWriteAllowed(context: CommandContext, settled: ResolvedSettings, command: string): void {
+  const { value, source } = settled.environment;
+  const saidNow = source.from === 'flag' || source.from === 'variable';
+  if (value !== 'production' || saidNow || context.globals.yes) return;
+  if (context.stdin.isTTY && context.globals.input) return;
+  throw new Failure('production-not-confirmed', { command });
+}
+
+/** @throws {Failure} `invalid-value`: `adjust` is what most people mean by a negative quantity */
+export function allowQuantity(quantity: bigint, options: { petId: bigint; allowNegative: boolean }): void {
+  if (quantity >= 0n || options.allowNegative) return;
+  throw new Failure('invalid-value', {
+    name: 'quantity',
+    value: quantity.toString(),
+    expected: 'zero or more',
+    hint:
+      `set stores the count itself; to take away from it: petstore inventory adjust ${options.petId} ${quantity}. ` +
+      'If a count below zero is really meant, add --allow-negative.',
+  });
+}

@@ -1,0 +1,74 @@
+/** What a request beyond the allowance is answered with. The key is blocked afterwards, for everybody who uses it. */
+import type { Service } from '../client/service.ts';
+import { isFailure } from '../errors.ts';
+import { readLimitHeaders } from '../rate-limit/headers.ts';
+import { type CheckFacts, type Checked, fail, type Finding, PASS, skip } from './check.ts';
+import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+
+const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the allowance: 429', clause: '8, rule 3' };
+const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 says when to come back', clause: '7; 8, rule 3' };
+export const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
+
+/** Side by side, or a window may be over before it is spent. */
+const WORKERS = 8;
+/** An allowance that has not been spent by then is none that a test should spend. */
+const MOST = 2_000;
+
+/** @param spender whose gate lets exactly one request more through than the allowance has */
+export async function* runProvoked(
+  spender: Service,
+  isChosen: (facts: CheckFacts) => boolean,
+): AsyncGenerator<Checked> {
+  const chosen = PROVOKED_CHECKS.filter(isChosen);
+  if (chosen.length === 0) return;
+  const { end, sent } = await spend(spender);
+  const [refused, retry] = judge(end, sent);
+  for (const facts of chosen) {
+    const from = end === undefined || 'unreachable' in end ? { ms: 0 } : { ms: end.ms, evidence: end.evidence };
+    yield { ...facts, ...from, ...(facts === REFUSED ? refused : retry) };
+  }
+}
+
+function judge(end: Answer | Unreachable | undefined, sent: number): readonly [refused: Finding, retry: Finding] {
+  const none = skip('there was no 429');
+  if (end === undefined) {
+    return [sent < MOST ? skip('another client draws on the key') : fail(`none of ${sent} requests was refused`), none];
+  }
+  if ('unreachable' in end) return [fail(`no answer: ${end.unreachable.phase} (${end.unreachable.code})`), none];
+  const { status, headers, receivedAt } = end;
+  if (status !== 429) return [fail(`the status is ${status} after ${sent} requests, not 429`), none];
+  const saysWhen = readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined;
+  return [PASS, saysWhen ? PASS : fail(`Retry-After is ${headers.get('retry-after')?.join(', ') ?? 'missing'}`)];
+}
+
+interface Spent {
+  /** The first answer that was no list; undefined: the gate let no more through, or there were too many. */
+  readonly end: Answer | Unreachable | undefined;
+  readonly sent: number;
+}
+
+async function spend(service: Service): Promise<Spent> {
+  const spent: { end: Spent['end']; sent: number } = { end: undefined, sent: 0 };
+  const work = async (): Promise<void> => {
+    while (spent.end === undefined && spent.sent < MOST) {
+      const answer = await ask(service);
+      if (answer === undefined) return;
+      spent.sent++;
+      if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, work));
+  // The gate has held the others back at the edge: the one request beyond it goes alone.
+  await work();
+  return spent;
+}
+
+/** Undefined: the gate lets no more through. */
+async function ask(service: Service): Promise<Awaited<ReturnType<typeof probe>> | undefined> {
+  try {
+    return await probe(service, { method: 'GET', path: '/inventory' });
+  } catch (error) {
+    if (isFailure(error) && error.is('rate-limited')) return undefined;
+    throw error;
+  }
+}

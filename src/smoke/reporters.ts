@@ -1,0 +1,171 @@
+/** Checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
+import { stringifyJson, type JsonValue } from '../api/json.ts';
+import { visible } from '../view/sanitise.ts';
+import type { Evidence } from '../client/probe.ts';
+import type { Checked } from './check.ts';
+
+export const REPORT_FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
+export interface Suite {
+  readonly name: string;
+  /** Epoch ms. */
+  readonly startedAt: number;
+  readonly checks: readonly Checked[];
+}
+
+/** JSON and TAP's YAML escape control characters, so that a reader gets the text itself; in the others they are shown. */
+export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
+  text: (suite) => text(shown(suite)),
+  junit: (suite) => junit(shown(suite)),
+  tap,
+  json,
+  github: (suite) => github(shown(suite)),
+};
+
+/** The suite with all that the service said as text to look at. */
+function shown(suite: Suite): Suite {
+  const checks = suite.checks.map((check) => ({
+    ...check,
+    ...(check.problem !== undefined && { problem: visible(check.problem) }),
+    ...(check.evidence !== undefined && { evidence: shownEvidence(check.evidence) }),
+  }));
+  return { ...suite, checks };
+}
+
+function shownEvidence({ headers = {}, ...evidence }: Evidence): Evidence {
+  return {
+    ...evidence,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, visible(value)])),
+  };
+}
+
+interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+function tally(checks: readonly Checked[]): Tally {
+  const count = (verdict: Checked['verdict']): number => checks.filter((each) => each.verdict === verdict).length;
+  return { passed: count('pass'), failed: count('fail'), skipped: count('skip') };
+}
+
+const VERDICT_WORDS = { pass: 'ok  ', fail: 'FAIL', skip: 'skip' } as const;
+
+function text({ checks }: Suite): string {
+  const width = Math.max(0, ...checks.map(({ id }) => id.length));
+  const lines = checks.flatMap(({ verdict, id, title, problem, clause, evidence }) => [
+    `${VERDICT_WORDS[verdict]}  ${id.padEnd(width)}  ${title}${verdict === 'skip' ? `: ${problem ?? ''}` : ''}`,
+    ...(verdict === 'fail' ? [`      ${problem ?? ''} (${evidence?.request ?? ''}; clause ${clause})`] : []),
+  ]);
+  const { passed, failed, skipped } = tally(checks);
+  return [...lines, `${passed} passed, ${failed} failed, ${skipped} skipped`, ''].join('\n');
+}
+
+/** As Ant's JUnit task writes it: what Jenkins, GitLab and the others read. */
+function junit({ name, startedAt, checks }: Suite): string {
+  const { failed, skipped } = tally(checks);
+  const seconds = (ms: number): string => (ms / 1_000).toFixed(3);
+  const total = seconds(checks.reduce((sum, { ms }) => sum + ms, 0));
+  const cases = checks.map(({ id, title, ms, verdict, problem = '', clause, evidence }) => {
+    const inside =
+      verdict === 'fail'
+        ? `<failure message="${xml(problem)}" type="contract">${xml(`clause ${clause}\n${evidenceText(evidence)}`)}</failure>`
+        : verdict === 'skip'
+          ? `<skipped message="${xml(problem)}"/>`
+          : '';
+    return `    <testcase classname="${xml(name)}" name="${xml(`${id}: ${title}`)}" time="${seconds(ms)}">${inside}</testcase>`;
+  });
+  const stamp = new Date(startedAt).toISOString().slice(0, 19);
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites>',
+    `  <testsuite name="${xml(name)}" package="petstore" id="0" tests="${checks.length}" failures="${failed}" errors="0" skipped="${skipped}" time="${total}" timestamp="${stamp}" hostname="localhost">`,
+    '    <properties/>',
+    ...cases,
+    '    <system-out/>',
+    '    <system-err/>',
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function evidenceText(evidence: Checked['evidence']): string {
+  if (evidence === undefined) return '';
+  const { request, status, headers = {} } = evidence;
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}`);
+  return [request, ...(status === undefined ? [] : [`status ${status}`]), ...lines].join('\n');
+}
+
+/** Without the characters that XML 1.0 has no way to write. */
+function xml(value: string): string {
+  return value
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replace(/[&<>"]/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[each] ?? each)
+    .replace(/\n/g, '&#10;');
+}
+
+/** TAP version 14 (testanything.org). */
+function tap({ checks }: Suite): string {
+  const lines = checks.flatMap(({ id, title, verdict, problem = '', clause, evidence }, i) => {
+    const name = escaped(`${id}: ${title}`);
+    const point = `${verdict === 'fail' ? 'not ok' : 'ok'} ${i + 1} - ${name}`;
+    if (verdict === 'skip') return [`${point} # SKIP ${escaped(visible(problem))}`];
+    if (verdict === 'pass') return [point];
+    const facts = { message: problem, severity: 'fail', clause, request: evidence?.request ?? '' };
+    const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${yaml(value)}`);
+    return [point, '  ---', ...diagnosis, '  ...'];
+  });
+  return ['TAP version 14', `1..${checks.length}`, ...lines, ''].join('\n');
+}
+
+/** A double-quoted scalar (YAML 1.2, 7.3.1): JSON's, with every character escaped that a reader or terminal might obey. */
+function yaml(value: string): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\#]/g, '\\$&').replace(/\s+/g, ' ');
+}
+
+function json({ name, startedAt, checks }: Suite): string {
+  const rows = checks.map(
+    ({ id, title, clause, verdict, problem, ms, evidence }): JsonValue =>
+      new Map<string, JsonValue>([
+        ['id', id],
+        ['title', title],
+        ['clause', clause],
+        ['verdict', verdict],
+        ['problem', problem ?? null],
+        ['ms', Math.round(ms)],
+        ['request', evidence?.request ?? null],
+        ['status', evidence?.status ?? null],
+        ['headers', new Map(Object.entries(evidence?.headers ?? {}))],
+      ]),
+  );
+  const members: [string, JsonValue][] = [
+    ['suite', name],
+    ['startedAt', new Date(startedAt).toISOString()],
+    ...Object.entries(tally(checks)).map(([each, count]): [string, JsonValue] => [each, count as number]),
+    ['checks', rows],
+  ];
+  return `${stringifyJson(new Map(members))}\n`;
+}
+
+/** Workflow commands: one annotation for each failure, and the text for the log. */
+function github(suite: Suite): string {
+  const data = (value: string): string => value.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
+  const property = (value: string): string => data(value).replace(/:/g, '%3A').replace(/,/g, '%2C');
+  const lines = suite.checks
+    .filter(({ verdict }) => verdict === 'fail')
+    .map(
+      ({ id, title, problem = '' }) =>
+        `::error title=${property(`${suite.name} ${id}`)}::${data(`${title}: ${problem}`)}\n`,
+    );
+  return `${lines.join('')}${text(suite)}`;
+}

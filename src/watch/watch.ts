@@ -1,0 +1,139 @@
+/** `inventory list --watch`: looks again and again, at a pace that the allowance affords, and tells what has changed. */
+import { type InventoryItem, itemToJson } from '../api/item.ts';
+import type { JsonValue } from '../api/json.ts';
+import { type Filter, matcher } from '../api/select.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { Failure } from '../errors.ts';
+import { clockTime } from '../view/progress.ts';
+import type { StreamView } from '../view/view.ts';
+import { readStock } from '../bulk/runner.ts';
+import { type RequestBudget, type Stock } from '../bulk/plan.ts';
+import { pets, signed } from '../bulk/plan-view.ts';
+
+interface Change {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly event: 'listed' | 'changed' | 'appeared' | 'gone';
+  readonly item: InventoryItem;
+  readonly before?: InventoryItem;
+}
+
+const USUAL_MS = 10_000;
+/** The share of what is left that a watch may use. */
+const SHARE = 0.5;
+
+/** @param intervalMs at least so long between two looks */
+export function watchView(context: CommandContext, filter: Filter, intervalMs = USUAL_MS): StreamView<Change> {
+  return {
+    view: 'stream',
+    events: watch(context, filter, intervalMs),
+    text: (change) => ({ text: line(change), isNews: change.event !== 'listed' }),
+    json: ({ at, event, item, before }) =>
+      new Map<string, JsonValue>([
+        ['at', new Date(at).toISOString()],
+        ['event', event],
+        ...itemToJson(item),
+        ...(before === undefined
+          ? []
+          : [['before', before.quantity] as const, ['statusBefore', before.status] as const]),
+      ]),
+  };
+}
+
+async function* watch(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
+  const { clock, notices, signal, globals } = context;
+  const matches = matcher(filter);
+  const session = await connect(context);
+  try {
+    let before: Stock | undefined;
+    for (;;) {
+      const stock = await readStock(session.service);
+      const at = clock.now();
+      if (before === undefined) {
+        const shown = [...stock.values()].filter(matches);
+        for (const item of shown) yield { at, event: 'listed', item };
+        notices.info(`Watching ${pets(shown.length)}; Ctrl-C ends it.`);
+      } else yield* changes(before, stock, matches, at);
+      before = stock;
+      await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => boolean, at: number): Generator<Change> {
+  for (const item of now.values()) {
+    const old = before.get(item.petId);
+    // What the filter lets through now, or did before: a pet that is sold out leaves `--min 1` with a word.
+    if (!matches(item) && (old === undefined || !matches(old))) continue;
+    if (old === undefined) yield { at, event: 'appeared', item };
+    else if (old.quantity !== item.quantity || old.status !== item.status) {
+      yield { at, event: 'changed', item, before: old };
+    }
+  }
+  for (const old of before.values()) {
+    if (!now.has(old.petId) && matches(old)) yield { at, event: 'gone', item: old };
+  }
+}
+
+export interface WaitCondition {
+  readonly pet: bigint;
+  readonly quantity?: bigint;
+  readonly min?: bigint;
+  readonly max?: bigint;
+  readonly status?: string;
+  readonly for: number;
+  readonly interval: number;
+}
+
+/** The pet, once all of it holds. @throws {Failure} `waited-in-vain`, and what connect throws */
+export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
+  const { clock, globals, notices, signal } = context;
+  const giveUp = clock.monotonic() + wanted.for;
+  const session = await connect(context);
+  try {
+    for (let looks = 1; ; looks++) {
+      const found = (await readStock(session.service)).get(wanted.pet);
+      if (found !== undefined && holds(found, wanted)) return found;
+      const state =
+        found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
+      const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
+      if (clock.monotonic() + pause > giveUp) {
+        throw new Failure('waited-in-vain', { petId: wanted.pet, ms: wanted.for, found: state });
+      }
+      if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
+      await clock.sleep(pause, signal);
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): boolean {
+  return (
+    (wanted.quantity === undefined || quantity === wanted.quantity) &&
+    (wanted.min === undefined || quantity >= wanted.min) &&
+    (wanted.max === undefined || quantity <= wanted.max) &&
+    (wanted.status === undefined || status === wanted.status)
+  );
+}
+
+/** Until the next look: no more than a share of what is left of the window is used by the watch. */
+export function paceMs(allowance: RequestBudget | undefined, reserve: number, intervalMs: number, now: number): number {
+  if (allowance === undefined) return intervalMs;
+  const looks = Math.floor((allowance.remaining - reserve) * SHARE);
+  const left = Math.max(0, allowance.resetAt - now);
+  return Math.max(intervalMs, looks < 1 ? left : Math.ceil(left / looks));
+}
+
+function line({ at, event, item, before }: Change): string {
+  const { petId, quantity, status } = item;
+  const time = clockTime(at, at);
+  if (event === 'listed') return `${time}  pet ${petId}: ${quantity} (${status})`;
+  if (event === 'gone') return `${time}  pet ${petId}: gone from the list`;
+  if (before === undefined) return `${time}  pet ${petId}: new, ${quantity} (${status})`;
+  const statuses = before.status === status ? status : `${before.status} → ${status}`;
+  return `${time}  pet ${petId}: ${before.quantity} → ${quantity} (${signed(quantity - before.quantity)}, ${statuses})`;
+}

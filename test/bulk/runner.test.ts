@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { forecastMs, makePlan, type Stock } from '../../src/bulk/plan.ts';
+import { paceMs } from '../../src/watch/watch.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { handle } from '../../src/sandbox/handler.ts';
+import { DEFAULT_RULES } from '../../src/sandbox/plans.ts';
+import { openStore, type Store } from '../../src/sandbox/store.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import { scaled } from '../support/scale.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+const item = (petId: number, quantity: number) => ({
+  petId: BigInt(petId),
+  quantity: BigInt(quantity),
+  status: 'sold',
+});
+const stockOf = (...rows: readonly (readonly [number, number])[]): Stock =>
+  new Map(rows.map(([petId, quantity]) => [BigInt(petId), item(petId, quantity)]));
+
+describe('a plan', () => {
+  it('parts what is to be done from what is so already and what must not be touched', () => {
+    const row = (line: number, petId: number, quantity: number, current?: number) => ({
+      line,
+      petId: BigInt(petId),
+      quantity: BigInt(quantity),
+      ...(current !== undefined && { current: BigInt(current) }),
+    });
+    const rows = [row(2, 1, 5), row(3, 2, 7), row(4, 3, 1, 9), row(5, 4, 1, 2), row(6, 9, 1)];
+    expect(makePlan(rows, stockOf([1, 5], [2, 6], [3, 9], [4, 3]))).toEqual({
+      steps: [
+        { line: 3, petId: 2n, before: 6n, after: 7n },
+        { line: 4, petId: 3n, before: 9n, after: 1n },
+      ],
+      unchanged: 1,
+      obstacles: [
+        { line: 5, petId: 4n, after: 1n, state: 'conflict', before: 3n, reason: 'the file expects 2, but there are 3' },
+        { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'there is no such pet' },
+      ],
+    });
+  });
+
+  it.each([
+    ['within what is left: at once', 10, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 0],
+    ['with a reserve', 16, { limit: 60, remaining: 20, resetAt: 30_000 }, 5, 30_000],
+    ['one more window', 80, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 30_000],
+    ['and another one', 81, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 90_000],
+    ['in windows of an hour', 200, { limit: 100, remaining: 0, resetAt: 3_600_000 }, 0, 7_200_000],
+    ['where nothing is told: one a second', 10, undefined, 0, 10_000],
+  ])('takes its time: %s', (_name, requests, allowance, reserve, ms) => {
+    expect(forecastMs(requests, allowance, reserve, 0)).toBe(ms);
+  });
+});
+
+it.each([
+  ['plenty', { limit: 60, remaining: 60, resetAt: 60_000 }, 10_000],
+  ['little: half of it', { limit: 60, remaining: 4, resetAt: 60_000 }, 30_000],
+  ['next to nothing: the next window', { limit: 60, remaining: 1, resetAt: 60_000 }, 60_000],
+  ['unknown', undefined, 10_000],
+])('a watch keeps the pace that the allowance affords: %s', (_name, allowance, ms) => {
+  expect(paceMs(allowance, 0, 10_000, 0)).toBe(ms);
+});
+
+interface World {
+  readonly context: TestContext;
+  readonly store: Store;
+  readonly sent: { readonly petId: bigint; readonly status: number }[];
+}
+
+/** The sandbox's handler on virtual time; `onSent` may change the stock behind our back. */
+async function world(
+  perMinute: number,
+  stdin = '',
+  onSent: (count: number, store: Store) => void = () => undefined,
+  latencyMs = 0,
+): Promise<World> {
+  const store = openStore(await openDatabase(':memory:'));
+  onCleanup(() => store.close());
+  const sent: World['sent'] = [];
+  const context: TestContext = createTestContext({
+    env: { ...STAGING_ENV },
+    stdin: { text: stdin },
+    async http({ method, url, headers, body }) {
+      if (latencyMs > 0) await context.clock.sleep(latencyMs);
+      const rules = { ...DEFAULT_RULES, plan: { perMinute, perDay: 1_000_000 } };
+      const response = await handle(
+        { store, rules, apiKeys: [STAGING_KEY], baseUrl: '', now: () => context.clock.now() },
+        { method, target: url.pathname, headers, body: body ?? '' },
+      );
+      if (method === 'PATCH') {
+        sent.push({ petId: BigInt(url.pathname.split('/').at(-1) ?? ''), status: response.status });
+        onSent(sent.length, store);
+      }
+      const whole = typeof response.body === 'string' ? response.body : [...response.body].join('');
+      return httpReply({ ...response, body: whole, limits: false }, context.clock.now());
+    },
+  });
+  return { context, store, sent };
+}
+
+const csv = (rows: readonly (readonly [number, number])[]): string =>
+  ['petId,quantity', ...rows.map((row) => row.join(','))].join('\n');
+
+it('fault 100: what somebody else changed since the start is a conflict, and is not overwritten', async () => {
+  const rows = Array.from({ length: 20 }, (_, i) => [i + 1, 900 + i] as const);
+  // Eight requests a minute: when the fifth row is done, another till sells pet 20.
+  const { context, store, sent } = await world(8, csv(rows), (count, theirs) => {
+    if (count === 5) theirs.setQuantity(20n, 32n);
+  });
+  const { code, stdout } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json');
+  expect([code, JSON.parse(stdout)]).toMatchObject([11, { applied: 19, conflicts: 1, left: 0 }]);
+  expect(sent.some(({ petId }) => petId === 20n)).toBe(false);
+  expect(store.page(19n, 1)[0]?.quantity).toBe(32n);
+  expect(sent.every(({ status }) => status === 200)).toBe(true);
+});
+
+it.each([
+  ['ten thousand rows', 'at once', 10_000, 0],
+  ['four thousand', 'after 1.2 s each', 4_000, 1_200],
+])(
+  '%s on the Business plan, answered %s: no 429, every full window used to at least 98 %%',
+  { timeout: 240_000 },
+  async (_rows, _answered, most, latencyMs) => {
+    const count = scaled(most);
+    const rows = Array.from({ length: count }, (_, i) => [i + 24, 500 + (i % 7)] as const);
+    const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
+    store.replacePets({ generated: count + 25 });
+    const began = context.clock.now();
+    const { code, stdout, stderr } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json', '--quiet');
+    expect(stderr).toBe('');
+    const minutes = (context.clock.now() - began) / 60_000;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { failed: 0, conflicts: 0, unknown: 0, left: 0 }]);
+    expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
+    // Windows begin with their first request, and hold the list once each.
+    const windows = Math.ceil(minutes);
+    expect(sent.length / ((windows - 1) * 1_000)).toBeGreaterThanOrEqual(0.98);
+  },
+);
+
+describe('whatever imports, undos, adjustments and other tills do', () => {
+  type Step =
+    | { readonly does: 'import'; readonly rows: readonly (readonly [number, number])[] }
+    | { readonly does: 'adjust'; readonly pet: number; readonly by: number }
+    | { readonly does: 'undo' }
+    | { readonly does: 'sell elsewhere'; readonly pet: number; readonly to: number };
+  const pet = fc.integer({ min: 1, max: 5 });
+  const quantity = fc.nat(20);
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    fc.record({
+      does: fc.constant('import' as const),
+      rows: fc.uniqueArray(fc.tuple(pet, quantity), { minLength: 1, maxLength: 5, selector: ([id]) => id }),
+    }),
+    fc.record({ does: fc.constant('adjust' as const), pet, by: fc.integer({ min: -5, max: 5 }) }),
+    fc.record({ does: fc.constant('undo' as const) }),
+    fc.record({ does: fc.constant('sell elsewhere' as const), pet, to: quantity }),
+  );
+
+  it('the stock is what a plain model says', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const { context, store } = await world(1_000_000);
+        const present = (): Map<number, number> =>
+          new Map(store.page(undefined, 5).map((each) => [Number(each.petId), Number(each.quantity)]));
+        const model = present();
+        // What we wrote and may put back, newest last.
+        const written: { pet: number; before: number; after: number }[] = [];
+        const set = (id: number, after: number): void => {
+          const before = model.get(id)!;
+          if (before === after) return;
+          written.push({ pet: id, before, after });
+          model.set(id, after);
+        };
+        for (const each of steps) {
+          if (each.does === 'sell elsewhere') {
+            store.setQuantity(BigInt(each.pet), BigInt(each.to));
+            model.set(each.pet, each.to);
+          } else if (each.does === 'adjust') {
+            await runIn(context, 'inventory', 'adjust', String(each.pet), String(each.by), '--quiet', '-y');
+            if (model.get(each.pet)! + each.by >= 0) set(each.pet, model.get(each.pet)! + each.by);
+          } else if (each.does === 'import') {
+            const file = `${context.home.path}/rows.csv`;
+            const log = await context.files.append(file, () => undefined);
+            log.write(csv(each.rows));
+            await log.close();
+            await runIn(context, 'inventory', 'import', file, '--quiet', '-y');
+            await context.files.remove(file);
+            for (const [id, after] of each.rows) set(id, after);
+          } else {
+            await runIn(context, 'inventory', 'undo', '--last', '--quiet', '-y');
+            const last = written.at(-1);
+            if (last !== undefined && model.get(last.pet) === last.after) set(last.pet, last.before);
+          }
+        }
+        expect(present()).toEqual(model);
+      }),
+      { numRuns: scaled(60) },
+    );
+  });
+});

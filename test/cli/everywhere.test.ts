@@ -1,0 +1,74 @@
+/** One definition of each command and option; wherever commands are told of, all of them are. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { SHELLS } from '../../src/cli/completion/scripts.ts';
+import { manPage } from '../../src/build/man.ts';
+import { buildTree } from '../../src/build/tree.ts';
+import { helpText } from '../../src/cli/help/render.ts';
+import { commandsOf, type TreeCommand } from '../../src/cli/help/tree.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const TREE = await buildTree();
+const read = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
+const words = (text: string): string => text.replace(/&lt;/g, '<').replace(/\s+/g, ' ');
+
+const MAN = manPage(TREE, '0.0.0');
+const PLACES: Readonly<Record<string, (command: TreeCommand) => string>> = {
+  'the help': ({ path }) => helpText(TREE, path, 80),
+  'the reference in README.md': ({ path }) => read('README.md').split(`petstore ${path}</code>`)[1] ?? '',
+  'the man page': ({ path }) =>
+    (MAN.split(`.Ss petstore ${path}\n`)[1] ?? '').split('\n.Ss')[0]!.replaceAll('\\-', '-').replaceAll('\\e', '\\'),
+  ...Object.fromEntries(Object.values(SHELLS).map(({ file }) => [file, () => read(`completions/${file}`)])),
+};
+
+describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {
+  it.each(commandsOf(TREE).map((command) => [command.path, command] as const))(
+    'has %s with all its options',
+    (_path, command) => {
+      const text = words(textFor(command));
+      expect(text).not.toBe('');
+      const names = command.options.flatMap((option) => option.names);
+      expect(names.filter((name) => !text.includes(name))).toEqual([]);
+    },
+  );
+
+  it('has the options of every command', () => {
+    const [first] = commandsOf(TREE);
+    const whole =
+      _place === 'the man page'
+        ? MAN.replaceAll('\\-', '-')
+        : _place.includes('README')
+          ? read('README.md')
+          : textFor(first!);
+    const names = TREE.globals.flatMap((option) => option.names);
+    expect(names.filter((name) => !whole.includes(name))).toEqual([]);
+  });
+});
+
+it('every command and option says what it does, in one place', () => {
+  const unsaid = commandsOf(TREE).flatMap(({ path, summary, options, arguments: args }) => [
+    ...(summary.length < 10 ? [path] : []),
+    ...[
+      ...options.map(({ flags, description }) => [flags, description]),
+      ...args.map(({ name, description }) => [name, description]),
+    ]
+      .filter(([, description = '']) => description.length < 5)
+      .map(([name]) => `${path} ${name}`),
+  ]);
+  expect(unsaid).toEqual([]);
+});
+
+const hasMandoc = spawnSync('mandoc', ['-T', 'lint', '/dev/null'], { stdio: 'ignore' }).error === undefined;
+if (!hasMandoc) process.stderr.write('Skipped: the man page held against mandoc, which is not installed.\n');
+
+it.skipIf(!hasMandoc)('the man page is one that mandoc has nothing to say about', () => {
+  const { stdout, stderr } = spawnSync('mandoc', ['-T', 'lint', '-W', 'style', `${ROOT}dist/petstore.1`], {
+    encoding: 'utf8',
+  });
+  expect(stdout + stderr).toBe('');
+  const { stdout: html } = spawnSync('mandoc', ['-T', 'html', `${ROOT}dist/petstore.1`], { encoding: 'utf8' });
+  const shown = words(html.replace(/<[^>]*>/g, ' '));
+  expect(shown).toContain('Twelve of pet 7 are in the shop: petstore inventory set 7 12');
+});

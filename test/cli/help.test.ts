@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/commands/index.ts';
+import { LOADERS } from '../../src/commands/load.ts';
+import { buildTree } from '../../src/build/tree.ts';
+import { helpText, topicText } from '../../src/cli/help/render.ts';
+import { type Topic, TOPICS } from '../../src/cli/help/topics.ts';
+import { commandsOf, pathsOf } from '../../src/cli/help/tree.ts';
+import { helpWanted } from '../../src/cli/help/parse-help-request.ts';
+import { runIn } from '../support/in-process.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const TREE = await buildTree();
+
+describe('the help of every command', () => {
+  it.each([40, 60, 80, 120])('fits %i columns, but for a word that is longer', (width) => {
+    const texts = [
+      ...pathsOf(TREE).map((path) => helpText(TREE, path, width)),
+      ...(Object.keys(TOPICS) as Topic[]).map((name) => topicText(name, width)),
+    ];
+    const tooLong = texts.flatMap((text) =>
+      text.split('\n').filter((line) => line.length > width && line.trim().includes(' ')),
+    );
+    expect(tooLong).toEqual([]);
+  });
+
+  it.each(commandsOf(TREE).map((command) => [command.path, command] as const))(
+    '%s: what it does, examples first, then options by purpose, then where to read more',
+    (path, command) => {
+      const text = helpText(TREE, path, 80);
+      const headings = text.match(/^[A-Z][\w ,]*:(?=$| petstore)/gm) ?? [];
+      expect(text.startsWith(command.summary.slice(0, 30))).toBe(true);
+      expect(headings.slice(0, 2)).toEqual(['Usage:', 'Examples:']);
+      expect(headings.slice(-6)).toEqual(['Where:', 'Output:', 'Questions:', 'Limits and time:', 'Help:', 'More:']);
+      for (const { flags, description } of command.options) {
+        expect(text).toContain(flags);
+        expect(text.replace(/\s+/g, ' ')).toContain(description);
+      }
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const example of command.examples) expect(example.command).toContain(`petstore`);
+      expect(command.more.filter((topic) => !(topic in TOPICS))).toEqual([]);
+    },
+  );
+
+  it('marks what the service calls experimental: whatever updates stock', () => {
+    const marked = commandsOf(TREE).filter(({ experimental }) => experimental);
+    expect(marked.map(({ path }) => path)).toEqual([
+      'inventory set',
+      'inventory adjust',
+      'inventory import',
+      'inventory count',
+      'inventory edit',
+      'inventory undo',
+    ]);
+    for (const { path } of marked) expect(helpText(TREE, path, 80)).toContain('(experimental in the service)');
+  });
+
+  it('no word that is proposed is refused', () => {
+    const refused = COMMANDS.flatMap(({ path, options = [] }) =>
+      options.flatMap(({ flags, parse }) =>
+        (parse?.words ?? [])
+          .filter((word) => {
+            try {
+              parse?.(word);
+              return false;
+            } catch {
+              return true;
+            }
+          })
+          .map((word) => `${path} ${flags}: ${word}`),
+      ),
+    );
+    expect(refused).toEqual([]);
+  });
+});
+
+describe('who asks for help', () => {
+  it.each<[string, string | undefined]>([
+    ['', ''],
+    ['-h', ''],
+    ['--help', ''],
+    ['inventory', 'inventory'],
+    ['inventory -h', 'inventory'],
+    ['inventory list --help', 'inventory list'],
+    ['-h inventory list', 'inventory list'],
+    ['--env sandbox inventory list --max 3 -h', 'inventory list'],
+    ['--env=sandbox', ''],
+    ['--env inventory', ''],
+    ['inventory set 7 12 -h', 'inventory set'],
+    ['inventory list --watch -h', 'inventory list'],
+    ['smoke --help --bogus', 'smoke'],
+    ['inventory list', undefined],
+    ['inventory list --pet -h', undefined],
+    ['inventory list -- -h', undefined],
+    ['bogus', undefined],
+    ['bogus --help', undefined],
+    ['inventory bogus', undefined],
+    ['--bogus', undefined],
+    ['--', undefined],
+  ])('petstore %s: %s', (line, path) => {
+    expect(helpWanted(TREE, line.split(' ').filter(Boolean))).toBe(path);
+  });
+});
+
+it('each command is loaded by its own path', async () => {
+  const loaded = await Promise.all(Object.entries(LOADERS).map(async ([path, load]) => [path, await load()] as const));
+  expect(loaded).toEqual(COMMANDS.map((command) => [command.path, command]));
+});
+
+describe('petstore help', () => {
+  const run = (...args: string[]) => runIn(createTestContext(), ...args);
+
+  it.each(['environments', 'output', 'rate-limits', 'scripting'] as const)('%s', async (topic) => {
+    expect(await run('help', topic)).toEqual({ code: 0, stdout: topicText(topic, 80), stderr: '' });
+  });
+
+  it('a command, a group, and nothing', async () => {
+    expect(await run('help', 'inventory', 'set')).toEqual(await run('inventory', 'set', '--help'));
+    expect(await run('help', 'inventory')).toEqual(await run('inventory'));
+    expect(await run('help')).toEqual(await run());
+  });
+
+  it('what is neither: 2, with the topics', async () => {
+    const { code, stdout, stderr } = await run('help', 'nonsense');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('There is no command or topic "nonsense".');
+    expect(stderr).toContain('Topics: environments, output, rate-limits, scripting, exit-codes.');
+  });
+});

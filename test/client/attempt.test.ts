@@ -1,0 +1,258 @@
+/** One attempt: what is asked for when, and what the gate and the watcher are told. */
+import { describe, expect, it } from 'vitest';
+import { exchange } from '../../src/client/attempt.ts';
+import type { AttemptFacts, Call, Service } from '../../src/client/service.ts';
+import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../../src/ports.ts';
+import { Failure } from '../../src/errors.ts';
+import type { Gate, Ticket } from '../../src/rate-limit/gate.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const LIST: Call = { method: 'GET', path: '/inventory' };
+const SET: Call = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":12}' };
+
+type Send = (request: HttpRequest, maySend: () => boolean) => Promise<HttpReply>;
+
+const failure = (phase: HttpFailure['facts']['phase'], mayHaveBeenSent: boolean): HttpFailure =>
+  new HttpFailure({ phase, mayHaveBeenSent, peer: 'pets.example:443', code: 'X', detail: '' });
+
+async function* pieces(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield await Promise.resolve(Buffer.from(text));
+}
+
+const reply = (status = 200, ...texts: readonly string[]): HttpReply => ({
+  status,
+  headers: new Map([['x', ['y']]]),
+  body: pieces(...texts),
+});
+
+interface Bench {
+  readonly service: Service;
+  readonly clock: VirtualClock;
+  readonly stop: AbortController;
+  /** Everything that happened, in order. */
+  readonly events: string[];
+  readonly attempts: AttemptFacts[];
+  readonly requests: HttpRequest[];
+}
+
+function bench(sends: readonly Send[], more: Partial<Service> = {}, connecting?: HttpFailure): Bench {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const events: string[] = [];
+  const attempts: AttemptFacts[] = [];
+  const requests: HttpRequest[] = [];
+  const left = [...sends];
+  const ticket: Ticket = {
+    isFresh: () => true,
+    answered: (status, headers, at) => {
+      events.push(`answered ${status} ${headers.get('x')?.join()} ${at === clock.now() ? 'now' : 'late'}`);
+      return Promise.resolve();
+    },
+    lost: (mayHaveBeenSent) => {
+      events.push(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);
+      return Promise.resolve();
+    },
+  };
+  const connection: Connection = {
+    isOpen: true,
+    release: () => undefined,
+    send: (request, maySend) => {
+      events.push('send');
+      requests.push(request);
+      return left.shift()!(request, maySend);
+    },
+  };
+  const gate: Gate = {
+    limits: undefined,
+    enter: async (operation, connect) => {
+      events.push(`enter ${operation}`);
+      return { ticket, connection: await connect() };
+    },
+  };
+  const service: Service = {
+    baseUrl: new URL('https://pets.example/v1'),
+    environment: 'staging',
+    apiKey: 'key',
+    keySource: 'the test',
+    userAgent: 'petstore/test',
+    gate,
+    http: {
+      connect: ({ url, timeoutMs, signal }) => {
+        events.push(`connect ${url.href} ${timeoutMs} ${signal === stop.signal ? 'signal' : 'other'}`);
+        return connecting === undefined ? Promise.resolve(connection) : Promise.reject(connecting);
+      },
+      close: () => Promise.resolve(),
+    },
+    clock,
+    random: () => 0,
+    timeoutMs: 30_000,
+    maxWaitMs: 0,
+    maxBodyBytes: 10,
+    signal: stop.signal,
+    watch: {
+      attempt: (facts) => attempts.push(facts),
+      backoff: () => undefined,
+      warning: () => undefined,
+      debug: () => undefined,
+    },
+    ...more,
+  };
+  return { service, clock, stop, events, attempts, requests };
+}
+
+async function text({ body }: HttpReply): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe('an attempt', () => {
+  it('asks for leave, connects, sends, and tells the gate what came before anything else', async () => {
+    const { service, events, attempts, requests } = bench([() => Promise.resolve(reply(200, '[', ']'))]);
+    const answered = await exchange(service, LIST);
+    expect(events).toEqual([
+      'enter GET /inventory',
+      'connect https://pets.example/v1/inventory 30000 signal',
+      'send',
+      'answered 200 y now',
+    ]);
+    expect([answered.status, await text(answered)]).toEqual([200, '[]']);
+    expect(attempts).toEqual([{ method: 'GET', url: 'https://pets.example/v1/inventory', ms: 0, status: 200 }]);
+    expect(requests[0]).toMatchObject({
+      method: 'GET',
+      timeoutMs: 30_000,
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'gzip, br',
+        authorization: 'Bearer key',
+        'user-agent': 'petstore/test',
+      },
+    });
+    expect([requests[0]?.body, requests[0]?.headers['content-type']]).toEqual([undefined, undefined]);
+  });
+
+  it('of a write carries its body, and without a key no authorization', async () => {
+    const { service, requests } = bench([() => Promise.resolve(reply())], { apiKey: '' });
+    await exchange(service, SET);
+    expect(requests[0]).toMatchObject({ body: SET.body, headers: { 'content-type': 'application/json' } });
+    expect('authorization' in requests[0]!.headers).toBe(false);
+  });
+
+  it.each([
+    ['GET', '/inventory', 'GET /inventory'],
+    ['PATCH', '/inventory/7', 'PATCH /inventory/{id}'],
+    ['PATCH', '/inventory/-9223372036854775808', 'PATCH /inventory/{id}'],
+    ['GET', '/pets/7/photos/8?size=9', 'GET /pets/{id}/photos/{id}'],
+    ['GET', '/v2pets/x7#8', 'GET /v2pets/x7'],
+  ] as const)('%s %s counts as %s', async (method, path, operation) => {
+    const { service, events } = bench([() => Promise.resolve(reply())]);
+    await exchange(service, { method, path });
+    expect(events[0]).toBe(`enter ${operation}`);
+  });
+
+  it('fault 113: whose leave ended before the first byte asks for it again, and nobody is told of a failure', async () => {
+    const { service, events, attempts } = bench([
+      () => Promise.reject(HttpFailure.withdrawn('pets.example')),
+      () => Promise.resolve(reply()),
+    ]);
+    await exchange(service, LIST);
+    expect(events.filter((each) => !each.startsWith('connect'))).toEqual([
+      'enter GET /inventory',
+      'send',
+      'lost not sent',
+      'enter GET /inventory',
+      'send',
+      'answered 200 y now',
+    ]);
+    expect(attempts).toHaveLength(1);
+  });
+
+  it.each([true, false])('without an answer is lost (may have been sent: %s)', async (mayHaveBeenSent) => {
+    const { service, events, attempts } = bench([() => Promise.reject(failure('reset', mayHaveBeenSent))]);
+    await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
+    expect(events.at(-1)).toBe(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);
+    expect(attempts).toMatchObject([{ failure: { phase: 'reset' } }]);
+  });
+
+  it('without a connection is told, and sends nothing', async () => {
+    const { service, events, attempts } = bench([], {}, failure('dns', false));
+    await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
+    expect([events.includes('send'), attempts]).toMatchObject([false, [{ failure: { phase: 'dns' } }]]);
+  });
+});
+
+describe('once the program is told to stop', () => {
+  const stopped = new Failure('interrupted', { signal: 'SIGINT' });
+  /** Answers when its signal aborts. */
+  const held: Send = ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      const abort = (): void => {
+        reject(failure('aborted', true));
+      };
+      if (signal?.aborted === true) abort();
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+
+  it.each([
+    [LIST, 0],
+    [SET, 2_000],
+  ])('%j ends after %i ms', async (call, graceMs) => {
+    const { service, clock, stop } = bench([held]);
+    let isOver = false;
+    const ended = exchange(service, call).catch(() => (isOver = true));
+    await clock.turn();
+    stop.abort(stopped);
+    if (graceMs > 0) {
+      await clock.advance(graceMs - 1);
+      expect(isOver).toBe(false);
+      await clock.advance(1);
+    }
+    await ended;
+    expect(isOver).toBe(true);
+  });
+
+  it('the body of a read ends, too', async () => {
+    const { service, stop, requests } = bench([() => Promise.resolve(reply(200, 'a'))]);
+    const { body } = await exchange(service, LIST);
+    stop.abort(stopped);
+    expect(requests[0]?.signal?.aborted).toBe(true);
+    for await (const piece of body) expect(piece).toBeDefined();
+  });
+});
+
+describe('a body', () => {
+  it('may be as large as allowed, and no larger', async () => {
+    const { service } = bench([
+      () => Promise.resolve(reply(200, '12345', '67890')),
+      () => Promise.resolve(reply(200, '12345', '678901')),
+    ]);
+    expect(await text(await exchange(service, LIST))).toBe('1234567890');
+    await expect(text(await exchange(service, LIST))).rejects.toMatchObject({
+      kind: 'contract',
+      facts: { problem: 'is larger than the 10 bytes that --max-body allows' },
+    });
+  });
+
+  it('that drips is waited for as long as one attempt may take in all, a slow reader not counted', async () => {
+    const clock = new VirtualClock();
+    async function* drip(): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        await clock.sleep(10_000);
+        yield Buffer.from('x');
+      }
+    }
+    const { service } = bench([() => Promise.resolve({ ...reply(), body: drip() })], { clock });
+    const { body } = await exchange(service, LIST);
+    const chunks = body[Symbol.asyncIterator]();
+    for (let piece = 0; piece < 2; piece++) {
+      const next = chunks.next();
+      await clock.advance(10_000);
+      expect((await next).done).toBe(false);
+      // The reader takes its time.
+      await clock.advance(60_000);
+    }
+    const last = chunks.next().catch((error: unknown) => error);
+    await clock.advance(10_000);
+    expect(await last).toMatchObject({ facts: { phase: 'body-timeout', mayHaveBeenSent: true } });
+  });
+});

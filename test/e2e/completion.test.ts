@@ -1,0 +1,156 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildTree } from '../../src/build/tree.ts';
+import { commandsOf, pathsOf } from '../../src/cli/help/tree.ts';
+import { cleanEnvironment, petstoreCommand, runPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { startPty } from '../support/pty.ts';
+import { CASES, INJECTIONS, MARK_FILE } from './completion-cases.ts';
+import { type Complete, COMPLETIONS, INTERACTIVE, SHELLS, type Surroundings } from './shells.ts';
+
+/** A home whose PATH begins with `petstore`, which has seen the sandbox's pets. */
+function surroundings(home: Home): Surroundings {
+  const bin = join(home.path, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'petstore'), `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`);
+  chmodSync(join(bin, 'petstore'), 0o755);
+  const env = cleanEnvironment(home);
+  return { cwd: home.path, env: { ...env, PATH: `${bin}:${env.PATH ?? ''}`, TERM: 'xterm-256color' } };
+}
+
+describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
+  if (typeof shell === 'string') {
+    process.stderr.write(`Skipped: completion; ${shell}.\n`);
+    it.skip(shell);
+    return;
+  }
+  const complete: Complete = shell;
+  let home: Home;
+  let around: Surroundings;
+  beforeAll(async () => {
+    home = createHome();
+    around = surroundings(home);
+    await runPetstore(['--env', 'sandbox', 'inventory', 'list'], { home });
+  });
+
+  it.each(CASES.map((each) => [each.words.join(' '), each] as const))('petstore %s', (_line, each) => {
+    const found = complete(each.words, around);
+    if (each.proposes !== undefined) expect([...found].sort()).toEqual([...each.proposes].sort());
+    expect(found).toEqual(expect.arrayContaining([...(each.includes ?? [])]));
+    expect(found.filter((word) => each.excludes?.includes(word))).toEqual([]);
+  });
+
+  it('knows every command and every option, and nothing else', async () => {
+    const tree = await buildTree();
+    const globals = tree.globals.flatMap(({ names }) => names);
+    for (const path of pathsOf(tree)) {
+      const own = commandsOf(tree).find((command) => command.path === path)?.options ?? [];
+      const found = complete([...path.split(' ').filter(Boolean), '-'], around);
+      expect([path, new Set(found)]).toEqual([path, new Set([...own.flatMap(({ names }) => names), ...globals])]);
+    }
+  }, 60_000);
+
+  it('a value in the same word as its option', () => {
+    const [found = ''] = complete(['--env=sta'], around);
+    expect(['staging', '--env=staging']).toContain(found);
+  });
+
+  it('several values in one word', () => {
+    const [found = ''] = complete(['inventory', 'list', '--columns', 'petId,q'], around);
+    expect(['quantity', 'petId,quantity']).toContain(found);
+  });
+
+  it('evaluates nothing that was typed', () => {
+    expect(INJECTIONS).toHaveLength(50);
+    for (const word of INJECTIONS) {
+      for (const before of [[], ['inventory', 'list', '--status'], ['inventory', 'set'], [word]]) {
+        complete([...before, word], around);
+        expect([word, existsSync(join(around.cwd, MARK_FILE))]).toEqual([word, false]);
+      }
+    }
+  }, 120_000);
+});
+
+describe.each(Object.entries(INTERACTIVE))('%s at a terminal', (name, { command, setUp }) => {
+  const isThere = typeof SHELLS[name] !== 'string';
+
+  it.skipIf(!isThere)('TAB completes a command, and runs nothing of what stands there', async () => {
+    const home = createHome();
+    const around = surroundings(home);
+    const shell = startPty([], { command, home, cwd: around.cwd, env: { ...around.env, PS1: '$ ', PROMPT: '$ ' } });
+    shell.write(`${setUp}; echo rea''dy\r`);
+    await shell.waitFor(/ready/);
+    shell.write('petstore inven\t');
+    await shell.waitFor(/petstore inventory /);
+    shell.write('hist\t');
+    await shell.waitFor(/history/);
+    for (const word of INJECTIONS) {
+      // Ctrl-U empties the line again.
+      shell.write('\x15');
+      shell.write(`petstore inventory list --status ${word}\t`);
+    }
+    shell.write('\x15');
+    shell.write(`echo all''done\r`);
+    await shell.waitFor(/alldone/);
+    expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
+    shell.kill('SIGKILL');
+    await shell.exited;
+  });
+});
+
+describe('petstore completion', () => {
+  it.each([
+    ['bash', 'petstore.bash'],
+    ['zsh', '_petstore'],
+    ['fish', 'petstore.fish'],
+    ['powershell', 'petstore.ps1'],
+  ])('%s prints what the package carries', async (shell, file) => {
+    const { code, stdout, stderr } = await runPetstore(['completion', shell]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe(readFileSync(join(COMPLETIONS, file), 'utf8'));
+  });
+
+  it.each([
+    ['bash', '.local/share/bash-completion/completions/petstore', 'bash-completion finds it there.'],
+    ['zsh', '.local/share/zsh/site-functions/_petstore', 'fpath=('],
+    ['fish', '.config/fish/completions/petstore.fish', 'fish finds it there.'],
+    ['powershell', '.config/powershell/petstore.ps1', '$PROFILE'],
+  ])('%s --install writes it to the user’s own folder, once or again', async (shell, path, says) => {
+    const home = createHome();
+    for (let i = 0; i < 2; i++) {
+      const { code, stdout } = await runPetstore(['completion', shell, '--install'], { home });
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Written to ${join(home.path, path)}.`);
+      expect(stdout).toContain(says);
+    }
+    expect(statSync(join(home.path, path)).mode & 0o777).toBe(0o644);
+    expect(readFileSync(join(home.path, path), 'utf8')).toContain('completion for petstore');
+  });
+
+  it('proposes ids of the history and the sandbox, newest change first, and makes no file for it', async () => {
+    const home = createHome();
+    expect(await runPetstore(['completion', 'pets'], { home })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(existsSync(home.state)).toBe(false);
+    await runPetstore(['--env', 'sandbox', 'inventory', 'set', '12', '5'], { home });
+    const { stdout } = await runPetstore(['completion', 'pets'], { home });
+    const ids = stdout.trim().split('\n');
+    expect([ids[0], ids.length, new Set(ids).size]).toEqual(['12', 25, 25]);
+    expect(ids).toContain('9223372036854775807');
+  });
+
+  it('works without a home, and says what it does not know', async () => {
+    const env = { HOME: undefined, XDG_STATE_HOME: undefined };
+    expect(await runPetstore(['completion', 'pets'], { env })).toMatchObject({ code: 0, stdout: '' });
+    expect((await runPetstore(['completion', 'tcsh'])).stderr).toContain(
+      'shell is "tcsh", but must be one of bash, zsh',
+    );
+    expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
+    const pets = await runPetstore(['completion', 'pets', '--install']);
+    expect([pets.code, pets.stdout, pets.stderr]).toEqual([
+      2,
+      '',
+      expect.stringContaining('--install goes with a shell'),
+    ]);
+  });
+});

@@ -1,0 +1,509 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Encrypted, type Network, NetworkFailure } from '../../src/ports.ts';
+import { runPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import { startPty } from '../support/pty.ts';
+import { screenOf } from '../support/screen.ts';
+import { startProxy } from '../support/proxy.ts';
+import type { PlainReply } from '../support/replies.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { freePort } from '../support/free-port.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, staging } from '../support/staging.ts';
+import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
+import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+interface Found {
+  readonly check: string;
+  readonly health: string;
+  readonly says: string;
+  readonly fix: string | null;
+}
+
+const DAY = 86_400_000;
+
+/** What is wrong, as `check: health`, and everything. */
+function read(stdout: string): { sick: string[]; found: Found[]; first: Found | undefined } {
+  const found = JSON.parse(stdout) as Found[];
+  const bad = found.filter(({ health }) => health === 'warn' || health === 'fail');
+  return { found, sick: bad.map(({ check, health }) => `${check}: ${health}`), first: bad[0] };
+}
+
+async function examine(args: readonly string[], options: TestContextOptions = {}) {
+  const context = createTestContext({ env: STAGING_ENV, ...options });
+  const { code, stdout, stderr } = await runIn(context, '--json', 'doctor', ...args);
+  return { code, stderr, context, ...read(stdout) };
+}
+
+function configured(content: string, home: Home = createHome()): { home: Home; path: string } {
+  const folder = join(home.config, 'petstore');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, 'config.json');
+  writeFileSync(path, content, { mode: 0o600 });
+  return { home, path };
+}
+
+const CONFIG = JSON.stringify({
+  version: 1,
+  environment: 'staging',
+  environments: { staging: { baseUrl: 'https://pets.example/v1', apiKey: STAGING_KEY } },
+});
+
+describe('doctor --offline', () => {
+  const offline = (options?: TestContextOptions) => examine(['--offline'], options);
+
+  it('finds nothing wrong with a machine that has been set up, and sends nothing', async () => {
+    const { home, path } = configured(CONFIG);
+    const { code, found, context } = await offline({ home, env: {} });
+    expect(code).toBe(0);
+    expect(found.map(({ check, health, says }) => [check, health, says])).toEqual([
+      ['version', 'ok', expect.stringMatching(/^petstore \S+ on (Node|Bun) [\d.]+, linux\.$/)],
+      ['config', 'ok', `${path} is sound, and private.`],
+      ['environment', 'ok', 'staging, from the config.'],
+      ['variables', 'ok', 'None hides a value of the config.'],
+      ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
+      ['key', 'ok', 'There is one, from the config.'],
+      ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
+      ['ledger', 'ok', 'No block is in force.'],
+      ['service', 'skip', 'Not asked, because of --offline.'],
+    ]);
+    expect(context.sent).toEqual([]);
+  });
+
+  it.each([
+    ['a config that is no JSON', '{"version":1,', 'config: fail', /is not valid JSON/, /editor/],
+    ['a config of a newer petstore', '{"version":99}', 'config: fail', /version 99/, /Update petstore/],
+    [
+      'an environment that is none',
+      '{"version":1,"environment":"moon"}',
+      'config: fail',
+      /names an unknown environment/,
+      /editor/,
+    ],
+  ])('%s', async (_what, content, sick, says, fix) => {
+    const { code, ...told } = await offline({ home: configured(content).home, env: {} });
+    expect({ code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(told.first?.says).toMatch(says);
+    expect(told.first?.fix).toMatch(fix);
+    expect(told.found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
+  });
+
+  it('a config that others may read, or put another in place of', async () => {
+    const { home, path } = configured(CONFIG);
+    chmodSync(path, 0o644);
+    const open = await offline({ home, env: {} });
+    expect({ code: open.code, first: open.first }).toEqual({
+      code: 0,
+      first: {
+        check: 'config',
+        health: 'warn',
+        says: `Others on this machine may read the key in ${path}.`,
+        fix: `chmod 600 ${path}`,
+      },
+    });
+    chmodSync(path, 0o600);
+    chmodSync(join(home.config, 'petstore'), 0o777);
+    const writable = await offline({ home, env: {} });
+    expect(writable.first?.says).toBe(`Others on this machine may change what is in ${home.config}/petstore.`);
+  });
+
+  it('state that others may change, or that belongs to another user', async () => {
+    const { home } = configured(CONFIG);
+    await offline({ home });
+    const folder = join(home.state, 'petstore');
+    chmodSync(folder, 0o777);
+    chmodSync(join(folder, 'state.db'), 0o666);
+    const open = await offline({ home });
+    const ofState = open.found.filter(({ check }) => check === 'state').map(({ says, fix }) => [says, fix]);
+    expect(ofState).toEqual([
+      [`Others on this machine may change what is in ${folder}.`, `chmod 700 ${folder}`],
+      [`Others on this machine may change ${folder}/state.db.`, `chmod 600 ${folder}/state.db`],
+    ]);
+    const other = await offline({ home, machine: { userId: 4_000_000 } });
+    const foreign = other.found.filter(({ says }) => says.endsWith(' belongs to another user.'));
+    expect(foreign.map(({ check }) => check)).toEqual(
+      // To root everything else belongs to others; what belongs to root is nobody's worry.
+      process.geteuid?.() === 0 ? [] : ['config', 'config', 'state', 'state'],
+    );
+  });
+
+  it.each([
+    [
+      'PETSTORE_BASE_URL',
+      'https://other.example/v1',
+      'warn',
+      /is used, not what the config has/,
+      /unset PETSTORE_BASE_URL/,
+    ],
+    ['PETSTORE_API_KEY', 'another-key', 'warn', /is used, not what the config has/, /unset/],
+    ['PETSTORE_ENV', 'staging', 'warn', /is used, not what the config has/, /unset/],
+    ['PETSTORE_APIKEY', 'x', 'warn', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
+    ['NODE_TLS_REJECT_UNAUTHORIZED', '0', 'warn', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
+  ])('the variable %s=%s', async (name, value, health, says, fix) => {
+    const { sick, first } = await offline({ home: configured(CONFIG).home, env: { [name]: value } });
+    expect(sick).toEqual([`variables: ${health}`]);
+    expect(first?.says).toMatch(says);
+    expect(first?.fix).toMatch(fix);
+  });
+
+  it.each([
+    ['no base URL', { PETSTORE_BASE_URL: undefined }, 'base-url: fail', /No base URL is known for staging/],
+    ['one that lacks v1', { PETSTORE_BASE_URL: 'https://pets.example' }, 'base-url: fail', /does not end in .* v1/],
+    ['one that is http', { PETSTORE_BASE_URL: 'http://pets.example/v1' }, 'base-url: fail', /unencrypted/],
+    ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /no API key for staging/],
+    ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /holds a line break/],
+  ])('%s', async (_what, env, sick, says) => {
+    const told = await offline({ env: { ...STAGING_ENV, ...env } });
+    expect({ code: told.code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(told.first?.says).toMatch(says);
+  });
+
+  it('a damaged state database is named, and left alone', async () => {
+    const home = createHome();
+    const folder = join(home.state, 'petstore');
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'state.db');
+    writeFileSync(path, 'this is no database at all, but it is long enough to be looked at as one'.repeat(99));
+    const { sick, first } = await offline({ home });
+    expect({ sick, says: first?.says }).toEqual({ sick: ['state: fail'], says: `${path} is damaged.` });
+    expect((await offline({ home })).first?.says).toBe(`${path} is damaged.`);
+  });
+
+  it('says until when the key is blocked', async () => {
+    const context = createTestContext({
+      env: STAGING_ENV,
+      http: () => httpReply({ status: 429, headers: { 'retry-after': '3600' } }, context.clock.now()),
+    });
+    expect((await runIn(context, '--no-wait', 'inventory', 'list')).code).toBe(6);
+    const { first } = read((await runIn(context, '--json', 'doctor', '--offline')).stdout);
+    expect(first).toMatchObject({ check: 'ledger', health: 'warn', fix: 'Wait. petstore limits shows why.' });
+    expect(first?.says).toMatch(/nothing is sent before \d\d:\d\d:\d\d\.$/);
+  });
+});
+
+const GOOD: Encrypted = {
+  protocol: 'TLSv1.3',
+  chain: ['pets.example', 'An authority'],
+  names: 'DNS:pets.example',
+  validFrom: 0,
+  validTo: 4_000_000_000_000,
+};
+
+/** A way to the service on which everything works, but for what the test changes. */
+function way(change: Partial<Network> = {}): Network {
+  const records: Readonly<Record<string, readonly string[]>> = { A: ['192.0.2.1'], AAAA: ['2001:db8::1'] };
+  return {
+    proxyFor: () => ({ kind: 'direct' }),
+    lookup: () => Promise.resolve(['192.0.2.1', '2001:db8::1']),
+    resolver: () => ({
+      records: (type) => Promise.resolve(records[type] ?? []),
+      authorities: () => Promise.resolve([]),
+    }),
+    connect: () => Promise.resolve(),
+    handshake: () => Promise.resolve(GOOD),
+    ask: () => Promise.reject(new Error('nobody asks that')),
+    ...change,
+  };
+}
+
+function online(network: Network, reply: PlainReply = {}, options: TestContextOptions = {}) {
+  const context = createTestContext({
+    env: STAGING_ENV,
+    network,
+    http: () => httpReply({ status: 200, body: '[]', ...reply }, context.clock.now()),
+    ...options,
+  });
+  return runIn(context, '--json', 'doctor').then(({ code, stdout, stderr }) => ({
+    code,
+    stderr,
+    requests: context.sent.length,
+    ...read(stdout),
+  }));
+}
+
+describe('doctor, on the way to the service', () => {
+  it('takes each step, and sends one request, which it says first', async () => {
+    const { code, found, requests, stderr } = await online(way());
+    expect({ code, requests }).toEqual({ code: 0, requests: 1 });
+    expect(stderr).toBe('One request is sent to pets.example, to see whether the key is accepted.\n');
+    expect(found.slice(-8).map(({ says }) => says)).toEqual([
+      'None is between this machine and pets.example.',
+      'pets.example is 192.0.2.1, 2001:db8::1; in DNS: no CNAME, A 192.0.2.1, AAAA 2001:db8::1.',
+      expect.stringMatching(/^192\.0\.2\.1:443 answers in /),
+      expect.stringMatching(/^\[2001:db8::1\]:443 answers in /),
+      expect.stringMatching(
+        /^TLSv1\.3; the certificate of pets\.example is trusted \(pets\.example < An authority\) for \d+ days more\.$/,
+      ),
+      'It accepts the key, and lists 0 pets.',
+      "This machine's clock agrees with the service's.",
+      'The answer says what is left of the allowance.',
+    ]);
+  });
+
+  const refuse = (code: string) => () => Promise.reject(new NetworkFailure(code));
+  const untrusted = (problem: string, more: Partial<Encrypted> = {}) => ({
+    handshake: () => Promise.resolve({ ...GOOD, problem, ...more }),
+  });
+
+  it.each<[string, Partial<Network>, string[], RegExp]>([
+    ['no such name', { lookup: refuse('ENOTFOUND') }, ['dns: fail'], /pets\.example cannot be resolved \(ENOTFOUND\)/],
+    [
+      'nobody there',
+      { connect: refuse('ECONNREFUSED') },
+      ['tcp: fail'],
+      /No connection to 192\.0\.2\.1:443 \(ECONNREFUSED\), \[2001/,
+    ],
+    [
+      'no way for IPv6',
+      { connect: ({ address }) => (address.includes(':') ? refuse('ENETUNREACH')() : Promise.resolve()) },
+      ['tcp: warn'],
+      /No connection to \[2001:db8::1\]:443 \(ENETUNREACH\)/,
+    ],
+    ['no TLS', { handshake: refuse('ECONNRESET') }, ['tls: fail'], /does not speak TLS \(ECONNRESET\)/],
+    ['expired', untrusted('CERT_HAS_EXPIRED', { validTo: 0 }), ['tls: fail'], /expired on 1970-01-01/],
+    ['self-signed', untrusted('DEPTH_ZERO_SELF_SIGNED_CERT'), ['tls: fail'], /signed by itself alone/],
+    [
+      'of another name',
+      untrusted('ERR_TLS_CERT_ALTNAME_INVALID'),
+      ['tls: fail'],
+      /not for pets\.example, but for DNS:pets/,
+    ],
+    ['of an unknown authority', untrusted('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), ['tls: fail'], /does not trust \(UNABLE/],
+    [
+      'a proxy that cannot be used',
+      { proxyFor: () => ({ kind: 'unusable', variable: 'ALL_PROXY', problem: 'is not a URL: "::"' }) },
+      ['proxy: fail'],
+      /^ALL_PROXY is not a URL: "::"\.$/,
+    ],
+    [
+      'a proxy that is not there',
+      {
+        proxyFor: () => ({
+          kind: 'proxy',
+          proxy: new URL('http://clerk:secret@proxy.example:3128'),
+          variable: 'HTTPS_PROXY',
+        }),
+        connect: refuse('ECONNREFUSED'),
+      },
+      ['tcp: fail'],
+      /192\.0\.2\.1:3128/,
+    ],
+  ])('%s', async (_what, change, sick, says) => {
+    const told = await online(way(change));
+    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: sick[0]?.endsWith('warn') ? 1 : 0 });
+    expect(told.first?.says).toMatch(says);
+    expect(told.first?.fix).not.toBeNull();
+    expect(JSON.stringify(told.found)).not.toContain('secret');
+  });
+
+  it('warns of a certificate that ends soon', async () => {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const ending = { ...GOOD, validTo: clock.now() + 5.5 * DAY };
+    const told = await online(way({ handshake: () => Promise.resolve(ending) }), {}, { clock });
+    expect({ code: told.code, says: told.first?.says }).toEqual({
+      code: 0,
+      says: 'The certificate of pets.example ends in 5 days.',
+    });
+  });
+
+  const refusal = (status: number): PlainReply => ({
+    status,
+    body: JSON.stringify({ code: 'no', message: 'no', status }),
+  });
+
+  it.each<[string, PlainReply, string[], RegExp]>([
+    ['401', refusal(401), ['service: fail'], /refused the API key from PETSTORE_API_KEY \(401/],
+    ['403', refusal(403), ['service: fail'], /the key may be banned/],
+    ['404', refusal(404), ['service: fail'], /There is no inventory at/],
+    [
+      'a redirect',
+      { status: 302, headers: { location: 'https://evil.example/' } },
+      ['service: fail'],
+      /redirects \(302\) to https:\/\/evil/,
+    ],
+    ['500', refusal(500), ['service: fail'], /The service failed \(500/],
+    [
+      'a login page',
+      { body: '<html>', headers: { 'content-type': 'text/html' } },
+      ['service: fail'],
+      /not the service/,
+    ],
+    [
+      'a clock of its own',
+      { headers: { date: 'Mon, 01 Jan 2001 00:00:00 GMT' } },
+      ['clock: warn'],
+      /ahead of the service's/,
+    ],
+    ['no clock', { headers: { date: 'yesterday' } }, ['clock: warn'], /tells no time/],
+    [
+      'no limits',
+      { limits: false },
+      ['limits: warn'],
+      /lacks X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset/,
+    ],
+  ])('an answer of %s', async (_what, reply, sick, says) => {
+    const told = await online(way(), reply);
+    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: 1 });
+    expect(told.first?.says).toMatch(says);
+  });
+
+  it('does not ask while the key is blocked', async () => {
+    const context = createTestContext({
+      env: STAGING_ENV,
+      network: way(),
+      http: () => httpReply({ status: 429, headers: { 'retry-after': '3600' } }, context.clock.now()),
+    });
+    await runIn(context, '--no-wait', 'inventory', 'list');
+    const { code, stdout } = await runIn(context, '--json', 'doctor');
+    expect({ code, sick: read(stdout).sick, requests: context.sent.length }).toEqual({
+      code: 0,
+      sick: ['ledger: warn', 'service: warn'],
+      requests: 1,
+    });
+  });
+});
+
+describe('doctor against real servers', () => {
+  const sound = (names: readonly string[] = ['localhost']) => issueIdentity({ names });
+
+  it('finds nothing wrong with one that works', async () => {
+    const server = await scriptedServer([{ status: 200, body: '[{"petId":7,"quantity":1,"status":"sold"}]' }], {
+      tls: sound(),
+    });
+    const { code, stdout, stderr } = await runPetstore(['doctor'], {
+      env: { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), NODE_EXTRA_CA_CERTS: caFile() },
+    });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `One request is sent to localhost:${server.port}, to see whether the key is accepted.\n`,
+    });
+    expect(stdout).toMatch(
+      /^ok {4}tls +TLSv1\.3; the certificate of localhost is trusted \(localhost < Test authority\)/m,
+    );
+    expect(stdout).toContain('It accepts the key, and lists 1 pet.');
+    expect(stdout + stderr).not.toContain(KEY);
+    expect(server.log()).toEqual(['GET /v1/inventory']);
+  });
+
+  it.each([
+    ['expired', () => tlsIdentities().expired, /expired on/],
+    ['self-signed', () => tlsIdentities().selfSigned, /signed by itself/],
+    ['for another name', () => tlsIdentities().wrongHost, /not for localhost, but for DNS:pets\.example/],
+  ])('a certificate that is %s: named, and no request sent', async (_what, identity, says) => {
+    const server = await scriptedServer([], { tls: identity() });
+    const { code, stdout } = await runPetstore(['--json', 'doctor'], {
+      env: { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), NODE_EXTRA_CA_CERTS: caFile() },
+    });
+    const { sick, first } = read(stdout);
+    expect({ code, sick }).toEqual({ code: 13, sick: ['tls: fail'] });
+    expect(first?.says).toMatch(says);
+    expect(server.log()).toEqual([]);
+  });
+
+  it('through a proxy: looks at the proxy, and asks through it', async () => {
+    const server = await scriptedServer([{ status: 200, body: '[]' }], { tls: sound(['pets.example']) });
+    const proxy = await startProxy({ route: () => ({ host: '127.0.0.1', port: server.port }) });
+    const { code, stdout } = await runPetstore(['--json', 'doctor'], {
+      env: { ...staging('https://pets.example/v1'), NODE_EXTRA_CA_CERTS: caFile(), HTTPS_PROXY: proxy.url },
+    });
+    expect({ code, log: proxy.log }).toEqual({ code: 0, log: ['CONNECT pets.example:443'] });
+    expect(read(stdout).found.find(({ check }) => check === 'proxy')?.says).toContain(proxy.url);
+  });
+
+  it('NO_PROXY leads past it', async () => {
+    const server = await scriptedServer([{ status: 200, body: '[]' }]);
+    const proxy = await startProxy();
+    const { code } = await runPetstore(['--json', '--insecure-http', 'doctor'], {
+      env: {
+        // An address of this machine that is not one of loopback.
+        ...staging(`http://0.0.0.0:${server.port}/v1`),
+        http_proxy: proxy.url,
+        NO_PROXY: `none.example, 0.0.0.0:${server.port}`,
+      },
+    });
+    expect({ code, log: proxy.log }).toEqual({ code: 0, log: [] });
+  });
+
+  it.skipIf(!hasRedis)('asks a shared ledger whether it is there', async () => {
+    const server = await scriptedServer([
+      { status: 200, body: '[]' },
+      { status: 200, body: '[]' },
+    ]);
+    const redis = await startRedis();
+    const run = (ledger: string) =>
+      runPetstore(['--json', 'doctor'], { env: { ...staging(server.baseUrl), PETSTORE_LEDGER: ledger } });
+    expect(read((await run(redis.url)).stdout).found).toContainEqual(
+      expect.objectContaining({ check: 'shared-ledger', health: 'ok' }),
+    );
+    const gone = await run(`redis://127.0.0.1:${await freePort()}/0`);
+    expect(read(gone.stdout).sick).toEqual(['shared-ledger: fail']);
+  });
+});
+
+describe('doctor at a terminal', () => {
+  it.each([40, 80, 200])(
+    'of %i columns: nothing is left of the progress, and no sentence is broken in a word',
+    async (cols) => {
+      const home = createHome();
+      const pty = startPty(['--env', 'staging', 'doctor', '--offline'], { cols, rows: 60, home });
+      expect((await pty.exited).code).toBe(13);
+      const lines = await screenOf(pty.output, { cols, rows: 60 });
+      expect(lines[0]).toMatch(/^ok {4}version {6}petstore/);
+      expect(lines.join('\n')).not.toContain('Looked at');
+      const words = lines.join(' ').split(/\s+/).join(' ');
+      expect(words).toContain('There is no API key for staging. Fix: Log in with: petstore login');
+    },
+  );
+});
+
+describe('doctor, its options', () => {
+  it.each([
+    [['--domain', 'shop.example.com'], '--domain needs --target'],
+    [['--target', 'stores.example.com'], '--target goes with --domain'],
+    [['--domain', '192.0.2.1', '--target', 'stores.example.com'], '--domain is "192.0.2.1", but must be a domain name'],
+    [['--domain', 'https://shop.example.com', '--target', 'x.example'], 'but must be a domain name'],
+    [['--domain', '*.example.com', '--target', 'x.example'], 'but must be a domain name'],
+    [['--domain', 'a.example', '--target', 'x.example', '--ca', 'letsencrypt'], '--ca is "letsencrypt"'],
+    [
+      ['--domain', 'a.example', '--target', 'x.example', '--redirect', 'from=a.example'],
+      '--redirect is "from=a.example"',
+    ],
+    [
+      ['--domain', 'a.example', '--target', 'x.example', '--redirect', 'from=a.example,to=b.example,status=200'],
+      'must be',
+    ],
+    [
+      ['--domain', 'a.example', '--target', 'x.example', '--dns-server', 'ns1.example'],
+      '--dns-server is "ns1.example"',
+    ],
+    [['--domain', 'a.example', '--target', 'x.example', '--connect', 'a.example'], '--connect is "a.example"'],
+    [['--domain', 'a.example', '--target', 'x.example', '--offline'], '--offline'],
+  ])('%j: exit 2', async (args, says) => {
+    const context = createTestContext();
+    const { code, stdout, stderr } = await runIn(context, 'doctor', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(says);
+  });
+
+  it('takes a domain of any script, in capitals, with a final dot', async () => {
+    const asked: string[] = [];
+    const context = createTestContext({
+      network: way({
+        resolver: () => ({
+          records: (_type, name) => {
+            asked.push(name);
+            return Promise.resolve([]);
+          },
+          authorities: () => Promise.resolve([]),
+        }),
+      }),
+    });
+    await runIn(context, 'doctor', '--domain', 'Zoo.BÜCHER.example.', '--target', 'x.example');
+    expect(asked).toEqual(['zoo.xn--bcher-kva.example', 'xn--bcher-kva.example']);
+  });
+});

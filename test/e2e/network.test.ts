@@ -1,0 +1,245 @@
+/** The network's faults, made to happen on real sockets, through the built program. */
+import { describe, expect, it } from 'vitest';
+import { HttpFailure } from '../../src/ports.ts';
+import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
+import { blackhole, refusedPort } from '../support/holes.ts';
+import { runIn, STAGING_ENV } from '../support/in-process.ts';
+import { item, json, type Reply } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { runJson } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+import { caFile, tlsIdentities } from '../support/tls.ts';
+
+const LIST = ['inventory', 'list'];
+const SET = ['inventory', 'set', '7', '12'];
+const STOCK = [item(1, 5), item(7, 10)];
+const GET = 'GET /v1/inventory';
+const PATCH = 'PATCH /v1/inventory/7';
+/** Short enough to fire within a test, long enough for an answer over loopback. */
+const SOON = ['--timeout', '400ms'];
+
+describe.each([
+  ['list', LIST],
+  ['set', SET],
+])('%s', (_name, args) => {
+  it('fault 1: an unknown host is named, tried three times, and nothing was sent', async () => {
+    const { code, stdout, error } = await runJson('http://nowhere.localhost.invalid/v1', ['--insecure-http', ...args]);
+    expect({ code, stdout, error }).toEqual({
+      code: 7,
+      stdout: '',
+      error: {
+        kind: 'network',
+        message: expect.stringMatching(
+          /^Cannot resolve nowhere\.localhost\.invalid \(E\w+\) after 3 attempts; nothing was sent\.$/,
+        ) as string,
+        exitCode: 7,
+        retryable: true,
+        outcome: 'not-sent',
+        hint: expect.stringContaining('base URL') as string,
+      },
+    });
+  });
+
+  it('fault 2: a refused connection names host and port', async () => {
+    const port = await refusedPort();
+    const { code, stdout, error } = await runJson(`http://127.0.0.1:${port}/v1`, args);
+    expect({ code, stdout, message: error?.message, outcome: error?.outcome }).toEqual({
+      code: 7,
+      stdout: '',
+      message: `Cannot connect to 127.0.0.1:${port} (ECONNREFUSED) after 3 attempts; nothing was sent.`,
+      outcome: 'not-sent',
+    });
+  });
+
+  it('fault 3: a connection that does not come says how long it was waited for', async () => {
+    const { port } = await blackhole();
+    const { code, stdout, error } = await runJson(`http://127.0.0.1:${port}/v1`, [...SOON, ...args]);
+    expect({ code, stdout, message: error?.message }).toEqual({
+      code: 7,
+      stdout: '',
+      message: `There was no connection to 127.0.0.1:${port} in 400 ms after 3 attempts; nothing was sent.`,
+    });
+  });
+
+  it.each([
+    ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
+    ['selfSigned', 'it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    ['wrongHost', 'it belongs to another host (ERR_TLS_CERT_ALTNAME_INVALID)'],
+  ] as const)('fault 4: a certificate that is %s is refused for that reason, once', async (which, reason) => {
+    const server = await scriptedServer([], { tls: tlsIdentities()[which] });
+    const { code, stdout, error } = await runJson(server.baseUrl, args, { env: { NODE_EXTRA_CA_CERTS: caFile() } });
+    expect({ code, stdout, error, connections: server.connections }).toEqual({
+      code: 7,
+      stdout: '',
+      connections: 1,
+      error: {
+        kind: 'network',
+        message: `The certificate of 127.0.0.1:${server.port} was not accepted: ${reason}; nothing was sent.`,
+        exitCode: 7,
+        retryable: false,
+        outcome: 'not-sent',
+        hint: expect.not.stringContaining('insecure') as string,
+      },
+    });
+  });
+});
+
+describe('certificates', () => {
+  it('trusts an authority of NODE_EXTRA_CA_CERTS', async () => {
+    const server = await scriptedServer([json(STOCK)], { tls: tlsIdentities().good });
+    const { code, stdout } = await runJson(server.baseUrl, LIST, { env: { NODE_EXTRA_CA_CERTS: caFile() } });
+    expect({ code, rows: (JSON.parse(stdout) as unknown[]).length }).toEqual({ code: 0, rows: 2 });
+  });
+
+  it('trusts no authority that nobody named', async () => {
+    const server = await scriptedServer([], { tls: tlsIdentities().good });
+    const { code } = await runJson(server.baseUrl, LIST);
+    expect(code).toBe(7);
+  });
+});
+
+describe('a read', () => {
+  const three = (reply: Reply): Reply[] => [reply, reply, reply];
+
+  it.each([
+    [
+      'fault 5: a reset',
+      reset(),
+      7,
+      /^The connection to 127\.0\.0\.1:\d+ broke before the answer \(ECONNRESET\) after 3/,
+    ],
+    ['fault 7: no answer in time', never(), 7, /^There was no answer from 127\.0\.0\.1:\d+ in 400 ms after 3 attempts/],
+    ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, /^The response broke off before its end/],
+    [
+      'fault 9: a drip without end',
+      drip({ chunk: 1, every: 100 }, json(STOCK)),
+      7,
+      /^The answer of 127\.0\.0\.1:\d+ did not end within 400 ms after 3 attempts/,
+    ],
+  ])('%s is repeated twice, then fails; nothing is printed', async (_name, reply, exitCode, message) => {
+    const server = await scriptedServer(three(reply));
+    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...LIST]);
+    expect({ code, stdout, error, log: server.log() }).toMatchObject({
+      code: exitCode,
+      stdout: '',
+      error: { message: expect.stringMatching(message) as string, exitCode },
+      log: [GET, GET, GET],
+    });
+  });
+
+  it('fault 5: succeeds when the second try does', async () => {
+    const server = await scriptedServer([reset(), json(STOCK)]);
+    const { code, error } = await runJson(server.baseUrl, LIST);
+    expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [GET, GET] });
+  });
+
+  it('fault 27: headers above the limit of the parser fail at once', async () => {
+    const server = await scriptedServer([hugeHeaders(40_000)]);
+    const { code, stdout, error } = await runJson(server.baseUrl, LIST);
+    expect({ code, stdout, message: error?.message, log: server.log() }).toEqual({
+      code: 8,
+      stdout: '',
+      message: 'The response has more headers than an HTTP client can accept: an invalid response.',
+      log: [GET],
+    });
+  });
+
+  it('fault 9: the deadline of the whole command ends a drip', async () => {
+    const server = await scriptedServer([drip({ chunk: 1, every: 100 }, json(STOCK))]);
+    const { code, stdout, error } = await runJson(server.baseUrl, ['--deadline', '700ms', ...LIST]);
+    expect({ code, stdout, message: error?.message, log: server.log() }).toEqual({
+      code: 7,
+      stdout: '',
+      message: 'The command did not end within its deadline of 700 ms.',
+      log: [GET],
+    });
+  });
+});
+
+describe('a write whose answer is lost', () => {
+  const OLD = json(STOCK);
+  const NEW = json([item(1, 5), item(7, 12)]);
+  const DONE = json(item(7, 12));
+  const faults: [string, Reply][] = [
+    ['fault 6: a reset', reset()],
+    ['fault 7: no answer in time', never()],
+    ['fault 8: a body cut short', truncate(10, DONE)],
+    ['fault 9: a drip without end', drip({ chunk: 1, every: 100 }, DONE)],
+    ['fault 27: headers above the limit of the parser', hugeHeaders(40_000)],
+  ];
+
+  it.each(faults)('%s: looks, finds it applied, and sends nothing again', async (_name, fault) => {
+    const server = await scriptedServer([fault, NEW]);
+    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
+    expect({ code, item: JSON.parse(stdout) as unknown, error, log: server.log() }).toEqual({
+      code: 0,
+      item: { petId: 7, quantity: 12, status: 'available' },
+      error: undefined,
+      log: [PATCH, GET],
+    });
+  });
+
+  it.each(faults)('%s: looks, finds it not applied, and sends it once more', async (_name, fault) => {
+    const server = await scriptedServer([fault, OLD, DONE]);
+    const { code, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
+    expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [PATCH, GET, PATCH] });
+  });
+
+  it.each(faults)('%s twice: the outcome is unknown', async (_name, fault) => {
+    const server = await scriptedServer([fault, OLD, fault]);
+    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
+    expect({ code, stdout, error, log: server.log() }).toMatchObject({
+      code: 9,
+      stdout: '',
+      error: {
+        kind: 'outcome-unknown',
+        message: expect.stringMatching(
+          /^The outcome is unknown, even after looking: pet 7 in staging may or may not/,
+        ) as string,
+        exitCode: 9,
+        retryable: false,
+        outcome: 'unknown',
+        hint: 'Look before you run it again: petstore --env staging inventory list --pet 7',
+      },
+      log: [PATCH, GET, PATCH],
+    });
+  });
+
+  it('fault 6: the outcome is unknown where looking is not possible', async () => {
+    const server = await scriptedServer([reset(), reset(), reset(), reset()]);
+    const { code, error } = await runJson(server.baseUrl, SET);
+    expect({ code, message: error?.message, log: server.log() }).toMatchObject({
+      code: 9,
+      message: expect.stringContaining('looking was not possible') as string,
+      log: [PATCH, GET, GET, GET],
+    });
+  });
+
+  it('fault 10: one whose connection closes before a byte is written is sent again without a look', async () => {
+    const facts = {
+      phase: 'reset',
+      mayHaveBeenSent: false,
+      peer: 'pets.example:443',
+      code: 'Error',
+      detail: '',
+    } as const;
+    let tries = 0;
+    const context = createTestContext({
+      env: STAGING_ENV,
+      http: () => {
+        if (++tries === 1) throw new HttpFailure(facts);
+        return httpReply(DONE, context.clock.now());
+      },
+    });
+    const { code } = await runIn(context, ...SET);
+    expect({ code, sent: context.sent.map(({ method }) => method) }).toEqual({ code: 0, sent: ['PATCH', 'PATCH'] });
+  });
+
+  it('fault 10: a kept-alive connection that closes under the write is looked after', async () => {
+    // --expect reads first, so that the write goes out on a connection that is already there.
+    const server = await scriptedServer([OLD, closeIdle(), OLD, DONE]);
+    const { code, error } = await runJson(server.baseUrl, [...SET, '--expect', '10']);
+    expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [GET, PATCH, GET, PATCH] });
+  });
+});

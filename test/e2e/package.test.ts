@@ -1,0 +1,116 @@
+/** What is published: its contents, and that it installs and runs from the tarball alone. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+let folder: string;
+let packed: Packed;
+
+function npm(...args: string[]): string {
+  // Scripts stay off: the build is there already, and an install must need none.
+  return execFileSync('npm', [...args, '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'petstore-pack-'));
+  packed = (JSON.parse(npm('pack', '--json', '--pack-destination', folder)) as Packed[])[0]!;
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('holds the program, its licences and its papers, and nothing else', () => {
+  const paths = packed.files.map(({ path }) => path);
+  const others = paths.filter((path) => !/^dist\/[\w.-]+\.c?js$/.test(path));
+  expect(others.sort()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'bin/package.json',
+    'bin/petstore.js',
+    'bin/start.js',
+    'completions/_petstore',
+    'completions/petstore.bash',
+    'completions/petstore.fish',
+    'completions/petstore.ps1',
+    'dist/THIRD-PARTY-LICENSES.txt',
+    'dist/petstore.1',
+    'package.json',
+  ]);
+  expect(paths).toContain('dist/main.cjs');
+  expect(packed.size).toBeLessThan(1_000_000);
+});
+
+it('has metadata that publint finds nothing wrong with', async () => {
+  const { messages } = await publint({ pkgDir: ROOT, strict: true });
+  // It takes the word `import` in a text of ours for a statement.
+  expect(messages.filter(({ code }) => code !== 'FILE_INVALID_EXPLICIT_FORMAT')).toEqual([]);
+});
+
+it('installs without a network and without scripts, and runs', async () => {
+  const place = join(folder, 'place');
+  mkdirSync(place);
+  writeFileSync(join(place, 'package.json'), '{"private":true}');
+  npm('install', '--prefix', place, '--offline', '--no-audit', '--no-fund', join(folder, packed.filename));
+  const command = [process.execPath, join(place, 'node_modules', 'petstore', 'bin', 'petstore.js')] as const;
+  const version = await runPetstore(['--version'], { command: [...command], cwd: place });
+  const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '-o', 'ndjson'], {
+    command: [...command],
+    cwd: place,
+  });
+  expect({
+    version: version.stdout,
+    code: list.code,
+    rows: list.stdout.split('\n').length - 1,
+    stderr: list.stderr,
+  }).toEqual({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+    code: 0,
+    rows: 25,
+    stderr: '',
+  });
+});
+
+it('on a Node that is too old, says so in a sentence', async () => {
+  const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
+  const file = join(folder, 'old.cjs');
+  writeFileSync(file, pretend);
+  const command = [process.execPath, '--require', file, join(ROOT, 'bin', 'petstore.js')] as const;
+  const { code, stdout, stderr } = await runPetstore(['inventory', 'list'], { command: [...command] });
+  expect({ code, stdout, stderr }).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(/^petstore needs Node 22\.13 or newer, and this is Node 20\.20\.2\. .*\n$/) as string,
+  });
+});
+
+it.each([
+  ['no home', {}],
+  ['a home that is a file', { HOME: '/dev/null' }],
+  ['a home that is not there', { HOME: '/nowhere/at/all' }],
+  ['a home that nobody can write to', { HOME: '/proc/self' }],
+  ['a relative cache folder', { XDG_CACHE_HOME: 'cache' }],
+])('starts with %s', async (_, env) => {
+  const { code, stderr } = await runPetstore(['--version'], {
+    env: { HOME: undefined, XDG_CACHE_HOME: undefined, ...env },
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});

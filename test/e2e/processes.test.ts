@@ -1,0 +1,61 @@
+/** One key, many real processes, held against the sandbox's own log. */
+import { expect, it } from 'vitest';
+import type { Plan } from '../../src/sandbox/plans.ts';
+import { runPetstore, type Running, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
+import { scaled } from '../support/scale.ts';
+import { mulberry32 } from '../support/test-ports.ts';
+
+it('eight processes, 500 updates each, windows that are spent: no 429, nothing lost', async () => {
+  const sandbox = await realSandbox({ perMinute: 800, perDay: 100_000, minuteMs: 3_000 });
+  const home = createHome();
+  const pets = [1, 2, 3, 4, 5, 6, 7, 8];
+  const updates = scaled(500);
+  const ended = await Promise.all(
+    pets.map((pet) => setOften(sandbox, { pet, count: updates, home, env: sandbox.env })),
+  );
+  expect(ended.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(pets.map(() => '0 '));
+  expect(counted(sandbox.log)).toEqual({ 200: 8 * updates });
+  expect(await sandbox.stock()).toMatchObject(Object.fromEntries(pets.map((pet) => [pet, updates])));
+}, 110_000);
+
+it('200 processes on one ledger, 80 of them killed at any moment: no 429, and the others are done', async () => {
+  const plan: Plan = { perMinute: 1_000, perDay: 10_000, minuteMs: 3_600_000 };
+  const random = mulberry32(80);
+  const kills = scaled(80);
+  const running = new Set<Running>();
+  const killed = new Set<Running>();
+  const kill = (): void => {
+    const victims = [...running].filter((each) => !killed.has(each));
+    const victim = victims[Math.floor(random() * victims.length)];
+    if (victim === undefined || killed.size >= kills || random() < 0.2) return;
+    killed.add(victim);
+    victim.kill('SIGKILL');
+  };
+  const { env, log } = await realSandbox(plan, { onRequest: kill });
+  const home = createHome();
+  // Its headers make the window known, so that nobody waits for the probe of one who was killed.
+  expect((await runPetstore(['inventory', 'list'], { home, env })).code).toBe(0);
+
+  let left = scaled(200);
+  const survivors: string[] = [];
+  const oneAfterAnother = async (): Promise<void> => {
+    while (left-- > 0) {
+      const process = startPetstore(['inventory', 'set', `${1 + (left % 20)}`, `${left}`], { home, env });
+      running.add(process);
+      const { code, signal, stderr } = await process.exited;
+      running.delete(process);
+      if (!killed.has(process) || signal === null) survivors.push(code === 0 ? 'done' : `${code}: ${stderr}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, oneAfterAnother));
+
+  expect(new Set(survivors)).toEqual(new Set(['done']));
+  expect(killed.size).toBe(kills);
+  expect(Object.keys(counted(log))).toEqual(['200']);
+  const shown = await runPetstore(['limits', '--json'], { home, env });
+  const { remaining, inFlight } = JSON.parse(shown.stdout) as { remaining: number; inFlight: unknown[] };
+  // Whatever was under way when its process was killed counts as sent: never more than the service would allow.
+  expect(remaining - inFlight.length).toBeLessThanOrEqual(1_000 - log.length);
+}, 110_000);

@@ -1,0 +1,295 @@
+/** What the README says can be done is done, to the letter. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { serveSandbox } from '../support/served.ts';
+import { freePort } from '../support/free-port.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const README = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+
+/** The code between two markers. */
+function code(name: string): string {
+  const marked = README.split(`<!-- ${name}: begin -->`)[1]?.split(`<!-- ${name}: end -->`)[0];
+  const found = /```\w+\n([^]*?)```/.exec(marked ?? '')?.[1];
+  if (found === undefined) throw new Error(`README.md has no code ${name}`);
+  return found;
+}
+
+/** A PATH on which `petstore` is the one under test. */
+function pathIn(home: Home): string {
+  const file = join(home.path, 'petstore');
+  writeFileSync(file, `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`);
+  chmodSync(file, 0o755);
+  return `${home.path}:${process.env.PATH ?? ''}`;
+}
+
+it('curl alone walks through every status of the service', async () => {
+  const home = createHome();
+  const port = await freePort();
+  const walk = code('walk').replaceAll('4010', String(port)).replace('sandbox serve', `sandbox serve --port ${port}`);
+  const expected = [...walk.matchAll(/^ask .*# (\d+.*)$/gm)].map(([, answer = '']) => answer);
+  const ran = await runPetstore(['-e', '-c', walk], {
+    command: ['sh'],
+    home,
+    cwd: home.path,
+    env: { PATH: pathIn(home) },
+  });
+  // On a slow machine a second or two of the window may have passed.
+  const answers = ran.stdout.split('\n').filter((line) => /^\d{3}\b/.test(line));
+  expect([ran.code, answers.map((line) => line.trim().replace(/^429 5\d$/, '429 60'))]).toEqual([0, expected]);
+  expect(new Set(expected.map((line) => line.slice(0, 3)))).toEqual(
+    new Set(['200', '400', '401', '404', '429', '403']),
+  );
+});
+
+describe('the tours', () => {
+  it.each(['tour-till', 'tour-cron', 'tour-ci'])('%s: every line does what it says', async (name) => {
+    const home = createHome();
+    const {
+      code: exit,
+      stdout,
+      stderr,
+    } = await runPetstore(['-e', '-c', code(name)], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      killAfterMs: 60_000,
+      env: { PATH: pathIn(home) },
+    });
+    expect([exit, stderr.match(/^error:.*/gm)]).toEqual([0, null]);
+    if (name === 'tour-cron') expect(stdout).toContain('exit 13: something is sold out');
+    expect(stdout).not.toBe('');
+  });
+});
+
+/** Every line of shell in the README that is not run as a whole elsewhere. */
+function lines(): string[] {
+  const rest = README.replace(/<!-- (walk|recipe-\w+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
+  const blocks = [...rest.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
+  return blocks
+    .flatMap((block) => block.split('\n'))
+    .map((line) => line.replace(/\s{2,}#.*$/, '').trim())
+    .filter(Boolean);
+}
+
+describe('each other line of shell', () => {
+  /** What ends only when it is told to, and by what it is seen to work. */
+  const ENDLESS = /sandbox serve|--watch|^petstore wait|inventory count/;
+
+  it.each(lines().map((line) => [line]))('%s', async (line) => {
+    if (/^npm/.test(line)) {
+      const scripts = Object.keys(
+        (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
+      );
+      const named = [...line.matchAll(/npm run ([\w:]+)/g)].map(([, script = '']) => script);
+      expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
+      return;
+    }
+    const home = createHome();
+    const shop = await serveSandbox([], { home });
+    writeFileSync(join(home.path, 'key.txt'), 'sandbox\n');
+    for (const file of ['delivery.csv', 'stock.csv']) writeFileSync(join(home.path, file), 'petId,quantity\n7,12\n');
+    const real = line
+      .replaceAll('https://staging.example.com/v1', shop.baseUrl)
+      .replaceAll('http://127.0.0.1:4010', shop.baseUrl.replace('/v1', ''))
+      .replace(/(sandbox serve)( --port \d+)?/, '$1 --port 0');
+    const running = startPetstore(['-c', real.replace(/^petstore/, 'exec petstore')], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      stdin: null,
+      env: {
+        PATH: pathIn(home),
+        PETSTORE_ENV: 'staging',
+        PETSTORE_BASE_URL: shop.baseUrl,
+        PETSTORE_API_KEY: shop.apiKey,
+      },
+    });
+    if (ENDLESS.test(line)) {
+      await running.waitFor(/\S/).catch(() => undefined);
+      running.kill('SIGINT');
+    }
+    const { code: exit, stderr } = await running.exited;
+    // Nobody is there to be asked, nothing was stopped or done before, and the domain of the example has no such record.
+    const expected = /^petstore login$|inventory edit|clear-block|inventory count|--resume|undo/.test(line)
+      ? [2, 130]
+      : /wait/.test(line)
+        ? [0, 13, 130]
+        : [0, 3, 13, 130];
+    expect([line, exit, stderr]).toEqual([line, expect.toBeOneOf(expected), stderr]);
+    expect(stderr).not.toMatch(/Unknown (option|command)|[Mm]issing|but must be|bug in petstore/);
+  });
+});
+
+interface Job {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly before_script?: readonly string[];
+  readonly script?: readonly string[];
+  readonly steps?: readonly { readonly run?: string; readonly uses?: string }[];
+}
+
+describe('the recipes for CI, from the install to the report', () => {
+  let tarball: string;
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'petstore-recipes-'));
+    // Scripts stay off: the build is there already.
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+    const packed = JSON.parse(
+      execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    ) as { filename: string }[];
+    tarball = join(folder, packed[0]!.filename);
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What a runner does with the lines: one shell, which ends with the first that fails. */
+  async function run(lines: readonly string[], env: Readonly<Record<string, string>>, fault: readonly string[] = []) {
+    const home = createHome();
+    const staging = await serveSandbox(fault, { home });
+    const finished = await runPetstore(['-e', '-c', lines.join('\n')], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      killAfterMs: 60_000,
+      env: {
+        PATH: `${join(home.path, 'bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+        npm_config_prefix: home.path,
+        PETSTORE_PACKAGE: tarball,
+        PETSTORE_BASE_URL: staging.baseUrl,
+        PETSTORE_API_KEY: staging.apiKey,
+        ...env,
+      },
+    });
+    return { ...finished, report: readFileSync(join(home.path, 'report.xml'), 'utf8') };
+  }
+
+  function literal(env: Job['env'] = {}): Record<string, string> {
+    return Object.fromEntries(Object.entries(env).filter(([, value]) => !value.includes('${{')));
+  }
+
+  const github = (): Job => (parse(code('recipe-github')) as { jobs: { smoke: Job } }).jobs.smoke;
+  const gitlab = (): Job => (parse(code('recipe-gitlab')) as Record<string, Job>)['petstore-contract']!;
+  const githubLines = (): string[] => github().steps!.flatMap(({ run: line }) => line ?? []);
+  const gitlabLines = (): string[] => [...gitlab().before_script!, ...gitlab().script!];
+
+  it('GitHub Actions: passes on a service that keeps its contract, with actions pinned by hash', async () => {
+    const { code: exit, stdout, report } = await run(githubLines(), literal(github().env));
+    expect([exit, stdout.match(/^::error/gm)]).toEqual([0, null]);
+    expect(report).toMatch(/<testsuite .* failures="0"/);
+    const used = github().steps!.flatMap(({ uses }) => uses ?? []);
+    expect(used.filter((each) => !/^actions\/[a-z-]+@[0-9a-f]{40}$/.test(each))).toEqual([]);
+  });
+
+  it('GitHub Actions: annotates what it finds', async () => {
+    const broken = ['--fault', 'no-header=limits'];
+    const { code: exit, stdout } = await run(githubLines(), literal(github().env), broken);
+    expect([exit, stdout.match(/^::error title=.*?::/gm)]).toEqual([
+      13,
+      ['::error title=petstore smoke staging limit-headers::'],
+    ]);
+  });
+
+  it('GitLab CI: leaves its report, whether it passes or not', async () => {
+    const good = await run(gitlabLines(), literal(gitlab().variables));
+    expect([good.code, /failures="(\d+)"/.exec(good.report)?.[1]]).toEqual([0, '0']);
+    const bad = await run(gitlabLines(), literal(gitlab().variables), ['--fault', 'no-header=limits']);
+    expect([bad.code, /failures="(\d+)"/.exec(bad.report)?.[1]]).toEqual([13, '1']);
+  });
+});
+
+describe('the recipe for cron', () => {
+  interface Run {
+    readonly subject: string | undefined;
+    readonly text: string;
+    readonly code: number | null;
+  }
+
+  /** The job, as cron starts it, on a machine whose mail goes to a file. */
+  async function cron(
+    fault: readonly string[] = [],
+  ): Promise<{ job: (env?: Record<string, string>) => Promise<Run>; home: Home }> {
+    const home = createHome();
+    const shop = await serveSandbox(['--ban-after', '1', ...fault], { home });
+    const path = pathIn(home);
+    writeFileSync(join(home.path, 'mail'), `#!/bin/sh\n{ echo "$*"; cat; } > "$HOME/sent"\n`, { mode: 0o755 });
+    const job = async (env = {}): Promise<Run> => {
+      rmSync(join(home.path, 'sent'), { force: true });
+      const { code: exit } = await runPetstore(['-c', code('recipe-cron')], {
+        command: ['sh'],
+        home,
+        env: {
+          PATH: path,
+          MAILTO: 'stock@example.com',
+          PETSTORE_ENV: 'production',
+          PETSTORE_BASE_URL: shop.baseUrl,
+          PETSTORE_API_KEY: shop.apiKey,
+          ...env,
+        },
+      });
+      const sent = existsSync(join(home.path, 'sent')) ? readFileSync(join(home.path, 'sent'), 'utf8') : '';
+      const [head, ...lines] = sent.split('\n');
+      return {
+        subject: /^-s petstore: (.*) stock@example\.com$/.exec(head ?? '')?.[1],
+        text: lines.join('\n'),
+        code: exit,
+      };
+    };
+    return { job, home };
+  }
+
+  it('mails low stock, and nothing else that is well', async () => {
+    const { job } = await cron();
+    const low = await job();
+    expect([low.code, low.subject]).toEqual([0, 'low stock']);
+    expect(low.text).toContain('9223372036854775807');
+    expect(low.text).toMatch(/The check --fail-if-any failed: \d+ pets matched/);
+  });
+
+  it('is silent about what passes, and tells when it has lasted for an hour, once', async () => {
+    const { job } = await cron();
+    const away = { PETSTORE_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` };
+    const subjects = [];
+    for (let i = 0; i < 5; i++) subjects.push((await job(away)).subject);
+    expect(subjects).toEqual([undefined, undefined, undefined, 'exit 7 for an hour', undefined]);
+    expect((await job()).subject).toBe('low stock');
+    expect((await job(away)).subject).toBeUndefined();
+  });
+
+  it('stops for good when the key may be banned, until a person has looked', async () => {
+    const { job, home } = await cron(['--fault', 'status=403']);
+    expect((await job()).subject).toBe('the key may be banned; low-stock has stopped');
+    expect((await job()).subject).toBeUndefined();
+    rmSync(join(home.state, 'low-stock', 'stop'));
+    // petstore itself sends nothing for an hour after a 403, and says so each time.
+    expect((await job()).subject).toBe('the key may be banned; low-stock has stopped');
+  });
+
+  it('mails whatever else goes wrong, with what was said', async () => {
+    const { job } = await cron();
+    const wrong = await job({ PETSTORE_API_KEY: 'nobody' });
+    expect([wrong.code, wrong.subject]).toEqual([0, 'exit 4']);
+    expect(wrong.text).toContain('refused the API key');
+  });
+
+  it('leaves at once while the last one still runs', async () => {
+    const { job, home } = await cron();
+    const lock = join(home.state, 'low-stock', 'lock');
+    mkdirSync(dirname(lock), { recursive: true });
+    const holder = startPetstore([lock, '-c', 'echo held; cat'], { command: ['flock'], home, stdin: { open: true } });
+    await holder.waitFor(/held/);
+    expect(await job()).toEqual({ subject: undefined, text: '', code: 0 });
+    holder.endInput();
+    await holder.exited;
+    expect((await job()).subject).toBe('low stock');
+  });
+});

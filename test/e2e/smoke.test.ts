@@ -1,0 +1,473 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { control, type Served, serveSandbox } from '../support/served.ts';
+import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
+import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import type { PlainReply } from '../support/replies.ts';
+import { scriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+import { caFile, tlsIdentities } from '../support/tls.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+type Kind = 'list' | 'refused' | 'unknown';
+type Spoil = (reply: PlainReply, kind: Kind, request: HttpRequest) => PlainReply;
+
+const ROWS = [
+  { petId: 7, quantity: 12, status: 'available' },
+  { petId: 8, quantity: 0, status: 'sold' },
+];
+
+const refusal = (status: number, code: string): PlainReply => ({
+  status,
+  body: JSON.stringify({ code, message: 'no', status }),
+});
+
+/** A service that keeps its contract, but for what `spoil` does to it. */
+function against(spoil: Spoil = (reply) => reply, args: readonly string[] = []) {
+  const context = createTestContext({
+    env: STAGING_ENV,
+    http(request) {
+      const now = context.clock.now();
+      const { authorization } = request.headers;
+      const kind: Kind =
+        authorization !== `Bearer ${STAGING_KEY}`
+          ? 'refused'
+          : request.url.pathname === '/v1/inventory'
+            ? 'list'
+            : 'unknown';
+      const sound: PlainReply =
+        kind === 'list'
+          ? { status: 200, body: JSON.stringify(ROWS) }
+          : kind === 'refused'
+            ? refusal(401, 'unauthorized')
+            : refusal(404, 'not_found');
+      const headers = {
+        'content-type': 'application/json',
+        date: new Date(now).toUTCString(),
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': '59',
+        'x-ratelimit-reset': String(Math.ceil(now / 1_000) + 60),
+      };
+      return httpReply(spoil({ ...sound, headers, limits: false }, kind, request), now);
+    },
+  });
+  return { context, run: () => runIn(context, 'smoke', '--format', 'json', ...args) };
+}
+
+async function failing(spoil: Spoil, args?: readonly string[]): Promise<[number, string[]]> {
+  const { code, stdout } = await against(spoil, args).run();
+  const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+  return [code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)];
+}
+
+const header =
+  (name: string, value: string | undefined): Spoil =>
+  (reply, kind) => {
+    if (kind !== 'list') return reply;
+    const { [name]: _gone, ...headers } = reply.headers as Record<string, string>;
+    return { ...reply, headers: { ...headers, ...(value !== undefined && { [name]: value }) } };
+  };
+
+const list =
+  (change: Partial<PlainReply>): Spoil =>
+  (reply, kind) =>
+    kind === 'list' ? { ...reply, ...change } : reply;
+const row = (change: object): Spoil => list({ body: JSON.stringify([ROWS[0], { ...ROWS[1], ...change }]) });
+const refused =
+  (change: Partial<PlainReply>, keyless: boolean): Spoil =>
+  (reply, kind, { headers }) =>
+    kind === 'refused' && (headers.authorization === undefined) === keyless ? { ...reply, ...change } : reply;
+
+it('a service that keeps its contract passes, with four requests', async () => {
+  const { context, run } = against();
+  const { code, stdout, stderr } = await run();
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
+  expect(stderr).toBe('Smoke test of staging: 4 requests, none of them a write.\n');
+  expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
+    ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
+    ['GET', '/v1/inventory', undefined],
+    ['GET', '/v1/inventory', 'Bearer petstore-smoke-wrong-key'],
+    ['GET', '/v1/petstore-smoke-no-such-path', `Bearer ${STAGING_KEY}`],
+  ]);
+});
+
+const NO_JSON = { body: 'no' };
+const PAGE = { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html>' };
+const HTML = { headers: { 'content-type': 'text/html' }, body: '<html>' };
+
+describe('each fault fails exactly its check', () => {
+  it.each<readonly [string, Spoil, readonly string[]]>([
+    ['the list is a 500', list(refusal(500, 'x')), ['list-status']],
+    [
+      'the list redirects',
+      (reply, kind) =>
+        kind === 'list'
+          ? { ...reply, status: 301, headers: { ...reply.headers, location: 'http://elsewhere.example/' } }
+          : reply,
+      ['list-status'],
+    ],
+    ['every answer redirects', (reply) => ({ ...reply, status: 302, body: '' }), ['list-status']],
+    ['every answer is a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), ['list-type']],
+    ['the list is a page', list(PAGE), ['list-type']],
+    [
+      'every Error.status is another',
+      (reply) => ({ ...reply, body: String(reply.body).replace(/"status":\d+/, '"status":500') }),
+      ['error-status'],
+    ],
+    ['the list is said to be a text', header('content-type', 'text/plain'), ['list-type']],
+    ['the list has no content type', header('content-type', undefined), ['list-type']],
+    ['a petId is a text', row({ petId: '8' }), ['list-rows']],
+    [
+      'a petId is beyond int64',
+      list({ body: '[{"petId":9223372036854775808,"quantity":1,"status":"sold"}]' }),
+      ['list-rows'],
+    ],
+    ['a quantity is a fraction', row({ quantity: 1.5 }), ['list-rows']],
+    ['a quantity is missing', row({ quantity: undefined }), ['list-rows']],
+    ['a status is none of the three', row({ status: 'lost' }), ['list-rows']],
+    ['the list is an object', list({ body: '{}' }), ['list-rows']],
+    ['the list is no JSON', list({ body: '[{' }), ['list-rows']],
+    ['a pet is listed twice', row({ petId: 7 }), ['list-ids']],
+    ['a limit header is missing', header('x-ratelimit-limit', undefined), ['limit-headers']],
+    ['more is left than there is', header('x-ratelimit-remaining', '61'), ['limit-values']],
+    ['what is left is no number', header('x-ratelimit-remaining', 'many'), ['limit-values']],
+    ['fault 35: the reset is past', header('x-ratelimit-reset', '1000000000'), ['limit-reset']],
+    ['fault 35: the reset is in ms', header('x-ratelimit-reset', '1772460260000'), ['limit-reset']],
+    ['fault 35: the reset is a number of seconds', header('x-ratelimit-reset', '60'), ['limit-reset']],
+    ['the clock is an hour off', header('date', 'Mon, 02 Mar 2026 15:03:20 GMT'), ['limit-reset', 'clock']],
+    ['fault 36: the Date cannot be read', header('date', 'yesterday'), ['clock']],
+    ['no key is needed', refused({ status: 200, body: '[]' }, true), ['keyless-status']],
+    ['without a key it is a 403', refused(refusal(403, 'x'), true), ['keyless-status']],
+    ['fault 25: the refusal is a page', refused(HTML, true), ['error-body']],
+    [
+      'fault 24: Error.status is another',
+      refused({ body: '{"code":"x","message":"y","status":403}' }, true),
+      ['error-status'],
+    ],
+    ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['error-body']],
+    ['any key will do', refused({ status: 200, body: '[]' }, false), ['wrong-status']],
+    ['the refusal of a wrong key is no JSON', refused(NO_JSON, false), ['error-body']],
+    [
+      'every path is the list',
+      (reply, kind) => (kind === 'unknown' ? { ...reply, status: 200, body: '[]' } : reply),
+      ['unknown-status'],
+    ],
+  ])('%s', async (_name, spoil, ids) => {
+    expect(await failing(spoil)).toEqual([13, ids]);
+  });
+
+  it.each([
+    ['connect', 'ECONNREFUSED', 'reachable'],
+    ['tls', 'CERT_HAS_EXPIRED', 'tls'],
+  ] as const)('%s: %s', async (phase, code, id) => {
+    const unreachable = (): never => {
+      throw new HttpFailure({ phase, code, peer: 'pets.example', mayHaveBeenSent: false, detail: '' });
+    };
+    expect(await failing(unreachable)).toEqual([13, [id]]);
+  });
+});
+
+it('fault 26: what is deprecated is warned of, once, and fails nothing', async () => {
+  const { run } = against(
+    (reply) => ({
+      ...reply,
+      headers: {
+        ...(reply.headers as Record<string, string>),
+        deprecation: '@1735689600',
+        sunset: 'Fri, 01 Jan 2027 00:00:00 GMT',
+      },
+    }),
+    ['--only', 'list-status,list-rows'],
+  );
+  const { code, stderr } = await run();
+  expect([code, stderr.match(/^warning: .*$/gm)]).toEqual([
+    0,
+    ['warning: The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2027-01-01.'],
+  ]);
+});
+
+describe('on a real server', () => {
+  const bad = { ...refusal(401, 'unauthorized'), headers: { 'content-type': 'application/json' } };
+  const script = [
+    { status: 200, body: JSON.stringify(ROWS), headers: { 'content-type': 'application/json' } },
+    bad,
+    bad,
+    { ...refusal(404, 'not_found'), headers: { 'content-type': 'application/json' } },
+  ];
+  const run = async (server: ScriptedServer) => {
+    const env = {
+      PETSTORE_ENV: 'staging',
+      PETSTORE_BASE_URL: server.baseUrl.replace('127.0.0.1', 'localhost'),
+      PETSTORE_API_KEY: STAGING_KEY,
+      NODE_EXTRA_CA_CERTS: caFile(),
+    };
+    const { code, stdout } = await runPetstore(['smoke', '--json'], { env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    return [code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)];
+  };
+
+  it('with a certificate that can be trusted: passes', async () => {
+    expect(await run(await scriptedServer(script, { tls: tlsIdentities().good }))).toEqual([0, []]);
+  });
+
+  it.each([
+    ['expired', () => tlsIdentities().expired],
+    ['self-signed', () => tlsIdentities().selfSigned],
+    ['of another name', () => tlsIdentities().wrongHost],
+  ])('with a certificate that is %s: the check "tls" fails, and nothing is sent', async (_what, identity) => {
+    const server = await scriptedServer([], { tls: identity() });
+    expect(await run(server)).toEqual([13, ['tls']]);
+    expect(server.log()).toEqual([]);
+  });
+});
+
+it.each([
+  ['http://localhost.evil.example/v1', 'fail'],
+  ['http://127.evil.example/v1', 'fail'],
+  ['http://127.0.0.1/v1', 'skip'],
+  ['http://shop.localhost/v1', 'skip'],
+])('%s unencrypted: %s', async (address, verdict) => {
+  const { run } = against(undefined, ['--insecure-http', '--base-url', address, '--only', 'tls']);
+  const { checks } = JSON.parse((await run()).stdout) as { checks: unknown[] };
+  expect(checks).toMatchObject([{ id: 'tls', verdict }]);
+});
+
+describe('the budget', () => {
+  it('refuses once the first answer has told that too little is left', async () => {
+    const { context, run } = against(header('x-ratelimit-remaining', '2'));
+    expect(await run()).toEqual({
+      code: 6,
+      stdout: '',
+      stderr:
+        'Smoke test of staging: 4 requests, none of them a write.\n' +
+        "error: The checks need 3 requests, and 2 of 60 are left of the key's allowance until 14:04:21; nothing more was sent.\n" +
+        'hint: Run the command again then, or fewer checks: --only.\n',
+    });
+    expect(context.sent).toHaveLength(1);
+    const again = await run();
+    expect([again.code, context.sent.length]).toEqual([6, 1]);
+    expect(again.stderr).toContain('The checks need 4 requests, and 2 of 60 are left');
+    expect(again.stderr).toContain('; nothing was sent.');
+  });
+
+  it('leaves the reserve to others', async () => {
+    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7']);
+    expect([(await run()).code, context.sent.length]).toEqual([6, 1]);
+  });
+
+  it('says when there are never enough', async () => {
+    const few: Spoil = (reply) => ({
+      ...reply,
+      headers: { ...(reply.headers as Record<string, string>), 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' },
+    });
+    const { context, run } = against(few);
+    await run();
+    const { code, stderr } = await runIn(context, '--json', 'smoke');
+    const { error } = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '') as {
+      error: { hint: string; retryable: boolean };
+    };
+    expect([code, error.hint, error.retryable]).toEqual([6, 'Run fewer checks: --only or --skip.', false]);
+  });
+});
+
+describe('--provoke-429', () => {
+  const served = (args: readonly string[]) => serveSandbox(['--per-minute', '20', ...args]);
+  const run = async ({ baseUrl }: Served, home: Home) => {
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const { code, stdout, stderr } = await runPetstore(['smoke', '--provoke-429', '--json'], { home, env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    return { code, failed, stderr, again: () => runPetstore(['--no-wait', 'inventory', 'list'], { home, env }) };
+  };
+  const statuses = async ({ port }: Served) =>
+    ((await control(port, 'GET', '/requests')) as { status: number; key: string | null }[]).map(({ status }) => status);
+
+  it('one request beyond the allowance, and the block is kept afterwards', async () => {
+    const sandbox = await served([]);
+    const { code, failed, again, stderr } = await run(sandbox, createHome());
+    expect([code, failed]).toEqual([0, []]);
+    expect(stderr).toContain('then as many as the allowance has and one more, to provoke a 429.');
+    const before = await statuses(sandbox);
+    expect(before.filter((status) => status === 429)).toHaveLength(1);
+    expect(before.filter((status) => status === 200)).toHaveLength(19);
+    expect((await again()).code).toBe(6);
+    expect(await statuses(sandbox)).toEqual(before);
+  });
+
+  it.each([
+    ['no 429, but a 503', 'status=503,nth=21', ['limit-429']],
+    ['a 429 that does not say when to come back', 'no-header=retry-after', ['limit-retry']],
+  ])('%s', async (_what, fault, ids) => {
+    const sandbox = await served(['--fault', fault]);
+    const { code, failed } = await run(sandbox, createHome());
+    expect([code, failed]).toEqual([13, ids]);
+    expect((await statuses(sandbox)).length).toBeLessThan(30);
+  });
+
+  it('is not for production', async () => {
+    const context = createTestContext({ env: { ...STAGING_ENV, PETSTORE_ENV: 'production' } });
+    const { code, stderr } = await runIn(context, 'smoke', '--provoke-429');
+    expect([code, context.sent]).toEqual([2, []]);
+    expect(stderr).toContain('--provoke-429 is not for production');
+  });
+});
+
+describe('--write', () => {
+  it('on the sandbox: all pass, and the pet is as it was', { timeout: 60_000 }, async () => {
+    const home = createHome();
+    const options = { home };
+    const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
+    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 22 }]);
+    expect(smoke.stderr).toContain('12 requests, pet 7 is changed, and put back.');
+    const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
+    expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
+  });
+
+  it.each([
+    ['status=500,after,method=PATCH,nth=2', ['write-set']],
+    ['reset,after,method=PATCH,nth=2', ['write-set']],
+    ['status=422,method=PATCH,nth=5', ['write-no-quantity']],
+    ['status=422,method=PATCH,nth=8', ['write-unknown']],
+  ])('%s: exactly its check fails, and the pet is put back', async (fault, ids) => {
+    const home = createHome();
+    const served = await serveSandbox(['--fault', fault, '--data', join(home.path, 'shop.db')], { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const { code, stdout } = await runPetstore(['smoke', '--write', '--pet', '7', '--json'], { home, env });
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([13, ids]);
+    const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
+    expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available' }]);
+  });
+
+  it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
+    let stock = 12;
+    const taken: Spoil = (reply, _kind, { method, body, url }) => {
+      if (method !== 'PATCH') return reply;
+      if (!url.pathname.endsWith('/7')) return { ...refusal(404, 'x'), headers: reply.headers ?? {} };
+      const quantity = /"quantity":\s*"?(\d+)/.exec(body ?? '')?.[1];
+      if (quantity === undefined) return { ...refusal(400, 'x'), headers: reply.headers ?? {} };
+      stock = Number(quantity);
+      return { ...reply, status: 200, body: `{"petId":7,"quantity":${stock},"status":"available"}` };
+    };
+    expect(await failing(taken, ['--write', '--pet', '7'])).toEqual([13, ['write-text', 'write-fraction']]);
+    expect(stock).toBe(12);
+  });
+
+  it('a pet that cannot be put back is named, with the command that does', async () => {
+    const stuck: Spoil = (reply, _kind, { method, body }) =>
+      method !== 'PATCH'
+        ? reply
+        : body === '{"quantity":12}'
+          ? { ...reply, status: 500, body: '' }
+          : { ...reply, status: 200 };
+    const { context } = against(stuck);
+    const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
+    expect(code).toBe(13);
+    expect(stderr).toContain(
+      'warning: Pet 7 could not be put back to 12 in staging; look, then: petstore --env staging inventory set 7 12\n',
+    );
+  });
+
+  it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
+    const home = createHome();
+    const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
+    const served = await serveSandbox(fault, { home });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env });
+    while (((await control(served.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen !== 2);
+    running.kill('SIGINT');
+    expect((await running.exited).code).toBe(130);
+    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
+      { petId: 7, quantity: 10, status: 'available' },
+    ]);
+  });
+
+  it.each([[['--write']], [['--pet', '7']]])('%j alone says too little', async (args) => {
+    const { context, run } = against(undefined, args);
+    expect([(await run()).code, context.sent.length]).toEqual([2, 0]);
+  });
+});
+
+describe('what is run, and how it is told', () => {
+  const broken = header('content-type', 'text/html');
+
+  it('--only and --skip, and no more requests than they need', async () => {
+    expect(await failing(broken, ['--only', 'list-type,clock'])).toEqual([13, ['list-type']]);
+    expect(await failing(broken, ['--skip', 'list-type'])).toEqual([0, []]);
+    const { context, run } = against(undefined, ['--only', 'unknown-status']);
+    const { stdout } = await run();
+    expect([(JSON.parse(stdout) as { checks: unknown[] }).checks.length, context.sent.length]).toEqual([1, 2]);
+    expect((await against(undefined, ['--only', 'nonsense']).run()).code).toBe(2);
+  });
+
+  it('as text, TAP, JUnit and annotations, into files too', async () => {
+    const { context } = against(broken);
+    const at = (name: string): string => join(context.home.path, name);
+    const only = ['--only', 'list-type,latency,clock'];
+    const { code, stdout, stderr } = await runIn(
+      context,
+      'smoke',
+      ...only,
+      '--out',
+      at('r.xml'),
+      '--out',
+      at('r.tap'),
+      '--out',
+      `github=${at('r.log')}`,
+    );
+    expect([code, stdout]).toEqual([
+      13,
+      'FAIL  list-type  the list is application/json\n' +
+        '      the content type is text/html (GET /inventory; clause 4.1)\n' +
+        "ok    clock      the service's clock is right\n" +
+        'skip  latency    the list comes in time: no --max-latency was given\n' +
+        '1 passed, 1 failed, 1 skipped\n',
+    ]);
+    expect(stderr).toContain('error: 1 of 3 checks failed: list-type.\n');
+    expect(readFileSync(at('r.tap'), 'utf8').split('\n').slice(0, 4)).toEqual([
+      'TAP version 14',
+      '1..3',
+      'not ok 1 - list-type: the list is application/json',
+      '  ---',
+    ]);
+    expect(readFileSync(at('r.log'), 'utf8')).toMatch(
+      /^::error title=petstore smoke staging list-type::the list is application\/json: the content type is text\/html\n/,
+    );
+    const junit = readFileSync(at('r.xml'), 'utf8');
+    expect(junit).toContain('tests="3" failures="1" errors="0" skipped="1"');
+    expect(junit).toContain('<failure message="the content type is text/html" type="contract">');
+  });
+
+  it('--list shows the checks and asks nothing', async () => {
+    const { context } = against();
+    const { code, stdout } = await runIn(context, 'smoke', '--list', '--json');
+    expect([code, (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id), context.sent]).toEqual([
+      0,
+      expect.arrayContaining(['reachable', 'tls', 'list-rows', 'unknown-status']),
+      [],
+    ]);
+  });
+
+  it('--wait-ready waits politely until there is an answer', async () => {
+    let asked = 0;
+    const late: Spoil = (reply) => (++asked < 4 ? { ...reply, status: 503 } : reply);
+    const { context } = against(late);
+    const { code, stderr } = await runIn(context, 'smoke', '--wait-ready', '60s');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('The service is not ready; waiting, Ctrl-C ends it.\n'),
+    ]);
+  });
+
+  it('the key appears in no report', async () => {
+    const echo: Spoil = (reply) => ({ ...reply, headers: { ...reply.headers, 'content-type': STAGING_KEY } });
+    for (const format of ['text', 'junit', 'tap', 'json', 'github']) {
+      const { context } = against(echo);
+      const { stdout, stderr } = await runIn(context, 'smoke', '--format', format);
+      expect(stdout + stderr).not.toContain(STAGING_KEY);
+    }
+  });
+});

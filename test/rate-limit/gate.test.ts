@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest';
+import { Failure, isFailure } from '../../src/errors.ts';
+import { createGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
+import { memoryLedger } from '../../src/rate-limit/memory-ledger.ts';
+import { START, VirtualClock } from '../support/virtual-clock.ts';
+
+interface Bench {
+  readonly clock: VirtualClock;
+  readonly gate: Gate;
+  readonly waits: (Wait | undefined)[];
+  readonly stop: AbortController;
+}
+
+function bench(
+  maxWaitMs = 75_000,
+  clock = new VirtualClock({ autoAdvance: true }),
+  ledger = memoryLedger(clock),
+  probes = 1,
+): Bench {
+  const waits: (Wait | undefined)[] = [];
+  const stop = new AbortController();
+  const gate = createGate({
+    ledger,
+    clock,
+    random: () => 0,
+    maxWaitMs,
+    timeoutMs: 30_000,
+    probes,
+    reserve: 0,
+    signal: stop.signal,
+    onWait: (wait) => waits.push(wait),
+  });
+  return { clock, gate, waits, stop };
+}
+
+const OPERATION = 'GET /inventory';
+
+/** A connection that stays open. */
+function connection(): Gated & { released: number } {
+  return {
+    isOpen: true,
+    released: 0,
+    release() {
+      this.released++;
+    },
+  };
+}
+
+/** Enters with a connection that is there at once. */
+async function enter(gate: Gate): Promise<Ticket> {
+  return (await gate.enter(OPERATION, () => Promise.resolve(connection()))).ticket;
+}
+
+const refuse = (ticket: Ticket, retryAfter: string): Promise<void> =>
+  ticket.answered(429, new Map([['retry-after', [retryAfter]]]), START);
+
+async function failureOf(work: Promise<unknown>): Promise<Failure> {
+  try {
+    await work;
+  } catch (error) {
+    if (isFailure(error)) return error;
+    throw error;
+  }
+  throw new Error('nothing failed');
+}
+
+describe('after a 429', () => {
+  it('fault 28: waits with a countdown, lets one probe through, and fails after a second 429', async () => {
+    const { clock, gate, waits } = bench();
+    await refuse(await enter(gate), '3');
+    const probe = await enter(gate);
+    expect(clock.now() - START).toBe(4_000);
+    expect(waits).toEqual([
+      ...[4_000, 3_000, 2_000, 1_000].map((remainingMs) => ({
+        why: 'rate-limited',
+        until: START + 4_000,
+        remainingMs,
+        attempt: 2,
+        attempts: 2,
+      })),
+      undefined,
+    ]);
+
+    await refuse(probe, '3');
+    const failure = await failureOf(enter(gate));
+    expect({ kind: failure.kind, facts: failure.facts }).toEqual({
+      kind: 'rate-limited',
+      facts: {
+        why: 'rate-limited',
+        retryAt: START + 4_000 + 7_000,
+        waitMs: 7_000,
+        maxWaitMs: 75_000,
+        refusals: 2,
+      },
+    });
+  });
+
+  it('fault 29: longer than allowed: no sleep, and the block stays', async () => {
+    const { clock, gate } = bench();
+    await refuse(await enter(gate), '3600');
+    for (let again = 0; again < 3; again++) {
+      expect((await failureOf(enter(gate))).facts).toMatchObject({ retryAt: START + 3_601_000, waitMs: 3_601_000 });
+    }
+    expect(clock.now()).toBe(START);
+  });
+
+  it.each([3_600_000, -3_600_000])(
+    'fault 37: a wall clock that is set by %i ms while waiting changes nothing',
+    async (ms) => {
+      const { clock, gate } = bench(75_000, new VirtualClock());
+      await refuse(await enter(gate), '30');
+      let entered = false;
+      const waiting = enter(gate).then(() => (entered = true));
+      await clock.advance(10_000);
+      clock.stepWall(ms);
+      await clock.advance(20_999);
+      expect(entered).toBe(false);
+      await clock.advance(1);
+      await waiting;
+      expect(entered).toBe(true);
+    },
+  );
+
+  it('fault 38: a machine that sleeps while waiting never sends early', async () => {
+    const { clock, gate } = bench(75_000, new VirtualClock());
+    await refuse(await enter(gate), '30');
+    let entered = false;
+    const waiting = enter(gate).then(() => (entered = true));
+    await clock.advance(10_000);
+    clock.suspend(3_600_000, 'stops');
+    await clock.advance(20_999);
+    expect(entered).toBe(false);
+    await clock.advance(1);
+    await waiting;
+  });
+
+  it('fault 82: a signal ends the wait at once, and the block stays', async () => {
+    const { clock, gate, waits, stop } = bench(75_000, new VirtualClock());
+    await refuse(await enter(gate), '30');
+    const waiting = failureOf(enter(gate));
+    await clock.whenSleeping();
+    stop.abort(new Failure('interrupted', { signal: 'SIGINT' }));
+    expect((await waiting).kind).toBe('interrupted');
+    expect(waits.at(-1)).toBeUndefined();
+    expect(clock.now()).toBe(START);
+    expect((await failureOf(enter(gate))).kind).toBe('interrupted');
+  });
+});
+
+describe('the connection comes first', () => {
+  it('fault 113: a refusal that arrives while a connection is made keeps the request back', async () => {
+    const clock = new VirtualClock();
+    const ledger = memoryLedger(clock);
+    const [first, second] = [bench(1_000, clock, ledger), bench(1_000, clock, ledger)];
+    const open = new Map([
+      ['x-ratelimit-limit', ['60']],
+      ['x-ratelimit-remaining', ['50']],
+    ]);
+    await (await enter(first.gate)).answered(200, open, START);
+    const ticket = await enter(first.gate);
+    const made = Promise.withResolvers<Gated>();
+    const late = connection();
+    const entering = failureOf(second.gate.enter(OPERATION, () => made.promise));
+    await clock.turn();
+    await refuse(ticket, '30');
+    made.resolve(late);
+    expect(await entering).toMatchObject({ kind: 'rate-limited', facts: { refusals: 0 } });
+    expect(late.released).toBe(1);
+  });
+
+  it('none is made while a wait is known', async () => {
+    const { gate } = bench(1_000);
+    await refuse(await enter(gate), '3600');
+    let made = 0;
+    await failureOf(
+      gate.enter(OPERATION, () => {
+        made++;
+        return Promise.resolve(connection());
+      }),
+    );
+    expect(made).toBe(0);
+  });
+
+  it('leave ends with a refusal of another request, and with time: a stopped process asks again', async () => {
+    const clock = new VirtualClock();
+    const { gate } = bench(1_000, clock);
+    const open = new Map([
+      ['x-ratelimit-limit', ['60']],
+      ['x-ratelimit-remaining', ['50']],
+    ]);
+    await (await enter(gate)).answered(200, open, START);
+    const [stopped, refused, other] = [await enter(gate), await enter(gate), await enter(gate)];
+    expect([stopped.isFresh(), refused.isFresh()]).toEqual([true, true]);
+    await refuse(other, '1');
+    expect(refused.isFresh()).toBe(false);
+    const later = bench(1_000, clock);
+    const ticket = await enter(later.gate);
+    clock.suspend(60_000, 'stops');
+    expect(ticket.isFresh()).toBe(false);
+  });
+});
+
+describe('fault 134: two requests that are refused together', () => {
+  it('are one strike, and the run goes on after the wait', async () => {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const { gate } = bench(75_000, clock);
+    const open = new Map([
+      ['x-ratelimit-limit', ['60']],
+      ['x-ratelimit-remaining', ['50']],
+    ]);
+    await (await enter(gate)).answered(200, open, START);
+    const [a, b] = [await enter(gate), await enter(gate)];
+    await refuse(a, '3');
+    await refuse(b, '3');
+    const probe = await enter(gate);
+    await probe.answered(200, open, START);
+    await enter(gate);
+  });
+
+  it('bulk work gives up at the third strike in a row, or never', async () => {
+    const strikes = async (probes: number, most: number): Promise<number> => {
+      const { gate } = bench(1e9, undefined, undefined, probes);
+      for (let met = 0; met < most; met++) {
+        try {
+          await refuse(await enter(gate), '1');
+        } catch (error) {
+          if (!isFailure(error)) throw error;
+          return met;
+        }
+      }
+      return most;
+    };
+    expect([await strikes(1, 9), await strikes(2, 9), await strikes(Number.POSITIVE_INFINITY, 9)]).toEqual([2, 3, 9]);
+  });
+});
+
+it.each<readonly [number, string]>([
+  [403, 'banned'],
+  [503, 'paused'],
+])('a %i ends the command with a kind of its own: %s', async (status, kind) => {
+  const { gate } = bench(1_000);
+  await (await enter(gate)).answered(status, new Map([['retry-after', ['3600']]]), START);
+  const failure = await failureOf(enter(gate));
+  expect(failure).toMatchObject({ kind, facts: { retryAt: START + 3_601_000 } });
+});
+
+describe('while another request asks', () => {
+  const pair = (clock: VirtualClock, maxWaitMs = 75_000) => {
+    const ledger = memoryLedger(clock);
+    const gates = [bench(maxWaitMs, clock, ledger), bench(maxWaitMs, clock, ledger)] as const;
+    return { first: gates[0], second: gates[1] };
+  };
+
+  it('for a second nothing is said; then that it is waited for, once a second and until when at the latest', async () => {
+    const clock = new VirtualClock();
+    const { first, second } = pair(clock);
+    const ticket = await enter(first.gate);
+    const entering = enter(second.gate);
+    await clock.advance(3_500);
+    const until = START + 120_000;
+    const told = { why: 'asking', until, attempt: 1, attempts: 2 };
+    await ticket.lost(false);
+    await clock.advance(50);
+    await entering;
+    expect(second.waits.slice(0, 3)).toEqual(
+      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...told, remainingMs })),
+    );
+    expect(second.waits.at(-1)).toBeUndefined();
+    expect(second.waits.filter((wait) => wait === undefined)).toHaveLength(1);
+  });
+
+  it('longer than allowed: fails with the latest moment at which it is over', async () => {
+    const { first, second } = pair(new VirtualClock({ autoAdvance: true }), 10_000);
+    await enter(first.gate);
+    const { facts } = await failureOf(enter(second.gate));
+    expect(facts).toMatchObject({ why: 'asking', retryAt: START + 120_000, maxWaitMs: 10_000 });
+  });
+});
+
+it('the newest limits are in wall-clock time', async () => {
+  const { gate } = bench();
+  expect(gate.limits).toBeUndefined();
+  const headers = new Map([
+    ['x-ratelimit-limit', ['60']],
+    ['x-ratelimit-remaining', ['57']],
+    ['x-ratelimit-reset', [String(START / 1_000 + 23)]],
+  ]);
+  await (await enter(gate)).answered(200, headers, START);
+  expect(gate.limits).toEqual({ limit: 60, remaining: 57, resetAt: START + 24_000 });
+});

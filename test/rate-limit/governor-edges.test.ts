@@ -1,0 +1,347 @@
+/** The governor at its edges: states to the letter, and the moments at which a decision turns. */
+import { describe, expect, it } from 'vitest';
+import {
+  abandon,
+  type Block,
+  decide,
+  type Decision,
+  type LedgerState,
+  learn,
+  lose,
+  observe,
+  unblock,
+  UNKNOWN,
+} from '../../src/rate-limit/governor.ts';
+import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
+import type { Window } from '../../src/rate-limit/windows.ts';
+
+const NOW = 1_000_000;
+const LIST = 'GET /inventory';
+const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> = {}): Window => ({
+  limit: 60,
+  remaining,
+  resetAt,
+  operations: [LIST],
+  told: { [LIST]: remaining },
+  seenAt: NOW - 1_000,
+  atFirst: 50,
+  sent: 11,
+  sharedWithOthers: false,
+  overdrawn: false,
+  quiet: 0,
+  ...more,
+});
+const told = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
+  window: { limit, remaining, resetInMs },
+});
+const flying = (...ats: readonly number[]) => ats.map((at, i) => sent(`f${i}`, at));
+const sent = (id: string, at: number, operation = LIST) => ({ id, operation, at, lostAt: at + 120_000 });
+const state = (more: Partial<LedgerState>): LedgerState => ({ ...UNKNOWN, ...more });
+
+const INTENT = { id: 'new', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+
+function ask(before: LedgerState, maxWaitMs = 1e9, now = NOW): Decision {
+  return decide(before, now, { ...INTENT, maxWaitMs }).decision;
+}
+
+function answer(before: LedgerState, status: number, headers: LimitHeaders = {}, id = 'f0', now = NOW): LedgerState {
+  return observe(before, now, { id, operation: LIST, status, headers, random: 0 });
+}
+
+const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: NOW - 9_000, until, why });
+
+describe('a wait', () => {
+  it('as long as allowed is waited, a longer one refused', () => {
+    const before = state({ block: blocked(NOW + 5_000) });
+    expect([ask(before, 5_000).do, ask(before, 4_999).do]).toEqual(['wait', 'refuse']);
+  });
+
+  it.each<readonly [string, Partial<LedgerState>, Decision]>([
+    [
+      'for a probe: asks again soon',
+      { probe: sent('p', NOW) },
+      { do: 'wait', until: NOW + 120_000, why: 'asking', again: NOW + 50 },
+    ],
+    [
+      'for the probe of a block: the same',
+      { probe: sent('p', NOW - 7_000), block: blocked(NOW, 'banned') },
+      { do: 'wait', until: NOW + 113_000, why: 'asking', again: NOW + 50 },
+    ],
+    [
+      'without limits: one in flight',
+      { pace: { everyMs: 1_000, nextAt: NOW - 1 }, inFlight: flying(NOW - 10) },
+      { do: 'wait', until: NOW + 119_990, why: 'asking', again: NOW + 50 },
+    ],
+    [
+      'without limits: one a second',
+      { pace: { everyMs: 1_000, nextAt: NOW + 700 } },
+      { do: 'wait', until: NOW + 700, why: 'paced' },
+    ],
+    [
+      'without limits, but after a block: none',
+      { pace: { everyMs: 1_000, nextAt: NOW + 700 }, block: blocked(NOW) },
+      { do: 'send', at: NOW },
+    ],
+    [
+      'in a window that nobody else draws on: none',
+      { windows: [open(2)], inFlight: flying(NOW) },
+      { do: 'send', at: NOW },
+    ],
+  ])('%s', (_name, before, decision) => {
+    expect(ask(state(before))).toEqual(decision);
+  });
+
+  it('for an answer is refused only where not even asking again is allowed', () => {
+    const before = state({ probe: sent('p', NOW) });
+    expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
+  });
+
+  it('near the edge of a shared window is for the one in flight', () => {
+    const near = (remaining: number, inFlight: LedgerState['inFlight']) =>
+      ask(state({ windows: [open(remaining, undefined, { sharedWithOthers: true })], inFlight })).do;
+    expect([near(7, flying(NOW)), near(6, flying(NOW)), near(6, []), near(2, [])]).toEqual([
+      'send',
+      'wait',
+      'send',
+      'wait',
+    ]);
+  });
+});
+
+describe('what nobody will answer any more', () => {
+  const after = (before: Partial<LedgerState>) => decide(state(before), NOW, INTENT).state;
+
+  it.each<readonly [string, Partial<LedgerState>, readonly string[]]>([
+    ['is waited for for two minutes', { inFlight: flying(NOW - 120_000) }, ['f0', 'new']],
+    ['and forgotten then', { inFlight: flying(NOW - 120_001) }, ['new']],
+    ['but counts while its window lasts', { windows: [open(9)], inFlight: flying(NOW - 120_001) }, ['f0', 'new']],
+    ['and no longer', { windows: [open(9, NOW)], inFlight: flying(NOW - 120_001) }, ['new']],
+    ['a recent one outlives its window', { windows: [open(9, NOW)], inFlight: flying(NOW - 10) }, ['f0', 'new']],
+  ])('%s', (_name, before, ids) => {
+    expect(after(before).inFlight.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('a probe too', () => {
+    const probing = (at: number) => ask(state({ probe: sent('p', at) })).do;
+    expect([probing(NOW - 120_000), probing(NOW - 120_001)]).toEqual(['wait', 'send']);
+  });
+});
+
+describe('an answer', () => {
+  it('is about the request it answers, not about another one in flight', () => {
+    const before = state({ block: blocked(NOW - 100), inFlight: flying(NOW - 5_000, NOW - 50), strikes: 1 });
+    expect([answer(before, 200, {}, 'f0').block, answer(before, 200, {}, 'f1').block]).toEqual([
+      before.block,
+      undefined,
+    ]);
+  });
+
+  it('to nobody’s request ends no block, and paces from now', () => {
+    const before = state({ block: blocked(NOW - 100), strikes: 3 });
+    const pace = { everyMs: 1_000, nextAt: NOW + 1_000 };
+    expect(answer(before, 200, {}, 'gone')).toEqual({ ...before, pace, seenAt: NOW });
+  });
+
+  it('leaves the others’ reservations and their probe alone', () => {
+    const probe = sent('p', NOW - 1);
+    const before = state({ inFlight: [...flying(NOW - 3, NOW - 2), probe], probe, windows: [open(50)] });
+    expect(answer(before, 200, told(49))).toMatchObject({ inFlight: before.inFlight.slice(1), probe });
+    expect(answer(before, 200, told(49), 'p').probe).toBeUndefined();
+    expect('probe' in answer(state({ inFlight: flying(NOW) }), 200, told(49))).toBe(false);
+  });
+
+  it('429: nothing is left of the window that it tells', () => {
+    const before = state({ inFlight: flying(NOW - 10) });
+    expect(answer(before, 429, { ...told(7, 30_000), retryAfterMs: 10_000 })).toEqual({
+      strikes: 1,
+      inFlight: [],
+      seenAt: NOW,
+      block: { since: NOW, until: NOW + 11_000, why: 'rate-limited' },
+      windows: [open(0, NOW + 30_000, { seenAt: NOW, atFirst: 0, sent: 0 })],
+    });
+    expect(answer(before, 429).windows).toEqual([]);
+  });
+
+  it.each<readonly [string, Partial<LedgerState>, number, Block['why']]>([
+    ['to what was sent before the block is no further strike', { inFlight: flying(NOW - 10) }, 2, 'rate-limited'],
+    ['to the probe is one', { inFlight: flying(NOW), block: blocked(NOW) }, 3, 'rate-limited'],
+    ['to nobody’s request is one', {}, 3, 'rate-limited'],
+    ['leaves a ban a ban', { block: blocked(NOW + 1, 'banned'), inFlight: flying(NOW) }, 2, 'banned'],
+    ['after a ban is none', { block: blocked(NOW, 'banned'), inFlight: flying(NOW) }, 3, 'rate-limited'],
+  ])('429 %s', (_name, more, strikes, why) => {
+    const after = answer(state({ strikes: 2, block: blocked(NOW + 2_000), ...more }), 429);
+    expect({ strikes: after.strikes, why: after.block?.why }).toEqual({ strikes, why });
+  });
+
+  it('403 never shortens a block', () => {
+    const before = state({ block: blocked(NOW + 7_200_000), inFlight: flying(NOW) });
+    expect(answer(before, 403).block).toEqual({ since: NOW, until: NOW + 7_200_000, why: 'banned' });
+  });
+});
+
+describe('the window', () => {
+  const before = (window: Partial<Window> = {}, more: Partial<LedgerState> = {}) =>
+    state({ windows: [open(40, undefined, window)], inFlight: flying(NOW - 10), ...more });
+  const next = (remaining: number, resetAt: number) =>
+    open(remaining, resetAt, { seenAt: NOW, atFirst: remaining, sent: 0, quiet: 1 });
+
+  it.each<readonly [string, LedgerState, LimitHeaders, Window]>([
+    ['goes on: the lesser is left, the earlier end', before(), told(39, 59_500), open(39, NOW + 59_500)],
+    ['goes on: more left is an older word', before(), told(45), open(40)],
+    ['goes on though named to end a little later', before(), told(39, 62_500), open(39)],
+    ['goes on though named to end a little earlier', before(), told(39, 57_500), open(39, NOW + 57_500)],
+    ['is a new one', before(), told(59, 62_501), next(59, NOW + 62_501)],
+    ['is over, and so a new one', before({ resetAt: NOW }), told(59, 1_000), next(59, NOW + 1_000)],
+    ['ours: all that was drawn', before(), told(39), open(39)],
+    ['others’: one more', before(), told(38), open(38, undefined, { overdrawn: true, sharedWithOthers: true })],
+    ['a word from the one before', before({}, { inFlight: flying(NOW - 1_001) }), told(3, 57_499), open(40)],
+    [
+      'no word from the one before: sent since',
+      before({ sent: 60 }, { inFlight: flying(NOW - 1_000) }),
+      told(3, 57_499),
+      open(3, undefined, { sent: 60 }),
+    ],
+    [
+      'no word from the one before: nobody’s',
+      before({ sent: 60 }, { inFlight: [] }),
+      told(3, 57_499),
+      open(3, undefined, { sent: 60 }),
+    ],
+  ])('%s', (_name, from, headers, after) => {
+    expect(answer(from, 200, headers).windows).toEqual([after]);
+  });
+
+  it('of another limit is another window', () => {
+    expect(answer(before(), 200, told(3, 57_499, 5)).windows).toEqual([
+      open(40),
+      open(3, NOW + 57_499, { limit: 5, seenAt: NOW, atFirst: 3, sent: 0 }),
+    ]);
+  });
+
+  it('in which another client drew last is remembered as such in the next five', () => {
+    const shared = { sharedWithOthers: true, overdrawn: true, resetAt: NOW };
+    const after = (window: Partial<Window>) => answer(before({ ...shared, ...window }), 200, told(59)).windows[0];
+    expect([after({}), after({ overdrawn: false, quiet: 3 }), after({ overdrawn: false, quiet: 4 })]).toMatchObject([
+      { sharedWithOthers: true, quiet: 0 },
+      { sharedWithOthers: true, quiet: 4 },
+      { sharedWithOthers: false, quiet: 5 },
+    ]);
+  });
+
+  it('that several operations share is renewed near its end, and merged far from it', () => {
+    const operations = [LIST, 'PATCH /inventory/{id}'];
+    const after = (window: Partial<Window>, headers: LimitHeaders) =>
+      answer(before({ operations, sent: 60, ...window }), 200, headers).windows;
+    expect(after({ resetAt: NOW + 2_500 }, told(59))).toMatchObject([
+      { operations, remaining: 59, resetAt: NOW + 60_000 },
+    ]);
+    expect(after({ resetAt: NOW + 2_501 }, told(30))).toMatchObject([
+      { operations, remaining: 30, resetAt: NOW + 60_000 },
+    ]);
+    expect(after({ resetAt: NOW + 2_501 }, told(41))).toMatchObject([{ operations, remaining: 40 }]);
+  });
+
+  it.each([60_000, 5_000])(
+    'that several share is left by an operation with more left after a request (%i ms)',
+    (ends) => {
+      const operations = [LIST, 'PATCH /inventory/{id}'];
+      const told45 = { [LIST]: 45, 'PATCH /inventory/{id}': 40 };
+      const from = (left: number) =>
+        before({ operations, told: told45, resetAt: NOW + ends }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+      expect(answer(from(42), 200, told(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
+      expect(answer(from(41), 200, told(41)).windows).toMatchObject([
+        { operations: ['PATCH /inventory/{id}'], remaining: 40 },
+        { operations: [LIST], remaining: 41 },
+      ]);
+      // An answer that comes late tells of what was left before.
+      expect(answer(from(41), 200, told(47)).windows[1]).toMatchObject({ operations: [LIST], remaining: 45 });
+    },
+  );
+
+  it('of another operation is not joined by one with more left after a request than that had before it', () => {
+    const operations = ['PATCH /inventory/{id}'];
+    const from = (left: number, seenAt: number) =>
+      before({ operations, seenAt }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+    const after = (left: number, seenAt = NOW - 1_000) =>
+      answer(from(left, seenAt), 200, told(50)).windows.map((each) => each.operations.length);
+    expect([after(51), after(50)]).toEqual([[2], [1, 1]]);
+    // That may have been the window before.
+    expect(after(50, NOW - 5)).toEqual([2]);
+  });
+
+  it('that ended a day ago is forgotten, and there are never more than sixteen', () => {
+    const old = (resetAt: number) => open(40, resetAt, { limit: 9 });
+    const after = (windows: readonly Window[]) => answer(before({}, { windows }), 200, told(39)).windows;
+    expect(after([old(NOW - 86_400_000), old(NOW - 86_399_999)])).toHaveLength(2);
+    const many = Array.from({ length: 20 }, (_, i) => open(1, NOW + 100_000 + i, { limit: 100 + i }));
+    const kept = after(many);
+    expect([kept.length, kept[0]?.limit]).toEqual([16, 119]);
+  });
+
+  it('without headers is counted while it lasts; then the pace counts', () => {
+    expect(answer(before(), 200).windows).toEqual([open(39)]);
+    const over = answer(before({ resetAt: NOW }), 200);
+    expect([over.windows, over.pace]).toEqual([[open(40, NOW)], { everyMs: 1_000, nextAt: NOW + 990 }]);
+  });
+});
+
+it.each<readonly [string, Block, Block, Partial<Block>]>([
+  ['the later end counts', blocked(NOW + 5), blocked(NOW + 9), { until: NOW + 9 }],
+  ['an earlier end does not', blocked(NOW + 9), blocked(NOW + 5), { until: NOW + 9 }],
+  ['a ban stays one', blocked(NOW + 5, 'banned'), blocked(NOW + 9), { until: NOW + 9, why: 'banned' }],
+  ['a ban that is learnt is one', blocked(NOW + 9), blocked(NOW + 5, 'banned'), { until: NOW + 9, why: 'banned' }],
+  ['a block that is over is replaced', blocked(NOW - 9_000, 'banned'), blocked(NOW + 5), { why: 'rate-limited' }],
+])('a block that is learnt: %s', (_name, known, learnt, after) => {
+  expect(learn(state({ block: known }), learnt).block).toMatchObject(after);
+});
+
+describe('a request without an answer', () => {
+  const before = state({ windows: [open(40)], inFlight: flying(NOW - 2, NOW - 1) });
+
+  it.each<readonly [string, LedgerState, string, boolean, number, number]>([
+    ['counts where it may have been sent', before, 'f1', true, NOW, 39],
+    ['does not where it was not', before, 'f1', false, NOW, 40],
+    ['does not where it is nobody’s', before, 'gone', true, NOW, 40],
+    ['does not once the window is over', before, 'f1', true, NOW + 60_000, 40],
+    ['never brings less than nothing', { ...before, windows: [open(0)] }, 'f0', true, NOW, 0],
+  ])('%s', (_name, from, id, sent, now, remaining) => {
+    expect(lose(from, now, id, sent).windows[0]?.remaining).toBe(remaining);
+  });
+});
+
+describe('a request whose process is no more', () => {
+  const flight = flying(NOW - 9_000, NOW - 2_000);
+  const asking = state({
+    windows: [open(40)],
+    inFlight: flight,
+    probe: flight[1]!,
+    block: blocked(NOW - 3_000),
+    strikes: 1,
+  });
+
+  it('counts, and is not waited for', () => {
+    const { block: _none, ...unblocked } = asking;
+    expect(abandon(unblocked, NOW, 'f1')).toEqual(lose(unblocked, NOW, 'f1', true));
+  });
+
+  it('prolongs the block that it was to ask about, as long as its answer would have been waited for', () => {
+    const until = NOW - 2_000 + 120_000;
+    expect(abandon(asking, NOW, 'f1')).toEqual({
+      ...lose(asking, NOW, 'f1', true),
+      block: { ...blocked(NOW - 3_000), since: NOW, until },
+    });
+    const longer = { ...asking, block: blocked(until + 1) };
+    expect(abandon(longer, NOW, 'f1').block?.until).toBe(until + 1);
+  });
+
+  it('leaves the block alone where another was to ask', () => {
+    expect(abandon(asking, NOW, 'f0')).toEqual(lose(asking, NOW, 'f0', true));
+  });
+});
+
+it('a block that is lifted takes windows, strikes and pace with it, and nothing else', () => {
+  const rest = { inFlight: flying(NOW), seenAt: NOW };
+  const pace = { everyMs: 4_000, nextAt: NOW + 1 };
+  const before: LedgerState = { ...rest, strikes: 4, windows: [open(9)], block: blocked(NOW + 1), pace };
+  expect(unblock(before)).toEqual({ ...rest, strikes: 0, windows: [] });
+});

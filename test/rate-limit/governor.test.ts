@@ -1,0 +1,487 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  decide,
+  type Decision,
+  type LedgerState,
+  lose,
+  observe,
+  UNKNOWN,
+} from '../../src/rate-limit/governor.ts';
+import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
+import type { Window } from '../../src/rate-limit/windows.ts';
+
+const LIST = 'GET /inventory';
+const SET = 'PATCH /inventory/{id}';
+
+const window = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
+  window: { limit, remaining, resetInMs },
+  resetMs: resetInMs,
+  ...(remaining > 0 && { hasRemaining: true }),
+});
+
+/** One key's state with a clock, so that a test reads as what happens. */
+class Key {
+  state: LedgerState = UNKNOWN;
+  now = 1_000;
+  private ids = 0;
+
+  private readonly operations = new Map<string, string>();
+
+  /** The first window that the operation is known to use. */
+  window(operation = LIST): Window | undefined {
+    return this.state.windows.find(({ operations }) => operations.includes(operation));
+  }
+
+  ask(maxWaitMs = Number.POSITIVE_INFINITY, reserve = 0, operation = LIST): Decision & { id: string } {
+    const id = `r${this.ids++}`;
+    this.operations.set(id, operation);
+    const { state, decision } = decide(this.state, this.now, { id, operation, maxWaitMs, reserve, timeoutMs: 30_000 });
+    this.state = state;
+    return { ...decision, id };
+  }
+
+  /** Asks and must be let through. */
+  send(operation = LIST): string {
+    const { do: done, id } = this.ask(undefined, undefined, operation);
+    expect(done).toBe('send');
+    return id;
+  }
+
+  answer(id: string, status: number, headers: LimitHeaders = {}, random = 0): void {
+    const operation = this.operations.get(id) ?? LIST;
+    this.state = observe(this.state, this.now, { id, operation, status, headers, random });
+  }
+
+  /** One request, answered with what is left. */
+  exchange(operation: string, remaining: number, resetInMs?: number, limit?: number): void {
+    this.answer(this.send(operation), 200, window(remaining, resetInMs, limit));
+  }
+
+  lose(id: string, mayHaveBeenSent: boolean): void {
+    this.state = lose(this.state, this.now, id, mayHaveBeenSent);
+  }
+
+  /** A key whose window is known. */
+  static open(remaining: number, resetInMs?: number): Key {
+    const key = new Key();
+    key.answer(key.send(), 200, window(remaining, resetInMs));
+    return key;
+  }
+}
+
+describe('an unknown window', () => {
+  it('lets one request through; others wait for its answer', () => {
+    const key = new Key();
+    const first = key.send();
+    expect(key.ask()).toMatchObject({ do: 'wait', why: 'asking' });
+    key.answer(first, 200, window(59));
+    expect(key.ask().do).toBe('send');
+  });
+
+  it('lets another one through when the answer never comes', () => {
+    const key = new Key();
+    key.lose(key.send(), true);
+    expect(key.ask().do).toBe('send');
+    const killed = new Key();
+    killed.send();
+    killed.now += 121_000;
+    expect(killed.ask().do).toBe('send');
+  });
+});
+
+describe('an open window', () => {
+  it('is spent to its last request, then waited out', () => {
+    const key = Key.open(3);
+    expect([key.ask().do, key.ask().do, key.ask().do]).toEqual(['send', 'send', 'send']);
+    expect(key.ask()).toMatchObject({ do: 'wait', why: 'window-spent', until: 61_000 });
+    expect(key.ask(10_000)).toMatchObject({ do: 'refuse', why: 'window-spent', until: 61_000 });
+    key.now = 61_000;
+    expect(key.ask().do).toBe('send');
+    expect(key.ask().do).toBe('wait');
+  });
+
+  it('keeps a reserve', () => {
+    const key = Key.open(3);
+    expect([0, 1, 2].map(() => key.ask(0, 2).do)).toEqual(['send', 'refuse', 'refuse']);
+  });
+
+  it('within it, what is left only falls, in whatever order the answers come', () => {
+    const key = Key.open(10);
+    const [a, b] = [key.send(), key.send()];
+    key.answer(b, 200, window(8));
+    key.answer(a, 200, window(9));
+    expect(key.window()?.remaining).toBe(8);
+  });
+
+  it('gives back what was certainly not sent, and counts what may have been', () => {
+    const key = Key.open(1);
+    key.lose(key.send(), false);
+    key.lose(key.send(), true);
+    expect(key.ask(0).do).toBe('refuse');
+  });
+
+  it('fault 46: a request whose sender was killed counts as sent until the window ends', () => {
+    const key = Key.open(1, 600_000);
+    key.send();
+    key.now += 300_000;
+    expect(key.ask(0).do).toBe('refuse');
+    key.now += 300_000;
+    expect(key.ask().do).toBe('send');
+  });
+
+  it('fault 42: another client that draws too is noticed, and two requests are left at the edge', () => {
+    const key = Key.open(20);
+    key.answer(key.send(), 200, window(10));
+    expect(key.window()?.sharedWithOthers).toBe(true);
+    for (let left = 9; left >= 5; left--) key.answer(key.send(), 200, window(left));
+    const last = key.send();
+    expect(key.ask(0).do).toBe('refuse');
+    key.answer(last, 200, window(2));
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('a late answer from the window before says nothing of this one', () => {
+    const key = Key.open(30, 4_000);
+    const [late, next] = [key.send(), key.send()];
+    key.now += 1_000;
+    key.answer(next, 200, window(59));
+    key.answer(late, 200, window(28, 3_000));
+    expect(key.window()).toMatchObject({ remaining: 59, resetAt: 62_000, sharedWithOthers: false });
+  });
+
+  it('our own requests are nobody else’s', () => {
+    const key = Key.open(20);
+    const ids = Array.from({ length: 10 }, () => key.send());
+    for (const [i, id] of ids.reverse().entries()) key.answer(id, 200, window(10 + i));
+    expect(key.window()?.sharedWithOthers).toBe(false);
+  });
+});
+
+describe('a 429', () => {
+  it.each([
+    ['Retry-After', { retryAfterMs: 30_000 }, 31_000],
+    ['fault 32: Retry-After 0: at least 2 s', { retryAfterMs: 0 }, 3_000],
+    ['fault 31: nothing: 60 s', {}, 61_000],
+    ['Reset where nothing is left', window(0, 45_000), 46_000],
+    ['the longer of both', { ...window(0, 45_000), retryAfterMs: 10_000 }, 46_000],
+    ['fault 43: Remaining overruled', { ...window(50), retryAfterMs: 30_000 }, 31_000],
+    ['fault 43: Remaining overruled, no Retry-After', window(50), 61_000],
+    ['fault 31: Reset alone, however far', window(5, 3_600_000), 3_601_000],
+    ['fault 31: something that cannot be read: at least 60 s', { retryAfterMs: 5_000, unreadable: true }, 61_000],
+    [
+      'Reset of a window with requests left, beside Retry-After',
+      { ...window(9_000, 3_600_000), retryAfterMs: 5_000 },
+      6_000,
+    ],
+    ['fault 49: ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
+  ])('blocks: %s', (_name, headers, ms) => {
+    const key = Key.open(50);
+    key.answer(key.send(), 429, headers);
+    expect(key.ask()).toMatchObject({ do: 'wait', why: 'rate-limited', until: 1_000 + ms });
+    key.now += ms - 1;
+    expect(key.ask().do).toBe('wait');
+    key.now += 1;
+    expect(key.ask().do).toBe('send');
+  });
+
+  it('jitter only adds: at most 10 %, at most 5 s', () => {
+    const wait = (retryAfterMs: number): number => {
+      const key = Key.open(50);
+      key.answer(key.send(), 429, { retryAfterMs }, 0.999_999);
+      const { until } = key.state.block!;
+      return until - 1_000;
+    };
+    expect([wait(10_000), wait(1_000_000)].map(Math.round)).toEqual([12_000, 1_006_000]);
+  });
+
+  it('fault 41: when the block ends, exactly one of eight that wait goes first', () => {
+    const key = Key.open(50);
+    key.answer(key.send(), 429, { retryAfterMs: 30_000 });
+    key.now += 31_000;
+    const decisions = Array.from({ length: 8 }, () => key.ask());
+    expect(decisions.map(({ do: done }) => done)).toEqual(['send', ...Array.from({ length: 7 }, () => 'wait')]);
+    key.answer(decisions[0]!.id, 200, window(50));
+    expect(key.ask().do).toBe('send');
+  });
+
+  it('again doubles the wait; an answer that is none forgets it', () => {
+    const key = Key.open(50);
+    const waits: number[] = [];
+    for (let strike = 0; strike < 4; strike++) {
+      key.answer(key.send(), 429, { retryAfterMs: 10_000 });
+      waits.push(key.state.block!.until - key.now);
+      key.now = key.state.block!.until;
+    }
+    expect(waits).toEqual([11_000, 21_000, 41_000, 81_000]);
+    key.answer(key.send(), 404, window(50));
+    key.answer(key.send(), 429, { retryAfterMs: 10_000 });
+    expect(key.state.block!.until - key.now).toBe(11_000);
+  });
+
+  it('to several at once is one strike; a late answer to what was sent before ends no block', () => {
+    const key = Key.open(50);
+    const ids = [key.send(), key.send(), key.send()];
+    key.answer(ids[0]!, 429, { retryAfterMs: 10_000 });
+    key.answer(ids[1]!, 429, { retryAfterMs: 10_000 });
+    expect(key.state.strikes).toBe(1);
+    key.now += 20_000;
+    key.answer(ids[2]!, 200, window(40));
+    expect(key.state.block).toBeDefined();
+  });
+
+  it('waits grow with the strikes, whatever the headers', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e15 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (retryAfterMs, random) => {
+          const key = Key.open(50);
+          let before = 0;
+          for (let strike = 0; strike < 5; strike++) {
+            key.answer(key.send(), 429, { retryAfterMs }, random);
+            const wait = key.state.block!.until - key.now;
+            expect(wait).toBeGreaterThanOrEqual(Math.min(before, 86_400_000));
+            expect(wait).toBeGreaterThanOrEqual(Math.min(retryAfterMs, 86_400_000));
+            before = wait;
+            key.now = key.state.block!.until;
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('a 403', () => {
+  it.each<readonly [string, LimitHeaders, number]>([
+    ['fault 22: that names nothing: an hour', {}, 3_600_000],
+    ['fault 22: whose window has requests left: an hour', window(49), 3_600_000],
+    ['whose window has requests left for longer than an hour: as long', window(49, 7_200_000), 7_200_000],
+    ['fault 126: with Retry-After: as long', { retryAfterMs: 7_200_000 }, 7_201_000],
+    ['fault 126: with a short Retry-After: a minute', { retryAfterMs: 3_000 }, 61_000],
+    ['fault 126: with nothing left until Reset: as long', window(0, 600_000), 601_000],
+    ['for ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
+  ])('%s', (_name, headers, ms) => {
+    const key = Key.open(50);
+    key.answer(key.send(), 403, headers);
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + ms });
+  });
+});
+
+describe('a 503', () => {
+  it.each<readonly [string, LimitHeaders, number | undefined]>([
+    ['fault 135: with Retry-After pauses for as long', { retryAfterMs: 5_000 }, 6_000],
+    ['fault 135: with nothing left until Reset pauses for as long', window(0, 40_000), 41_000],
+    ['fault 135: with something that cannot be read pauses for a minute', { unreadable: true }, 61_000],
+    ['that names no time pauses nothing', window(49), undefined],
+    ['without headers pauses nothing', {}, undefined],
+  ])('%s', (_name, headers, ms) => {
+    const key = Key.open(50);
+    key.answer(key.send(), 503, headers);
+    if (ms === undefined) expect(key.ask(0).do).toBe('send');
+    else expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'paused', until: 1_000 + ms });
+  });
+
+  it('is no strike, and after its pause one probe goes first', () => {
+    const key = Key.open(50);
+    key.answer(key.send(), 503, { retryAfterMs: 5_000 });
+    expect(key.state.strikes).toBe(0);
+    key.now += 6_000;
+    expect([key.ask().do, key.ask().do]).toEqual(['send', 'wait']);
+  });
+});
+
+describe('fault 133: limits of each operation', () => {
+  it('neither stalls the other', () => {
+    const key = new Key();
+    key.exchange(LIST, 99, 3_600_000, 100);
+    key.exchange(SET, 5, 3_000, 6);
+    for (let left = 4; left >= 0; left--) key.exchange(SET, left, 3_000, 6);
+    expect(key.ask(10_000, 0, SET)).toMatchObject({ do: 'wait', why: 'window-spent', until: 4_000 });
+    expect(key.ask(0, 0, LIST).do).toBe('send');
+    key.now = 4_000;
+    expect(key.ask(0, 0, SET).do).toBe('send');
+  });
+
+  it('a spent window of an hour leaves the other operation alone, once it has been seen to have its own', () => {
+    const key = new Key();
+    key.exchange(LIST, 1, 3_600_000, 100);
+    key.exchange(SET, 5, 3_000, 6);
+    key.exchange(LIST, 0, 3_600_000, 100);
+    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+    key.now += 600_000;
+    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+  });
+
+  it('an operation that no answer has named yet goes one a second, and not at all where a window is spent', () => {
+    const key = new Key();
+    key.exchange(LIST, 10);
+    const first = key.send(SET);
+    expect(key.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'asking' });
+    expect(key.ask(0, 0, LIST).do).toBe('send');
+    key.now += 1_000;
+    expect([key.ask(0, 0, SET).do, key.ask(0, 0, SET).do]).toEqual(['send', 'refuse']);
+    key.answer(first, 200, window(8));
+    expect(key.ask(0, 0, SET).do).toBe('send');
+    const spent = new Key();
+    spent.exchange(LIST, 0);
+    expect(spent.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('operations that name the same limit and end share one window, in every window that follows', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(SET, 58);
+    expect(key.state.windows).toMatchObject([{ limit: 60, remaining: 58, operations: [LIST, SET] }]);
+    key.now += 60_000;
+    key.exchange(SET, 0);
+    expect(key.ask(0, 0, LIST)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('the same limit with more left than a shared window can have is a window of its own', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(SET, 59);
+    for (let left = 58; left >= 10; left--) key.exchange(SET, left, 60_000 - 500);
+    key.now += 30_000;
+    key.exchange(LIST, 58, 60_000);
+    expect(key.window(LIST)).toMatchObject({ remaining: 58, operations: [LIST] });
+    expect(key.window(SET)).toMatchObject({ remaining: 10, operations: [SET] });
+  });
+
+  it('an operation is held by each of the windows that its answers have named', () => {
+    const key = new Key();
+    key.exchange(LIST, 59);
+    key.exchange(LIST, 0, 86_400_000, 1_000);
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', until: 1_000 + 86_400_000 });
+  });
+});
+
+it('another client is forgotten after five windows without it', () => {
+  const key = Key.open(60);
+  key.exchange(LIST, 50);
+  const seen: (boolean | undefined)[] = [];
+  for (let windows = 0; windows < 6; windows++) {
+    seen.push(key.window()?.sharedWithOthers);
+    key.now += 60_000;
+    key.exchange(LIST, 59);
+    key.exchange(LIST, 58);
+  }
+  expect([...seen, key.window()?.sharedWithOthers]).toEqual([true, true, true, true, true, true, false]);
+});
+
+it('a reserve never keeps all of a small window', () => {
+  const key = new Key();
+  key.exchange(LIST, 2, 3_000, 2);
+  expect([key.ask(0, 10).do, key.ask(0, 10).do]).toEqual(['send', 'refuse']);
+});
+
+it('of several ends that answers name for one window the earliest is as safe as the latest', () => {
+  const key = Key.open(50, 60_000);
+  key.exchange(LIST, 49, 59_100);
+  key.exchange(LIST, 48, 60_000);
+  expect(key.window()?.resetAt).toBe(1_000 + 59_100);
+});
+
+describe('fault 44: answers without limits', () => {
+  it('one in flight, one a second', () => {
+    const key = new Key();
+    const first = key.send();
+    key.now += 100;
+    key.answer(first, 200);
+    expect(key.ask()).toMatchObject({ do: 'wait', until: 2_000 });
+    key.now = 2_000;
+    const second = key.send();
+    expect(key.ask().do).toBe('wait');
+    key.now += 1_500;
+    key.answer(second, 200);
+    expect(key.ask().do).toBe('send');
+  });
+
+  it('a 429 halves the pace, which then recovers slowly', () => {
+    const key = new Key();
+    const pace = (): number => {
+      key.now = Math.max(key.state.block?.until ?? 0, key.state.pace?.nextAt ?? 0, key.now);
+      const id = key.send();
+      const at = key.now;
+      key.answer(id, 200);
+      return key.state.pace!.nextAt - at;
+    };
+    expect(pace()).toBe(1_000);
+    key.now = key.state.pace!.nextAt;
+    key.answer(key.send(), 429);
+    expect(pace()).toBe(1_998);
+    const paces = Array.from({ length: 1_000 }, pace);
+    expect(paces.every((each, i) => i === 0 || each <= paces[i - 1]!)).toBe(true);
+    expect([paces[100]! > 1_800, paces.at(-1)]).toEqual([true, 1_000]);
+  });
+
+  it('within a known window are counted by ourselves', () => {
+    const key = Key.open(2);
+    key.answer(key.send(), 200);
+    expect(key.window()?.remaining).toBe(1);
+  });
+});
+
+describe('whatever happens', () => {
+  type Event =
+    | { readonly type: 'ask' }
+    | { readonly type: 'pass'; readonly ms: number }
+    | { readonly type: 'lose'; readonly which: number; readonly sent: boolean }
+    | ({ readonly type: 'answer'; readonly which: number } & Pick<Answer, 'status' | 'headers' | 'random'>);
+
+  const headers: fc.Arbitrary<LimitHeaders> = fc.record(
+    {
+      window: fc
+        .tuple(fc.nat(100), fc.nat(100), fc.integer({ min: 0, max: 100_000 }))
+        .map(([a, b, resetInMs]) => ({ limit: Math.max(a, b), remaining: Math.min(a, b), resetInMs })),
+      retryAfterMs: fc.integer({ min: 0, max: 200_000 }),
+    },
+    { requiredKeys: [] },
+  );
+  const event: fc.Arbitrary<Event> = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ type: fc.constant('ask' as const) }) },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.nat(50_000) }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant('lose' as const), which: fc.nat(5), sent: fc.boolean() }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        type: fc.constant('answer' as const),
+        which: fc.nat(5),
+        status: fc.constantFrom(200, 200, 200, 429, 401, 403, 500, 503),
+        headers,
+        random: fc.double({ min: 0, max: 0.999, noNaN: true }),
+      }),
+    },
+  );
+
+  it('nothing is sent within a block, nor more than what is left of a live window', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+        const key = new Key();
+        const flying: string[] = [];
+        for (const each of events) {
+          if (each.type === 'pass') key.now += each.ms;
+          else if (each.type === 'ask') {
+            const { block } = key.state;
+            const [live, another] = key.state.windows.filter(({ resetAt }) => key.now < resetAt);
+            const inFlight = key.state.inFlight.length;
+            const { do: done, id } = key.ask();
+            if (done !== 'send') continue;
+            flying.push(id);
+            expect(block === undefined || key.now >= block.until).toBe(true);
+            if (block === undefined && live !== undefined && another === undefined) {
+              expect(inFlight).toBeLessThan(live.remaining);
+            }
+          } else if (flying.length > 0) {
+            const [id] = flying.splice(each.which % flying.length, 1) as [string];
+            if (each.type === 'lose') key.lose(id, each.sent);
+            else key.answer(id, each.status, each.headers, each.random);
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type LimitHeaders, readLimitHeaders } from '../../src/rate-limit/headers.ts';
+
+/** 2026-03-02T14:03:20Z */
+const NOW = Date.UTC(2026, 2, 2, 14, 3, 20);
+const DAY = 86_400_000;
+
+function read(headers: Readonly<Record<string, string | readonly string[]>>, receivedAt = NOW) {
+  const entries = Object.entries(headers).map(([name, value]) => [name, [value].flat()] as const);
+  return readLimitHeaders(new Map(entries), receivedAt);
+}
+
+describe('Retry-After', () => {
+  const http = (ms: number): string => new Date(NOW + ms).toUTCString();
+
+  it.each<readonly [string, string | readonly string[], number]>([
+    ['fault 28: seconds', '30', 30_000],
+    ['fault 32: zero', '0', 0],
+    ['seconds with leading zeros', '007', 7_000],
+    ['fault 33: a month', '2592000', 2_592_000_000],
+    ['fault 33: 40 digits', '9'.repeat(40), 100 * 365 * DAY],
+    ['fault 30: a date', http(60_000), 60_000],
+    ['fault 31: a fraction', '1.5', 1_500],
+    ['fault 31: a fraction of a millisecond is rounded up', '89.9801', 89_981],
+    ['fault 31: white space behind it', '3600 \t', 3_600_000],
+    ['fault 31: white space before it', ' 3600', 3_600_000],
+    ['fault 31: a plus', '+3600', 3_600_000],
+    ['fault 31: a unit', '3600s', 3_600_000],
+    ['fault 31: several values', '30, 300', 300_000],
+    ['fault 31: several values, the longest first', '300, 30', 300_000],
+    ['fault 31: a trailing comma', '3600,', 3_600_000],
+    ['fault 31: two lines', ['3600', '7200'], 7_200_000],
+    ['fault 31: two lines, the same', ['90', '90'], 90_000],
+    ['fault 31: a date with white space behind it', `${http(60_000)} `, 60_000],
+    ['fault 31: a date in small letters', http(60_000).toLowerCase(), 60_000],
+    ['fault 31: a date with a numeric zone', http(60_000).replace('GMT', '+0000'), 60_000],
+    ['fault 31: an ISO date', new Date(NOW + 60_000).toISOString(), 60_000],
+    ['fault 31: two dates in one line', `${http(60_000)}, ${http(90_000)}`, 90_000],
+    ['fault 31: a date and seconds', `${http(60_000)}, 90`, 90_000],
+  ])('%s', (_name, value, retryAfterMs) => {
+    expect(read({ 'retry-after': value })).toEqual({ retryAfterMs });
+  });
+
+  it.each<readonly [string, string]>([
+    ['fault 34: a date that is past', http(-60_000)],
+    ['fault 34: a date that is now', http(0)],
+    ...['-1', '1e3', '', '0x10', '١', 'Infinity', 'soon', '3600 s s', ','].map(
+      (junk) => [`fault 31: ${JSON.stringify(junk)}`, junk] as const,
+    ),
+  ])('cannot be read: %s', (_name, value) => {
+    expect(read({ 'retry-after': value })).toEqual({ unreadable: true });
+  });
+
+  it('fault 31: what can be read counts beside what cannot', () => {
+    expect(read({ 'retry-after': 'soon, 300' })).toEqual({ retryAfterMs: 300_000, unreadable: true });
+  });
+
+  it.each<readonly [string, string, number]>([
+    ['retry-after-ms', '1500', 1_500],
+    ['x-ratelimit-reset-after', '64.57', 64_570],
+  ])('%s is read, too', (name, value, retryAfterMs) => {
+    expect(read({ [name]: value })).toEqual({ retryAfterMs });
+  });
+
+  it('fault 30: a date is a wait by the server’s own Date, whatever the clock here says', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100_000 }),
+        fc.integer({ min: -2 * DAY, max: 2 * DAY }),
+        (seconds, skew) => {
+          const headers = { date: http(0), 'retry-after': http(seconds * 1_000) };
+          const { retryAfterMs = 0 } = read(headers, NOW + skew);
+          // A clock that agrees with the server's to a minute may only make the wait longer.
+          const longer = Math.abs(skew) <= 60_000 ? Math.max(0, -skew) : 0;
+          expect(retryAfterMs).toBe(seconds * 1_000 + longer);
+        },
+      ),
+    );
+  });
+
+  it('fault 30: where by the server’s Date it has passed, a plausible clock here counts', () => {
+    const headers = { date: http(DAY), 'retry-after': http(3_600_000) };
+    expect(read(headers)).toEqual({ retryAfterMs: 3_600_000 });
+    expect(read(headers, NOW - 2 * DAY)).toEqual({ unreadable: true });
+  });
+});
+
+describe('the window', () => {
+  const headers = (reset: string | undefined, limit = '60', remaining = '57') => ({
+    date: new Date(NOW).toUTCString(),
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    ...(reset !== undefined && { 'x-ratelimit-reset': reset }),
+  });
+  const second = NOW / 1_000;
+
+  it.each([
+    ['epoch seconds', `${second + 23}`, 24_000],
+    ['this very second', `${second}`, 1_000],
+    ['a second ago', `${second - 1}`, 60_000],
+    ['fault 35: past', `${second - 600}`, 60_000],
+    ['fault 35: the longest', `${second + 32 * 86_400 - 1}`, 32 * DAY],
+    ['fault 35: longer than any', `${second + 32 * 86_400}`, 60_000],
+    ['fault 35: in ms', `${NOW + 23_000}`, 24_000],
+    ['fault 35: a small number of seconds', '23', 24_000],
+    ['fault 35: zero seconds', '0', 1_000],
+    ['fault 35: in a century', `${second + 3_000_000_000}`, 60_000],
+    ['fault 35: words', 'soon', 60_000],
+    ['fault 35: missing', undefined, 60_000],
+    ['fault 35: a fraction', `${second + 23}.5`, 24_500],
+    ['fault 35: in µs', `${(NOW + 23_000) * 1_000}`, 24_000],
+    ['fault 35: in ns', `${BigInt(NOW + 23_000) * 1_000_000n}`, 24_000],
+    ['fault 35: an ISO date', new Date(NOW + 23_000).toISOString(), 24_000],
+    ['fault 35: white space behind it', `${second + 23} `, 24_000],
+  ])('Reset: %s', (_name, reset, resetInMs) => {
+    expect(read(headers(reset)).window).toEqual({ limit: 60, remaining: 57, resetInMs });
+  });
+
+  it('may be all that is left', () => {
+    expect(read(headers(`${second + 23}`, '60', '60')).window).toEqual({ limit: 60, remaining: 60, resetInMs: 24_000 });
+  });
+
+  it('fault 35: what is an instant, and in which unit, is told by its size', () => {
+    const resetInMs = (reset: string, at: number) =>
+      read({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': reset }, at).window
+        ?.resetInMs;
+    expect([
+      resetInMs('100000000', 100_000_000_000 - 5_000),
+      resetInMs('99999999', 100_000_000_000 - 5_000),
+      resetInMs('100000000000', 100_000_000_000_000 - 5_000),
+      resetInMs('100000000001', 100_000_000_001 - 5_000),
+    ]).toEqual([6_000, 60_000, 6_000, 6_000]);
+  });
+
+  it('fault 36: without a Date that can be read, the clock here serves', () => {
+    for (const date of ['', 'yesterday']) {
+      expect(read({ ...headers(`${second + 23}`), date }, NOW - 10_000).window?.resetInMs).toBe(34_000);
+      expect(read({ ...headers(`${second + 23}`), date }, NOW + DAY).window?.resetInMs).toBe(60_000);
+    }
+  });
+
+  it.each([
+    ['more left than there is', '60', '61'],
+    ['negative', '60', '-1'],
+    ['not a number', '60', 'NaN'],
+    ['empty', '60', ''],
+    ['in hexadecimal', '60', '0x5'],
+    ['a limit that is none', 'many', '5'],
+    ['40 digits', '9'.repeat(40), '5'],
+  ])('fault 45: Remaining %s counts as no window', (_name, limit, remaining) => {
+    const found = read(headers(`${second + 23}`, limit, remaining));
+    expect([found.window, found.resetMs]).toEqual([undefined, 23_000]);
+  });
+
+  it.each<readonly [string, Record<string, string>, LimitHeaders['window']]>([
+    ['white space', { limit: '60 ', remaining: '57\t', reset: '23' }, { limit: 60, remaining: 57, resetInMs: 24_000 }],
+    [
+      'a policy behind the limit',
+      { limit: '3, 3;w=90', remaining: '2', reset: '90' },
+      { limit: 3, remaining: 2, resetInMs: 91_000 },
+    ],
+    [
+      'a fraction of nothing',
+      { limit: '60', remaining: '0.0', reset: '23' },
+      { limit: 60, remaining: 0, resetInMs: 24_000 },
+    ],
+  ])('fault 35: %s', (_name, { limit = '', remaining = '', reset = '' }, window) => {
+    expect(read(headers(reset, limit, remaining)).window).toEqual(window);
+  });
+});
+
+describe('other names for the window', () => {
+  const window = { limit: 12, remaining: 11, resetInMs: 4_000 };
+  const epoch = `${NOW / 1_000 + 3}`;
+
+  it.each<readonly [string, Record<string, string>]>([
+    ['draft 6', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': '3' }],
+    ['draft 6 with an instant', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': epoch }],
+    ['draft 7', { ratelimit: 'limit=12, remaining=11, reset=3', 'ratelimit-policy': '12;w=3' }],
+    ['draft 8', { ratelimit: '"12-in-3sec"; r=11; t=3', 'ratelimit-policy': '"12-in-3sec"; q=12; w=3; pk=:ZmY=:' }],
+    [
+      'draft 8, of two policies the tighter one',
+      {
+        ratelimit: '"day";r=900;t=80000, "burst";r=11;t=3',
+        'ratelimit-policy': '"day";q=1000;w=86400, "burst";q=12;w=3',
+      },
+    ],
+    ['with a dash more', { 'x-rate-limit-limit': '12', 'x-rate-limit-remaining': '11', 'x-rate-limit-reset': epoch }],
+  ])('%s', (_name, headers) => {
+    expect(read({ date: new Date(NOW).toUTCString(), ...headers }).window).toEqual(window);
+  });
+});
+
+describe('the wait of a refusal', () => {
+  it.each<readonly [string, Record<string, string>, number | undefined]>([
+    ['Reset alone', { 'x-ratelimit-reset': `${NOW / 1_000 + 300}` }, 300_000],
+    ['Reset of draft 6', { 'ratelimit-reset': '300' }, 300_000],
+    ['reset of draft 7', { ratelimit: 'limit=60, remaining=0, reset=300' }, 300_000],
+    ['t of draft 8', { ratelimit: '"a";r=0;t=300' }, 300_000],
+    ['several resets: the longest', { 'x-ratelimit-reset': '30', 'ratelimit-reset': '300' }, 300_000],
+    ['Remaining that cannot be', { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '300' }, 300_000],
+    ['none', {}, undefined],
+  ])('%s', (_name, headers, resetMs) => {
+    expect(read({ date: new Date(NOW).toUTCString(), ...headers }).resetMs).toBe(resetMs);
+  });
+});
+
+it('whatever the headers hold, waits are finite and not negative', () => {
+  const value = fc.oneof(
+    fc.string(),
+    fc.bigInt().map(String),
+    fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+  );
+  const names = fc.constantFrom(
+    'date',
+    'ratelimit',
+    'ratelimit-policy',
+    'ratelimit-reset',
+    'retry-after',
+    'x-ratelimit-limit',
+    'x-ratelimit-remaining',
+    'x-ratelimit-reset',
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(names, fc.oneof(value, fc.array(value, { maxLength: 3 }))),
+      fc.integer(),
+      (headers, at) => {
+        const { window, retryAfterMs = 0, resetMs = 0 } = read(headers, at);
+        for (const ms of [retryAfterMs, resetMs, window?.resetInMs ?? 0])
+          expect(ms >= 0 && ms <= 100 * 365 * DAY).toBe(true);
+        if (window !== undefined) expect(window.remaining).toBeLessThanOrEqual(window.limit);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});

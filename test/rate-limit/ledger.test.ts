@@ -1,0 +1,176 @@
+/** What every ledger keeps, and what the one in the state database keeps across processes and boots. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Redis } from '../../src/ports.ts';
+import type { Decision } from '../../src/rate-limit/governor.ts';
+import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { memoryLedger } from '../../src/rate-limit/memory-ledger.ts';
+import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
+import { openRedis } from '../../src/node/redis.ts';
+import { openState } from '../../src/state/database.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const ORIGIN = 'https://pets.example';
+const KEY = 'canary-key-0123456789';
+const OPERATION = 'GET /inventory';
+const ask = (id: string) => ({
+  id,
+  operation: OPERATION,
+  maxWaitMs: Number.POSITIVE_INFINITY,
+  reserve: 0,
+  timeoutMs: 30_000,
+});
+const refusal = (id: string, retryAfterMs: number) => ({
+  id,
+  operation: OPERATION,
+  status: 429,
+  headers: { retryAfterMs },
+  random: 0,
+});
+
+interface Place {
+  readonly home: Home;
+  readonly clock: VirtualClock;
+  readonly boot?: string;
+}
+
+/** A ledger as one process opens it. */
+async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGIN, key = KEY): Promise<Ledger> {
+  const context = createTestContext({ home, clock, machine: { bootId: boot } });
+  const state = await openState(context, join(home.state, 'petstore'));
+  onCleanup(() => state.close());
+  return sqliteLedger(context, state, origin, key);
+}
+
+/** On a server whose clock is the test's. */
+async function onRedis({ clock }: Place): Promise<Ledger> {
+  const redis = await openRedis((await startRedis()).url);
+  onCleanup(() => redis.close());
+  const onTestClock = async (...args: Parameters<Redis['run']>): Promise<string> => {
+    const [, ...rest] = JSON.parse(await redis.run(...args)) as [number, boolean, string];
+    return JSON.stringify([clock.monotonic() + 5_000_000, ...rest]);
+  };
+  return redisLedger({ ...redis, run: onTestClock }, clock, 'pair');
+}
+
+const KINDS: readonly [name: string, open: (place: Place) => Promise<Ledger>, isThere: boolean][] = [
+  ['in memory', ({ clock }) => Promise.resolve(memoryLedger(clock)), true],
+  ['in the state database', inDatabase, true],
+  ['on a Redis server', onRedis, hasRedis],
+];
+
+describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
+  const place = (): Place => ({ home: createHome(), clock: new VirtualClock() });
+
+  it.runIf(isThere)('lets one ask, and then what is left', async () => {
+    const ledger = await open(place());
+    expect([await ledger.admit(ask('a')), await ledger.admit(ask('b'))]).toMatchObject([
+      { do: 'send' },
+      { do: 'wait', why: 'asking' },
+    ]);
+    const window = { limit: 60, remaining: 1, resetInMs: 60_000 };
+    await ledger.answered({ ...refusal('a', 0), status: 200, headers: { window } });
+    expect([await ledger.admit(ask('c')), await ledger.admit(ask('d'))]).toMatchObject([
+      { do: 'send' },
+      { do: 'wait', why: 'window-spent' },
+    ]);
+  });
+
+  it.runIf(isThere)('blocks after a 429 until the time has passed', async () => {
+    const here = place();
+    const ledger = await open(here);
+    await ledger.admit(ask('a'));
+    const { block } = await ledger.answered(refusal('a', 30_000));
+    expect(await ledger.view()).toMatchObject({ block, strikes: 1, inFlight: [] });
+    expect(await ledger.admit({ ...ask('b'), maxWaitMs: 1_000 })).toEqual({
+      do: 'refuse',
+      why: 'rate-limited',
+      until: here.clock.monotonic() + 31_000,
+    });
+    await here.clock.advance(31_000);
+    expect((await ledger.admit(ask('c'))).do).toBe('send');
+  });
+
+  it.runIf(isThere)('forgets a block when it is told to', async () => {
+    const ledger = await open(place());
+    await ledger.admit(ask('a'));
+    await ledger.answered(refusal('a', 30_000));
+    expect(await ledger.clearBlock()).toEqual({
+      strikes: 0,
+      inFlight: [],
+      windows: [],
+      seenAt: expect.any(Number) as number,
+    });
+    expect((await ledger.admit(ask('b'))).do).toBe('send');
+  });
+
+  it.runIf(isThere)('gives back what was not sent', async () => {
+    const ledger = await open(place());
+    await ledger.admit(ask('a'));
+    await ledger.lost('a', false);
+    expect((await ledger.admit(ask('b'))).do).toBe('send');
+  });
+});
+
+describe('the ledger in the state database', () => {
+  it('fault 29, 40: is every process’s: a block holds for all of them, and after a restart', async () => {
+    const place: Place = { home: createHome(), clock: new VirtualClock() };
+    // One after another: the virtual clock does not run while somebody waits for the lock.
+    const ledgers: Ledger[] = [];
+    for (let process = 0; process < 8; process++) ledgers.push(await inDatabase(place));
+    const [first, ...others] = ledgers;
+    await first!.admit(ask('a'));
+    await first!.answered(refusal('a', 30_000));
+    for (const other of [...others, await inDatabase(place)]) {
+      expect(await other.admit(ask('x'))).toMatchObject({ do: 'wait', why: 'rate-limited' });
+    }
+    await place.clock.advance(31_000);
+    const decisions: Decision[] = [];
+    for (const [i, other] of others.entries()) decisions.push(await other.admit(ask(`p${i}`)));
+    expect(decisions.map(({ do: done }) => done)).toEqual(['send', ...Array.from({ length: 6 }, () => 'wait')]);
+  });
+
+  it('fault 50: is another one for another key or origin', async () => {
+    const place: Place = { home: createHome(), clock: new VirtualClock() };
+    const ledger = await inDatabase(place);
+    await ledger.admit(ask('a'));
+    await ledger.answered(refusal('a', 30_000));
+    const others = [await inDatabase(place, ORIGIN, 'other'), await inDatabase(place, 'https://other.example', KEY)];
+    for (const other of others) expect((await other.admit(ask('x'))).do).toBe('send');
+  });
+
+  it('fault 39: after a reboot counts on by the wall clock, and never longer than before', async () => {
+    const home = createHome();
+    const before = new VirtualClock({ monotonic: 900_000_000 });
+    const first = await inDatabase({ home, clock: before });
+    await first.admit(ask('a'));
+    await first.answered(refusal('a', 600_000));
+
+    const reboot = async (wallPassed: number): Promise<unknown> => {
+      const clock = new VirtualClock({ now: before.now() + wallPassed, monotonic: 5_000 });
+      const ledger = await inDatabase({ home, clock, boot: `boot after ${wallPassed}` });
+      const { block } = await ledger.view();
+      return block === undefined ? undefined : block.until - clock.monotonic();
+    };
+    // The view does not write: each reboot starts from what the first boot kept.
+    expect([await reboot(100_000), await reboot(-86_400_000), await reboot(86_400_000)]).toEqual([501_000, 601_000, 0]);
+  });
+
+  it('fault 71: holds the key only as a salted hash', async () => {
+    const home = createHome();
+    const ledger = await inDatabase({ home, clock: new VirtualClock() });
+    await ledger.admit(ask('a'));
+    await ledger.answered(refusal('a', 30_000));
+    const bytes = ['', '-wal'].map((ending) =>
+      readFileSync(join(home.state, 'petstore', `state.db${ending}`), 'latin1'),
+    );
+    expect(bytes.join()).not.toContain(KEY);
+    expect(bytes.join()).not.toContain(ORIGIN);
+  });
+});
