@@ -5,7 +5,7 @@ export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'node_modules/'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', 'bin/*.js'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -44,8 +44,20 @@ export default tseslint.config(
     files: ['bin/*.js'],
     languageOptions: {
       sourceType: 'commonjs',
-      globals: { require: 'readonly', process: 'readonly', Buffer: 'readonly', __dirname: 'readonly' },
+      globals: {
+        require: 'readonly',
+        process: 'readonly',
+        global: 'readonly',
+        Buffer: 'readonly',
+        __dirname: 'readonly',
+      },
     },
-    rules: { 'no-var': 'off' },
+    rules: {
+      // petstore.js has to parse on a Node that is too old, to be able to say so.
+      'no-var': 'off',
+      '@typescript-eslint/no-require-imports': 'off',
+      // It does not see a cast in JSDoc.
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+    },
   },
 );

@@ -5,7 +5,7 @@
 var found = process.versions.node;
 var parts = found.split('.');
 
-if (typeof WebAssembly === 'undefined') {
+if (!('WebAssembly' in global)) {
   process.stderr.write(
     'petstore cannot run on this Node, because WebAssembly is turned off (--jitless does that). ' +
       'Look at NODE_OPTIONS.\n',

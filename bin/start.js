@@ -14,10 +14,16 @@ const HASH_LENGTH = 20;
  * V8 compiles a function when it is first called. Node's own compile cache keeps what was compiled when a file was
  * loaded: nearly nothing, since nothing has been called by then. This one keeps what a command has called by its end,
  * and adds to it once for every command and exit code.
+ *
+ * @type {Map<string, { module: { exports: object }, source: string, script: Script, commands: string[] }>}
  */
 const loaded = new Map();
 
-/** For the build's own files; Node's `require` for all else. */
+/**
+ * Loads the build's own files; Node's `require` loads all else.
+ * @param {string} name
+ * @returns {unknown}
+ */
 function load(name) {
   if (!name.startsWith('./')) return require(name);
   const known = loaded.get(name);
@@ -30,13 +36,17 @@ function load(name) {
   });
   const module = { exports: {} };
   loaded.set(name, { module, source, script, commands: script.cachedDataRejected === false ? commands : [] });
-  script.runInThisContext()(module.exports, load, module);
+  const define = /** @type {(exports: object, require: typeof load, module: { exports: object }) => void} */ (
+    script.runInThisContext()
+  );
+  define(module.exports, load, module);
   return module.exports;
 }
 
 /**
  * Where the user's caches are. The system's temporary folder will not do: anybody may have put code there under the
  * expected name.
+ * @param {NodeJS.ProcessEnv} env
  */
 function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
   if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return XDG_CACHE_HOME;
@@ -44,7 +54,10 @@ function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
   return HOME && isAbsolute(HOME) ? join(HOME, '.cache') : undefined;
 }
 
-/** One level at a time: a home that does not exist is not made. */
+/**
+ * Makes one level at a time: a home that does not exist is not made.
+ * @param {string} folder
+ */
 function isThere(folder) {
   try {
     if (!fs.existsSync(folder)) fs.mkdirSync(folder, { mode: 0o700 });
@@ -54,11 +67,15 @@ function isThere(folder) {
   }
 }
 
-/** True where no other user has made the folder or file, or may write to it: code is run from it. */
+/**
+ * True where no other user has made the folder or file, or may write to it: code is run from it.
+ * @param {fs.Stats} found
+ */
 function isOurs(found) {
-  return process.platform === 'win32' || (found.uid === process.geteuid() && (found.mode & 0o022) === 0);
+  return process.platform === 'win32' || (found.uid === process.geteuid?.() && (found.mode & 0o022) === 0);
 }
 
+/** @param {string} folder */
 function isOurFolder(folder) {
   return isThere(folder) && isOurs(fs.statSync(folder));
 }
@@ -66,9 +83,10 @@ function isOurFolder(folder) {
 function codeFolder() {
   const home = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheHome(process.env);
   if (!home || !isThere(home)) return undefined;
-  const folders = [join(home, 'petstore'), join(home, 'petstore', `code-${process.version}-${process.arch}`)];
+  const ours = join(home, 'petstore');
+  const folder = join(ours, `code-${process.version}-${process.arch}`);
   try {
-    return folders.every(isOurFolder) ? folders[1] : undefined;
+    return isOurFolder(ours) && isOurFolder(folder) ? folder : undefined;
   } catch {
     return undefined;
   }
@@ -80,6 +98,9 @@ const folder = codeFolder();
  * Reads what is kept of a file: a line with its hash and the commands, each with its exit code, that it was kept for;
  * then the code, twice. V8 does not check what it is given, and a process that crashes can catch nothing; to compare
  * costs less than a checksum. The second copy begins in the middle, so that the same damage to both tells.
+ * @param {string} name
+ * @param {string} hash
+ * @returns {{ commands: string[], code: Buffer | undefined }}
  */
 function readKept(name, hash) {
   const nothing = { commands: [], code: undefined };
@@ -87,7 +108,7 @@ function readKept(name, hash) {
   try {
     const kept = readOurs(join(folder, name));
     const start = kept.indexOf(10) + 1;
-    const [keptFor, ...commands] = kept.latin1Slice(0, start - 1).split(' ');
+    const [keptFor, ...commands] = kept.toString('latin1', 0, start - 1).split(' ');
     const half = (kept.length - start) / 2;
     const code = kept.subarray(start, start + half);
     const [second, first] = turned(code);
@@ -99,13 +120,20 @@ function readKept(name, hash) {
   }
 }
 
-/** Returns the code's second half, then its first. */
+/**
+ * Returns the code's second half, then its first.
+ * @param {Buffer} code
+ * @returns {[second: Buffer, first: Buffer]}
+ */
 function turned(code) {
   const middle = code.length >> 1;
   return [code.subarray(middle), code.subarray(0, middle)];
 }
 
-/** Reads a plain file that is this user's alone; never waits on a FIFO. */
+/**
+ * Reads a plain file that is this user's alone; never waits on a FIFO.
+ * @param {string} path
+ */
 function readOurs(path) {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   const file = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -118,7 +146,12 @@ function readOurs(path) {
   }
 }
 
-function keep(command) {
+/**
+ * Keeps what V8 has compiled by now of each file that was not kept for this command.
+ * @param {string} folder
+ * @param {string} command
+ */
+function keep(folder, command) {
   for (const [name, { source, script, commands }] of loaded) {
     if (commands.includes(command)) continue;
     const code = script.createCachedData();
@@ -127,7 +160,11 @@ function keep(command) {
   }
 }
 
-/** Whole, or not at all, for whoever reads it meanwhile. */
+/**
+ * Replaces the file in one step, so that a process that reads it meanwhile never gets half of it.
+ * @param {string} path
+ * @param {Buffer} content
+ */
 function replace(path, content) {
   const temporary = `${path}.${process.pid}`;
   try {
@@ -140,7 +177,7 @@ function replace(path, content) {
 }
 
 async function run() {
-  const { commandNames, finished } = load('./main.cjs');
+  const { commandNames, finished } = /** @type {typeof import('../src/main.ts')} */ (load('./main.cjs'));
   // `--env sandbox inventory list` has three.
   const command =
     process.argv
@@ -150,7 +187,7 @@ async function run() {
   process.on('exit', (code) => {
     try {
       // One that failed at once has compiled little of what the next one needs.
-      if (folder) keep(`${command}:${code}`);
+      if (folder) keep(folder, `${command}:${code}`);
     } catch {
       // A full disk, another process at the same work: what cannot be kept is compiled again.
     }
@@ -158,8 +195,8 @@ async function run() {
   await finished;
 }
 
-run().catch((error) => {
-  if (error.code !== 'ENOENT') throw error;
+run().catch((/** @type {unknown} */ error) => {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   process.stderr.write(
     'petstore is not built, or its installation is not whole: run `npm ci` in a checkout, or install it again.\n',
   );

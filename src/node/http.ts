@@ -144,7 +144,7 @@ async function dispatch(
         ...(forwarder !== undefined && { host: url.host, ...proxyAuthorization(forwarder) }),
       },
       body: call.body ?? null,
-      signal,
+      ...(signal !== undefined && { signal }),
       bodyTimeout: timeoutMs,
       responseHeaders: 'raw',
     });

@@ -159,8 +159,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Settings to put in place of the kept ones; undefined removes one. */
+type SettingsChange = { readonly [Name in keyof EnvironmentSettings]: EnvironmentSettings[Name] | undefined };
+
 /** The config with one environment's settings changed; empty settings disappear. */
-export function withSettings(config: Config, name: RemoteEnvironment, change: EnvironmentSettings): Config {
+export function withSettings(config: Config, name: RemoteEnvironment, change: SettingsChange): Config {
   const merged = Object.entries<string | undefined>({ ...config.environments[name], ...change }).filter(
     ([, value]) => value !== undefined,
   );

@@ -191,7 +191,7 @@ describe('wait', () => {
   });
 
   it('not in time: 13', async () => {
-    const context = withReplies(Array.from({ length: 4 }, () => json([item(7, 1)])));
+    const context = withReplies(Array.from({ length: 3 }, () => json([item(7, 1)])));
     const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--for', '12s');
     expect([code, stderr]).toEqual([
       13,
@@ -200,7 +200,7 @@ describe('wait', () => {
   });
 
   it('--timeout is the whole wait too, where --for is not said', async () => {
-    const context = withReplies(Array.from({ length: 4 }, () => json([item(7, 1)])));
+    const context = withReplies(Array.from({ length: 3 }, () => json([item(7, 1)])));
     const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--timeout', '12s');
     expect([code, stderr]).toEqual([13, expect.stringContaining('within 12 s')]);
   });

@@ -236,7 +236,7 @@ describe('fault 71: after a login and much trouble, the key is in the config fil
     const home = createHome();
     const said: unknown[] = [];
     const run = async (args: readonly string[], stdin?: string): Promise<number | null> => {
-      const finished = await runPetstore(args, { home, stdin });
+      const finished = await runPetstore(args, { home, ...(stdin !== undefined && { stdin }) });
       said.push(finished);
       return finished.code;
     };

@@ -1,5 +1,6 @@
 /** Whole invocations in this process, against a service of the test's own. */
 import { runCli } from '../../src/cli/run.ts';
+import { onCleanup } from './cleanup.ts';
 import { httpReply } from './test-ports.ts';
 import type { PlainReply } from './replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from './test-context.ts';
@@ -24,13 +25,24 @@ export async function runIn(context: TestContext, ...args: string[]): Promise<Ra
   return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
 }
 
-/** The service gives these replies in turn. */
+/** Gives these replies in turn. A request without a reply, or a reply without a request, fails the test. */
 export function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
   const left = [...replies];
+  const problems: string[] = [];
   const context: TestContext = createTestContext({
     env: STAGING_ENV,
     ...options,
-    http: () => httpReply(left.shift() ?? { status: 599 }, context.clock.now()),
+    http: ({ method, url }) => {
+      const reply = left.shift();
+      if (reply !== undefined) return httpReply(reply, context.clock.now());
+      const problem = `no reply was scripted for ${method} ${url.pathname}`;
+      problems.push(problem);
+      throw new Error(problem);
+    },
+  });
+  onCleanup(() => {
+    if (left.length > 0) problems.push(`${left.length} of ${replies.length} replies were not asked for`);
+    if (problems.length > 0) throw new Error(problems.join('; '));
   });
   return context;
 }

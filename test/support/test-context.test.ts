@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { OutputClosed } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { gate, gated } from './faults.ts';
-import { json } from './replies.ts';
+import { runIn, withReplies } from './in-process.ts';
+import { item, json } from './replies.ts';
 import { scriptedServer } from './scripted-server.ts';
 import { createTestContext } from './test-context.ts';
 import { httpReply, mulberry32, sendOver } from './test-ports.ts';
@@ -57,6 +58,20 @@ test.fails('a question that nobody scripted fails the test, caught or not', asyn
 
 test.fails('an answer that nobody asked for fails the test', () => {
   createTestContext({ answers: ['x'] });
+});
+
+test('replies are given in order', async () => {
+  const context = withReplies([json([item(7, 1)]), json([item(8, 2)])]);
+  const list = async () => (await runIn(context, 'inventory', 'list', '-o', 'csv')).stdout.split('\n')[1]?.trim();
+  expect([await list(), await list()]).toEqual(['7,1,available', '8,2,available']);
+});
+
+test.fails('a request without a scripted reply fails the test, whatever comes of it', async () => {
+  await runIn(withReplies([]), 'inventory', 'list');
+});
+
+test.fails('a reply that no request asked for fails the test', () => {
+  withReplies([json([])]);
 });
 
 test('an interrupt aborts with its Failure, and a sleeper at once', async () => {
