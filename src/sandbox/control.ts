@@ -17,10 +17,10 @@ import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import type { Service } from './http.ts';
-import { error, type Result } from './types.ts';
+import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
-import { SANDBOX_KEY } from './key.ts';
 import { NO_USAGE, windowsOf } from './limiter.ts';
+import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedItems } from './seed.ts';
 
 export interface Controls extends Service {

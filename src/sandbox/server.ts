@@ -1,22 +1,21 @@
-/** The sandbox over real HTTP: within this process, or for others to talk to. */
+/** The sandbox over HTTP, for others to talk to. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
-import { beginAnew, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
-import type { Place } from '../state/form.ts';
-import type { Controls } from './control.ts';
-import { answer, asRefusal, isTooLong, type Ports } from './http.ts';
+import type { FilePorts } from '../state/file.ts';
 import { Batch } from './batch.ts';
-import { error, type SandboxResponse } from './types.ts';
+import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
+import { headersOf, refuse } from './handler.ts';
 import { isLoopback, isOurs } from './host-check.ts';
-import { SANDBOX_KEY } from './key.ts';
-import { LARGEST_BODY } from './operations.ts';
+import { answer, isTooLong } from './http.ts';
+import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
+import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
-import { DEFAULT_RULES, type Rules } from './plans.ts';
-import { openStore, SANDBOX_FORM, type Store } from './store.ts';
 import { send } from './send-response.ts';
+import type { Store } from './store.ts';
+import { openSandboxStore, type SandboxFile } from './store-file.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
@@ -26,15 +25,6 @@ export interface Sandbox {
   close(): Promise<void>;
   /** Answers what has been asked, for at most so many ms, then closes. */
   drain(graceMs: number): Promise<void>;
-}
-
-export interface SandboxFile {
-  /** The database file; its folder is made where there is none. */
-  readonly file: string;
-  /** It is in the state folder. */
-  readonly isOwn?: boolean;
-  /** Who hears that it was damaged, and put aside. Without it a damaged one is refused. */
-  readonly notices?: Warned['notices'];
 }
 
 export interface SandboxOptions extends SandboxFile {
@@ -70,7 +60,7 @@ const MOST_CONNECTIONS = 1_000;
 const LONGEST_HEAD = 16 * 1024;
 
 /** @throws {Failure} `state`, `file`, `port` */
-export async function startSandbox(ports: Ports, options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
   const store = await openSandboxStore(ports, options);
   const server = listener(options.patience ?? PATIENCE);
@@ -111,25 +101,8 @@ export async function startSandbox(ports: Ports, options: SandboxOptions): Promi
   };
 }
 
-/** Opens the sandbox's file, without a server. `failed`: the store, closed, that proved to be damaged. @throws {Failure} `state`, `file` */
-export async function openSandboxStore(ports: Ports, file: SandboxFile, failed?: Store): Promise<Store> {
-  const place = placeOf(file);
-  const { notices } = file;
-  if (notices === undefined) return openStore(await openFile(ports, SANDBOX_FORM, place));
-  const warned = { ...ports, notices };
-  return openStore(
-    failed === undefined
-      ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
-      : await beginAnew(warned, SANDBOX_FORM, place, failed),
-  );
-}
-
-export function placeOf({ file, isOwn = false }: SandboxFile): Place {
-  return { path: file, what: 'sandbox', isOwn };
-}
-
 function controlsFor(
-  { clock }: Ports,
+  { clock }: FilePorts,
   { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
   { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
 ): Controls {
@@ -203,7 +176,7 @@ async function freePort(host: string): Promise<number | undefined> {
   });
 }
 
-function serve(ports: Ports, server: Server, controls: Controls, options: SandboxOptions): void {
+function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!server.listening) outgoing.setHeader('Connection', 'close');
@@ -225,7 +198,7 @@ function serve(ports: Ports, server: Server, controls: Controls, options: Sandbo
 }
 
 async function administerOverHttp(
-  ports: Ports,
+  ports: FilePorts,
   controls: Controls,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -238,9 +211,9 @@ async function administerOverHttp(
   await control(ports, controls, incoming, outgoing);
 }
 
-async function refuseHost(ports: Ports, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
+async function refuseHost(ports: FilePorts, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
   const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-  await send(ports, outgoing, asRefusal(handler, error(403, 'foreign_host', message)), [], handler.now());
+  await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
 }
 
 const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {
@@ -254,7 +227,7 @@ function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, 
     socket.destroy();
     return;
   }
-  const response = asRefusal(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
+  const response = refuse(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
   socket.end(rawText(response, handler.now()), () => {
     socket.destroy();
   });
@@ -267,14 +240,9 @@ const REASONS: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 };
 
-function rawText({ status, headers, body }: SandboxResponse, now: number): string {
-  const text = typeof body === 'string' ? body : '';
-  const all = {
-    ...headers,
-    Date: new Date(now).toUTCString(),
-    'Content-Length': String(Buffer.byteLength(text)),
-    Connection: 'close',
-  };
+function rawText(response: SandboxResponse, now: number): string {
+  const { status, body } = response;
+  const all = { ...headersOf(response, now), Connection: 'close' };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${text}`;
+  return `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`;
 }

@@ -4,7 +4,8 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
-import { APPLICATION_IDS, type Form, marksOf, upgrade } from '../state/form.ts';
+import { APPLICATION_IDS, type Form } from '../state/form.ts';
+import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
 /** One entry a version. Never edited once released. */
@@ -81,13 +82,8 @@ export interface Store {
   close(): void;
 }
 
-/** Fills a database that is new; one that is older has been brought up to date. @throws {DatabaseFailure} */
+/** The store in a database that has been brought up to date. */
 export function openStore(database: Database): Store {
-  if (marksOf(database).version === 0) {
-    atomically(database, () => {
-      upgrade(database, SANDBOX_FORM);
-    });
-  }
   const known = new Cache(database);
   let isDurable: boolean | undefined;
   return {
@@ -138,18 +134,6 @@ class Cache {
     this.listJson = undefined;
     this.allowances.clear();
     this.changed.clear();
-  }
-}
-
-function atomically<T>(database: Database, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
   }
 }
 
