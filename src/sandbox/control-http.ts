@@ -1,10 +1,9 @@
 /** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DatabaseFailure } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
 import { whileBusy } from '../state/transaction.ts';
 import { administer, type Controls } from './control.ts';
-import { refuse } from './handler.ts';
+import { refuse, troubleOf } from './handler.ts';
 import { readBody } from './http.ts';
 import { error, type Result } from './operations.ts';
 import { send } from './send-response.ts';
@@ -31,7 +30,9 @@ export async function control(
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)
-      ? await runControl(ports, controls, { method, path: pathname.slice(BELOW.length), query, body })
+      ? await whileBusy(ports, () =>
+          administer(controls, { method, path: pathname.slice(BELOW.length), query, body }),
+        ).catch(troubleOf)
       : await page(method, pathname);
   const { status, headers } = result ?? {};
   const response =
@@ -53,20 +54,6 @@ function isForeign({ headers, method }: IncomingMessage): boolean {
   if (headers.origin !== undefined) return headers.origin !== `http://${headers.host ?? ''}`;
   // Without either, a form of an old browser could still post: JSON it could not.
   return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
-}
-
-async function runControl(
-  ports: FilePorts,
-  controls: Controls,
-  request: Parameters<typeof administer>[1],
-): Promise<Result> {
-  try {
-    return await whileBusy(ports, () => administer(controls, request));
-  } catch (problem) {
-    if (problem instanceof DatabaseFailure)
-      return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
-    return error(500, 'internal', 'The sandbox failed.');
-  }
 }
 
 async function page(method: string, path: string): Promise<Result | undefined> {

@@ -82,7 +82,8 @@ export async function respond(
   }
 }
 
-function troubleOf(problem: unknown): Result {
+/** What went wrong in the sandbox itself. */
+export function troubleOf(problem: unknown): Result {
   if (!(problem instanceof DatabaseFailure)) return error(500, 'internal', 'The sandbox failed.');
   if (problem.problem !== 'corrupt') return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
   return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");

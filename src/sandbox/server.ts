@@ -1,14 +1,14 @@
 /** The sandbox over HTTP, for others to talk to. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FilePorts } from '../state/file.ts';
-import { Batch } from './batch.ts';
+import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { isLoopback, isOurs } from './host-check.ts';
+import { isLoopbackAddress, isOurs } from './host-check.ts';
 import { answer, isTooLong } from './http.ts';
 import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
@@ -21,10 +21,8 @@ export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** At once; what is in flight is cut off. */
-  close(): Promise<void>;
-  /** Answers what has been asked, for at most so many ms, then closes. */
-  drain(graceMs: number): Promise<void>;
+  /** Answers what has been asked, for at most so many ms (by default none), then cuts off what is in flight. */
+  close(graceMs?: number): Promise<void>;
 }
 
 export interface SandboxOptions extends SandboxFile {
@@ -64,37 +62,24 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
   const store = await openSandboxStore(ports, options);
   const server = listener(options.patience ?? PATIENCE);
-  try {
-    await listen(server, host, options.port ?? 0);
-  } catch (problem) {
+  const port = await listen(server, host, options.port ?? 0).catch((problem: unknown) => {
     store.close();
     throw problem;
-  }
-  const { port } = server.address() as AddressInfo;
+  });
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
   if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
   serve(ports, server, controls, options);
-  const ended = (): Promise<void> =>
-    new Promise((resolve) =>
-      server.close(() => {
-        resolve();
-      }),
-    );
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
-    async close() {
-      server.closeAllConnections();
-      await ended();
-      store.close();
-    },
-    async drain(graceMs) {
+    async close(graceMs = 0) {
       controls.log.end();
+      if (graceMs === 0) server.closeAllConnections();
       const cancel = ports.clock.alarm(graceMs, () => {
         server.closeAllConnections();
       });
-      await ended();
+      await new Promise((resolve) => server.close(resolve));
       cancel();
       store.close();
     },
@@ -107,11 +92,10 @@ function controlsFor(
   { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
 ): Controls {
   let skew = skewMs;
-  const batch = new Batch(store, clock);
   return {
     handler: {
       store,
-      atomically: (work, how) => batch.atomically(work, how),
+      atomically: batched(store, clock),
       rules: { ...DEFAULT_RULES, ...rules },
       apiKeys,
       baseUrl,
@@ -143,16 +127,9 @@ function listener({ headMs, requestMs }: Patience): Server {
 }
 
 /** @throws {Failure} `port` */
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  const attempt = (at: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject).listen(at, host, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+async function listen(server: Server, host: string, port: number): Promise<number> {
   try {
-    await attempt(port);
+    return await tryListen(server, host, port);
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
@@ -160,20 +137,25 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }
 }
 
+/** Returns the port. */
+function tryListen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
 async function freePort(host: string): Promise<number | undefined> {
   const probe = createServer();
-  return new Promise((resolve) => {
-    probe
-      .once('error', () => {
-        resolve(undefined);
-      })
-      .listen(0, host, () => {
-        const { port } = probe.address() as AddressInfo;
-        probe.close(() => {
-          resolve(port);
-        });
-      });
-  });
+  try {
+    return await tryListen(probe, host, 0);
+  } catch {
+    return undefined;
+  } finally {
+    probe.close();
+  }
 }
 
 function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
@@ -203,7 +185,7 @@ async function administerOverHttp(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  if (!isLoopback(incoming.socket.remoteAddress ?? '')) {
+  if (!isLoopbackAddress(incoming.socket.remoteAddress ?? '')) {
     await answer(ports, controls, incoming, outgoing);
     return;
   }
@@ -233,16 +215,9 @@ function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, 
   });
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-};
-
 function rawText(response: SandboxResponse, now: number): string {
   const { status, body } = response;
   const all = { ...headersOf(response, now), Connection: 'close' };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`;
 }

@@ -36,20 +36,13 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
 ];
 
-/** What one key has used, and what it has to wait for. Instants: epoch ms; 0 where there is none. */
-export interface Usage {
-  readonly minuteFrom: number;
-  readonly minuteUsed: number;
-  readonly dayFrom: number;
-  readonly dayUsed: number;
-  /** What the last 429 told to wait for. */
-  readonly blockedUntil: number;
-  /** Requests that came before it. */
-  readonly early: number;
-  readonly bannedUntil: number;
-}
-
 const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUntil', 'early', 'bannedUntil'] as const;
+
+/**
+ * What one key has used, and what it has to wait for: `blockedUntil` is what the last 429 named, `early` counts the
+ * requests that came before it. Instants: epoch ms; 0 where there is none.
+ */
+export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
 export interface Store {
   count(): number;
