@@ -157,16 +157,16 @@ export interface FailureDetails {
 
 export type Kind = keyof FailureDetails;
 
-/** A failure that the tool knows how to explain. `facts` belongs to `kind`. */
+/** A failure that the tool knows how to explain. `details` belong to `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
-  readonly facts: FailureDetails[K];
+  readonly details: FailureDetails[K];
 
-  constructor(kind: K, facts: FailureDetails[K], cause?: unknown) {
+  constructor(kind: K, details: FailureDetails[K], cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
     this.kind = kind;
-    this.facts = facts;
+    this.details = details;
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {
@@ -174,7 +174,7 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** `instanceof` alone would leave the kind, and so the facts, open. */
+/** `instanceof` alone would leave the kind, and so the details, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
 }

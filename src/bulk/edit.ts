@@ -62,7 +62,7 @@ async function editedRows(context: CommandContext, path: string, text: string, o
     } catch (error) {
       if (!isFailure(error) || !error.is('bad-rows')) throw error;
       if (globals.yes || !globals.input || !stdin.isTTY || !stderr.isTTY) throw error;
-      for (const { line, reason } of error.facts.problems) notices.warning(`line ${line}: ${reason}`);
+      for (const { line, reason } of error.details.problems) notices.warning(`line ${line}: ${reason}`);
       if (!(await prompt.confirm('Edit it again?', signal))) throw error;
     }
   }

@@ -253,7 +253,7 @@ interface RowOutcome {
 
 export function rowOutcome(failure: Failure): RowOutcome {
   if (failure.is('interrupted')) {
-    const { outcome } = failure.facts;
+    const { outcome } = failure.details;
     const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
     return { state, continues: 'never' };
   }
@@ -264,7 +264,7 @@ export function rowOutcome(failure: Failure): RowOutcome {
     return { state: 'unknown', continues: 'unless-often' };
   }
   if (failure.is('network')) {
-    return { state: failure.facts.mayHaveBeenSent ? 'unknown' : 'planned', continues: 'unless-often' };
+    return { state: failure.details.mayHaveBeenSent ? 'unknown' : 'planned', continues: 'unless-often' };
   }
   if (failure.is('service-failed') || failure.is('contract') || failure.is('unexpected-status')) {
     return { state: 'unknown', continues: 'unless-often' };
@@ -280,17 +280,18 @@ export function changedBy(by: Pick<Change, 'id'> | undefined): string {
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */
 export function midway(failure: Failure): Failure {
-  if (failure.is('rate-limited')) return new Failure('rate-limited', { ...failure.facts, begun: true }, failure.cause);
-  if (failure.is('network')) return new Failure('network', { ...failure.facts, begun: true }, failure.cause);
+  if (failure.is('rate-limited'))
+    return new Failure('rate-limited', { ...failure.details, begun: true }, failure.cause);
+  if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure.cause);
   return failure;
 }
 
 export function reasonOf(failure: Failure): string {
   if (failure.is('pet-not-found') || failure.is('path-not-found')) return NO_SUCH_PET;
   if (failure.is('rejected')) {
-    const { message } = failure.facts.said;
+    const { message } = failure.details.said;
     return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;
   }
-  if (failure.is('stored-differently')) return `the service stored ${failure.facts.stored.quantity}`;
+  if (failure.is('stored-differently')) return `the service stored ${failure.details.stored.quantity}`;
   return 'no answer told whether it was applied';
 }

@@ -136,8 +136,8 @@ function tooManyFiles(error: unknown): Failure | undefined {
 
 /** A call that makes no sense and has no better advice: the command's own help. */
 function withHelp(failure: Failure, path: string): Failure {
-  if (!failure.is('usage') || failure.facts.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.facts, hint: `See petstore ${path} --help.` }, failure);
+  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
 }
 
 function formatOfErrors(format: Globals['output']): 'json' | 'text' {

@@ -34,15 +34,15 @@ export function failureJson(failure: Failure, now: number): string {
 }
 
 function saidOf(failure: Failure): ServiceError | undefined {
-  if (failure.is('outcome-unknown')) return saidOf(failure.facts.because);
-  return 'said' in failure.facts ? failure.facts.said : undefined;
+  if (failure.is('outcome-unknown')) return saidOf(failure.details.because);
+  return 'said' in failure.details ? failure.details.said : undefined;
 }
 
 function outcomeOf(failure: Failure): Outcome | undefined {
   if (failure.is('outcome-unknown')) return 'unknown';
   if (failure.is('unrecorded')) return 'applied';
-  if (failure.is('interrupted')) return failure.facts.outcome;
-  if (failure.is('network') && !failure.facts.mayHaveBeenSent) return 'not-sent';
+  if (failure.is('interrupted')) return failure.details.outcome;
+  if (failure.is('network') && !failure.details.mayHaveBeenSent) return 'not-sent';
   if (failure.is('rejected') || failure.is('pet-not-found') || failure.is('not-as-expected')) return 'not-applied';
   return undefined;
 }

@@ -252,7 +252,7 @@ const MESSAGES = {
 
 export function describeFailure(failure: Failure, now: number): Wording {
   const words = MESSAGES[failure.kind] as (facts: unknown, now: number) => Wording;
-  return words(failure.facts, now);
+  return words(failure.details, now);
 }
 
 /** Returns the cause that a script has to know first, whichever came first; of equal ones the earliest. */

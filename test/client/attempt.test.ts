@@ -229,7 +229,7 @@ describe('a body', () => {
     expect(await text(await exchange(service, LIST))).toBe('1234567890');
     await expect(text(await exchange(service, LIST))).rejects.toMatchObject({
       kind: 'contract',
-      facts: { problem: 'is larger than the 10 bytes that --max-body allows' },
+      details: { problem: 'is larger than the 10 bytes that --max-body allows' },
     });
   });
 
@@ -253,6 +253,6 @@ describe('a body', () => {
     }
     const last = chunks.next().catch((error: unknown) => error);
     await clock.advance(10_000);
-    expect(await last).toMatchObject({ facts: { phase: 'body-timeout', mayHaveBeenSent: true } });
+    expect(await last).toMatchObject({ details: { phase: 'body-timeout', mayHaveBeenSent: true } });
   });
 });
