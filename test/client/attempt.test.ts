@@ -253,6 +253,6 @@ describe('a body', () => {
     }
     const last = chunks.next().catch((error: unknown) => error);
     await clock.advance(10_000);
-    expect(await last).toMatchObject({ details: { phase: 'body-timeout', mayHaveBeenSent: true } });
+    expect(await last).toMatchObject({ facts: { phase: 'body-timeout', mayHaveBeenSent: true } });
   });
 });
