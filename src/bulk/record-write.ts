@@ -4,7 +4,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
-import { midway, reasonOf, rowOutcome } from './runner.ts';
+import { rowOutcome } from '../report/failures.ts';
+import { midway, reasonOf } from './runner.ts';
 import { withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
 

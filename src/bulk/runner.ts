@@ -8,7 +8,7 @@ import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, ChangeState, Journal } from '../state/journal.ts';
-import { firstCause } from '../report/messages.ts';
+import { firstCause, rowOutcome } from '../report/failures.ts';
 import { NO_SUCH_PET, type Stock } from './plan.ts';
 
 export interface Outcome {
@@ -245,34 +245,6 @@ class Engine {
   }
 }
 
-interface RowOutcome {
-  readonly state: ChangeState;
-  /** `always`: the row's own trouble. `unless-often`: perhaps everybody's. */
-  readonly continues: 'always' | 'unless-often' | 'never';
-}
-
-export function rowOutcome(failure: Failure): RowOutcome {
-  if (failure.is('interrupted')) {
-    const { outcome } = failure.details;
-    const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
-    return { state, continues: 'never' };
-  }
-  if (failure.is('pet-not-found') || failure.is('path-not-found') || failure.is('rejected')) {
-    return { state: 'failed', continues: 'always' };
-  }
-  if (failure.is('outcome-unknown') || failure.is('call-unknown') || failure.is('stored-differently')) {
-    return { state: 'unknown', continues: 'unless-often' };
-  }
-  if (failure.is('network')) {
-    return { state: failure.details.mayHaveBeenSent ? 'unknown' : 'planned', continues: 'unless-often' };
-  }
-  if (failure.is('service-failed') || failure.is('contract') || failure.is('unexpected-status')) {
-    return { state: 'unknown', continues: 'unless-often' };
-  }
-  // Not sent, or refused before it could do anything: the key, the allowance, the deadline, the address.
-  return { state: 'planned', continues: 'never' };
-}
-
 /** `by`: the change of this machine that did it, if it did. */
 export function changedBy(by: Pick<Change, 'id'> | undefined): string {
   return by === undefined ? 'somebody else has changed it' : `changed since by this machine: change ${by.id}`;
@@ -287,9 +259,9 @@ export function midway(failure: Failure): Failure {
 }
 
 export function reasonOf(failure: Failure): string {
-  if (failure.is('pet-not-found') || failure.is('path-not-found')) return NO_SUCH_PET;
+  if (failure.is('pet-not-found') || failure.is('not-found')) return NO_SUCH_PET;
   if (failure.is('rejected')) {
-    const { message } = failure.details.said;
+    const { message } = failure.details.serviceError;
     return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;
   }
   if (failure.is('stored-differently')) return `the service stored ${failure.details.stored.quantity}`;

@@ -150,18 +150,23 @@ describe('a status', () => {
     expect(judged.map(({ failure, repeat }) => [failure.kind, repeat])).toEqual([read, write]);
   });
 
-  const said: ServiceError = { status: 400, code: 'no', message: 'No.' };
+  const serviceError: ServiceError = { status: 400, code: 'no', message: 'No.' };
   const facts = (status: number, asked: RequestInfo) =>
-    judgeStatus({ ...said, status }, asked, { location: undefined, retryAfterMs: undefined, now: NOW }).failure.details;
+    judgeStatus({ ...serviceError, status }, asked, { location: undefined, retryAfterMs: undefined, now: NOW }).failure
+      .details;
 
   it.each<[status: number, asked: RequestInfo, facts: object]>([
-    [400, WRITE, { said }],
-    [401, READ, { said: { ...said, status: 401 }, environment: 'staging', keySource: 'PETSTORE_API_KEY' }],
-    [403, READ, { said: { ...said, status: 403 }, environment: 'staging' }],
+    [400, WRITE, { serviceError }],
+    [
+      401,
+      READ,
+      { serviceError: { ...serviceError, status: 401 }, environment: 'staging', keySource: 'PETSTORE_API_KEY' },
+    ],
+    [403, READ, { serviceError: { ...serviceError, status: 403 }, environment: 'staging' }],
     [404, READ, { url: 'https://pets.example/v1/inventory' }],
-    [404, WRITE, { said: { ...said, status: 404 }, petId: 7n, environment: 'staging' }],
-    [418, READ, { said: { ...said, status: 418 } }],
-    [500, READ, { said: { ...said, status: 500 }, attempts: 2 }],
+    [404, WRITE, { serviceError: { ...serviceError, status: 404 }, petId: 7n, environment: 'staging' }],
+    [418, READ, { serviceError: { ...serviceError, status: 418 } }],
+    [500, READ, { serviceError: { ...serviceError, status: 500 }, attempts: 2 }],
   ])('%i keeps what the service said, and about what', (status, asked, expected) => {
     expect(facts(status, asked)).toEqual(expected);
   });
@@ -185,7 +190,7 @@ describe('a status', () => {
     const judged = judge(status, asked, { retryAfterMs: 7_000 });
     expect([judged.retryAfterMs, judged.failure.details]).toEqual([
       7_000,
-      { said: { status }, attempts: 2, retryAt: NOW + 7_000 },
+      { serviceError: { status }, attempts: 2, retryAt: NOW + 7_000 },
     ]);
   });
 

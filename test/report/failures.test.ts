@@ -1,8 +1,8 @@
 /** What every kind of failure means: for the exit code, for a repeat, for a single write and for a row of a bulk run. */
 import { expect, it } from 'vitest';
-import { rowOutcome } from '../../src/bulk/runner.ts';
 import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
-import { failureJson } from '../../src/report/error-text.ts';
+import { formatErrorJson } from '../../src/report/error-text.ts';
+import { rowOutcome } from '../../src/report/failures.ts';
 
 const serviceError = { status: 500, code: 'X', message: 'x' };
 const waiting = { retryAt: 60_000, waitMs: 60_000, maxWaitMs: 1_000, refusals: 0 };
@@ -20,7 +20,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   usage: [[{ problem: 'p' }, stops(2)]],
   'invalid-value': [[{ name: 'n', value: 'v', expected: 'e' }, stops(2)]],
   'production-not-confirmed': [[{ command: 'c' }, stops(2)]],
-  declined: [[{ action: 'a' }, stops(2)]],
+  cancelled: [[{ action: 'a' }, stops(2)]],
   'no-terminal': [[{ what: 'w', instead: 'i' }, stops(2)]],
   'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],
   'config-newer': [[{ path: 'p', version: 2 }, stops(3)]],
@@ -41,7 +41,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'no-key': [[{ environment: 'staging' }, stops(4)]],
   'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
   'key-malformed': [[{ source: 's', problem: 'p' }, stops(4)]],
-  unauthorized: [[{ said: serviceError, environment: 'staging', keySource: 'k' }, stops(4)]],
+  unauthorized: [[{ serviceError, environment: 'staging', keySource: 'k' }, stops(4)]],
   'pet-not-found': [[{ petId: 7n, environment: 'staging' }, [5, false, 'not-applied', 'failed', 'always']]],
   'rate-limited': [[{ why: 'rate-limited', ...waiting }, stops(6, true)]],
   banned: [[waiting, stops(12)]],
@@ -52,38 +52,38 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
     [{ ...lost, phase: 'tls', mayHaveBeenSent: false }, [7, false, 'not-sent', 'planned', 'unless-often']],
   ],
   deadline: [[{ deadlineMs: 1 }, stops(7, true)]],
-  'service-failed': [[{ said: serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
+  'service-failed': [[{ serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
   contract: [[{ what: 'w', problem: 'p' }, [8, false, undefined, 'unknown', 'unless-often']]],
   redirected: [[{ status: 301, origin: undefined }, stops(8)]],
-  'unexpected-status': [[{ said: serviceError }, [8, false, undefined, 'unknown', 'unless-often']]],
-  'outcome-unknown': [[{ ...write, because, looked: true }, [9, false, 'unknown', 'unknown', 'unless-often']]],
+  'unexpected-status': [[{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']]],
+  'outcome-unknown': [
+    [{ ...write, because, looked: true }, [9, false, 'unknown', 'unknown', 'unless-often']],
+    [{ call: 'POST /p', environment: 'staging', because }, [9, false, 'unknown', 'unknown', 'unless-often']],
+  ],
   unrecorded: [
     [{ ...write, because: new Failure('output', { code: 'EIO' }) }, [3, false, 'applied', 'planned', 'never']],
     [{ ...write, because }, [7, false, 'applied', 'planned', 'never']],
   ],
-  'call-unknown': [
-    [{ method: 'POST', path: '/p', environment: 'staging', because }, [9, false, undefined, 'unknown', 'unless-often']],
-  ],
-  'path-not-found': [[{ path: '/p', said: serviceError }, [5, false, undefined, 'failed', 'always']]],
+  'not-found': [[{ path: '/p', serviceError }, [5, false, undefined, 'failed', 'always']]],
   'stored-differently': [
     [{ ...write, stored: { petId: 7n, quantity: 2n } }, [9, false, undefined, 'unknown', 'unless-often']],
   ],
-  rejected: [[{ said: serviceError }, [10, false, 'not-applied', 'failed', 'always']]],
-  forbidden: [[{ said: serviceError, environment: 'staging' }, stops(12)]],
-  'allowance-short': [
+  rejected: [[{ serviceError }, [10, false, 'not-applied', 'failed', 'always']]],
+  forbidden: [[{ serviceError, environment: 'staging' }, stops(12)]],
+  'quota-insufficient': [
     [{ need: 2, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6, true)],
     [{ need: 61, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6)],
   ],
   'checks-failed': [[{ failed: ['a'], of: 1 }, stops(13)]],
-  unwell: [[{ failed: ['a'], of: 1 }, stops(13)]],
-  'waited-in-vain': [[{ petId: 7n, ms: 1, found: 'f' }, stops(13)]],
-  'bad-rows': [[{ source: 's', problems: [] }, stops(2)]],
+  'doctor-failed': [[{ failed: ['a'], of: 1 }, stops(13)]],
+  'wait-timeout': [[{ petId: 7n, ms: 1, found: 'f' }, stops(13)]],
+  'invalid-rows': [[{ source: 's', problems: [] }, stops(2)]],
   'run-too-long': [[{ requests: 1, ms: 1, maxWaitMs: 1 }, stops(6, true)]],
-  'run-held': [[{ path: 'p' }, stops(3, true)]],
+  'run-locked': [[{ path: 'p' }, stops(3, true)]],
   'cannot-resume': [[{ problem: 'p', hint: 'h' }, stops(2)]],
   'run-incomplete': [[{ failed: 1, conflicts: 1, report: undefined }, stops(11)]],
   'run-unknown': [[{ unknown: 1, resume: 'r' }, stops(9)]],
-  'not-as-expected': [[{ petId: 7n, expected: 1n, found: 2n }, [13, false, 'not-applied', 'planned', 'never']]],
+  'precondition-failed': [[{ petId: 7n, expected: 1n, found: 2n }, [13, false, 'not-applied', 'planned', 'never']]],
   'below-zero': [[{ petId: 7n, found: 1n, delta: -2n }, stops(13)]],
   'would-change': [[{ changes: 1, obstacles: 0 }, stops(13)]],
   'check-failed': [[{ check: '--fail-if-any', matched: 1 }, stops(13)]],
@@ -101,7 +101,7 @@ const ALL = Object.entries(CASES).flatMap(([kind, cases]: [string, readonly Case
 );
 
 it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
-  const { error } = JSON.parse(failureJson(failure, 0)) as {
+  const { error } = JSON.parse(formatErrorJson(failure, 0)) as {
     error: { kind: string; exitCode: number; retryable: boolean; outcome?: string };
   };
   const { state, continues } = rowOutcome(failure);
