@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
 import { formatErrorJson } from '../../src/report/error-text.ts';
-import { rowOutcome } from '../../src/report/failures.ts';
+import { describeFailure, rowOutcome } from '../../src/report/failures.ts';
 
 const serviceError = { status: 500, code: 'X', message: 'x' };
 const waiting = { retryAt: 60_000, waitMs: 60_000, maxWaitMs: 1_000, refusals: 0 };
@@ -106,4 +106,32 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   };
   const { state, continues } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
+});
+
+it.each([
+  ['read', 'Check the path and its permissions, then run the command again.'],
+  ['write', 'What was there before is unchanged; mend the cause and run the command again.'],
+] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {
+  const failure = new Failure('file', { operation, path: '/nope.csv', code: 'ENOENT' });
+  expect(describeFailure(failure, 0)).toMatchObject({
+    message: `Could not ${operation} /nope.csv: it does not exist (ENOENT).`,
+    hint,
+  });
+});
+
+it('a raw call of unknown outcome says what the service answered', () => {
+  const failed = new Failure('service-failed', { serviceError, attempts: 1 });
+  const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
+  expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
+    error: {
+      kind: 'outcome-unknown',
+      message: 'It is not known whether POST /p took effect in staging.',
+      exitCode: 9,
+      status: 500,
+      code: 'X',
+      retryable: false,
+      outcome: 'unknown',
+      hint: 'Look before you run it again.',
+    },
+  });
 });
