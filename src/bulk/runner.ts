@@ -8,8 +8,9 @@ import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, ChangeState, Journal } from '../state/journal.ts';
+import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
-import { NO_SUCH_PET, type Stock } from './plan.ts';
+import type { Stock } from './plan.ts';
 
 export interface Outcome {
   readonly change: Change;
@@ -203,9 +204,8 @@ class Engine {
 
   /** What became of the row; whether the run goes on. @throws {Failure} what stops it */
   private async judge(change: Change, failure: Failure): Promise<void> {
-    const { state, continues } = rowOutcome(failure);
-    const reason = state === 'planned' || state === 'applied' ? undefined : reasonOf(failure);
-    await this.settle(change, { state, ...(reason !== undefined && { reason }) });
+    const { continues, ...outcome } = rowOutcome(failure);
+    await this.settle(change, outcome);
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
   }
@@ -256,14 +256,4 @@ export function midway(failure: Failure): Failure {
     return new Failure('rate-limited', { ...failure.details, begun: true }, failure.cause);
   if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure.cause);
   return failure;
-}
-
-export function reasonOf(failure: Failure): string {
-  if (failure.is('pet-not-found') || failure.is('not-found')) return NO_SUCH_PET;
-  if (failure.is('rejected')) {
-    const { message } = failure.details.serviceError;
-    return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;
-  }
-  if (failure.is('stored-differently')) return `the service stored ${failure.details.stored.quantity}`;
-  return 'no answer told whether it was applied';
 }

@@ -21,6 +21,8 @@ export interface FailureMeaning {
 /** What the failure of a row's request means for the row, and whether the run continues after it. */
 export interface RowOutcome {
   readonly state: 'planned' | 'applied' | 'failed' | 'unknown';
+  /** Always with `failed` and `unknown`. */
+  readonly reason?: string;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';
 }
@@ -37,13 +39,21 @@ export function stops(exit: ExitCode): SharedMeaning {
 }
 
 /** The service refused this one request: a run marks the row as failed and continues. */
-export function refused(exit: ExitCode): SharedMeaning {
-  return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', continues: 'always' } };
+export function refused(exit: ExitCode, reason: string): SharedMeaning {
+  return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', reason, continues: 'always' } };
 }
 
+export const NO_SUCH_PET = 'there is no such pet';
+export const NO_ANSWER = 'no answer told whether it was applied';
+
 /** The write may have been applied: a run continues, unless it happens often. */
-export function uncertain(exit: ExitCode): SharedMeaning {
-  return { exit, retryable: false, outcome: undefined, bulkRow: { state: 'unknown', continues: 'unless-often' } };
+export function uncertain(exit: ExitCode, reason = NO_ANSWER): SharedMeaning {
+  return {
+    exit,
+    retryable: false,
+    outcome: undefined,
+    bulkRow: { state: 'unknown', reason, continues: 'unless-often' },
+  };
 }
 
 /** Returns `1 row`, `2 rows`. */

@@ -1,7 +1,14 @@
 /** The one table of failures: what each kind means, and its words. A kind that lacks a column does not compile. */
 import { EXIT, type Failure, type FailureDetails, type Kind, type WriteFailures } from '../errors.ts';
 import { CAUSES_FIRST_TO_LAST } from './exit-codes.ts';
-import { type FailureMeaning, type FailureTable, type RowOutcome, stops, uncertain } from './failure-meaning.ts';
+import {
+  type FailureMeaning,
+  type FailureTable,
+  NO_ANSWER,
+  type RowOutcome,
+  stops,
+  uncertain,
+} from './failure-meaning.ts';
 import { LOCAL_FAILURES } from './local-failures.ts';
 import { RUN_FAILURES } from './run-failures.ts';
 import { SERVICE_FAILURES } from './service-failures.ts';
@@ -23,7 +30,7 @@ const WRITE_FAILURES = {
     };
   },
   'stored-differently': ({ petId, quantity, stored, environment }) => ({
-    ...uncertain(EXIT.outcomeUnknown),
+    ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
     message: `Pet ${petId} was to be set to ${quantity} in ${environment}, but the server stored ${stored.quantity} for pet ${stored.petId}.`,
     hint: 'See which pets there are: petstore inventory list',
   }),
@@ -44,7 +51,9 @@ const WRITE_FAILURES = {
     hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
     outcome: details.outcome,
     bulkRow: {
-      state: details.outcome === 'applied' || details.outcome === 'unknown' ? details.outcome : 'planned',
+      ...(details.outcome === 'unknown'
+        ? { state: 'unknown', reason: NO_ANSWER }
+        : { state: details.outcome === 'applied' ? 'applied' : 'planned' }),
       continues: 'never',
     },
   }),

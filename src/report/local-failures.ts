@@ -57,12 +57,10 @@ export const LOCAL_FAILURES = {
     message: `Could not ${operation} ${path}: ${systemWords(code)}.`,
     hint: FILE_HINTS[operation],
   }),
-  state: (details) => ({
-    ...stops(EXIT.local),
-    message: describeState(details),
-    hint: stateHint(details),
-    retryable: details.problem === 'held',
-  }),
+  state: (details) => {
+    const [message, hint] = describeState(details);
+    return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
+  },
   port: ({ host, port, code, free }) => ({
     ...stops(EXIT.local),
     message:
@@ -120,59 +118,61 @@ const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> =
   write: 'What was there before is unchanged; mend the cause and run the command again.',
 };
 
-function describeState({ path, problem, what, detail }: LocalFailures['state']): string {
-  const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
-  const because = detail === undefined ? '' : `: ${detail}`;
-  switch (problem) {
-    case 'held':
-      return `The state in ${path} is held by another petstore.`;
-    case 'newer':
-      return `The ${file} was written by a newer petstore (${detail}); it was left as it is.`;
-    case 'foreign':
-      return `${path} is not a petstore ${what}${because}; it was left as it is.`;
-    case 'damaged':
-      return `The ${file} is damaged${because}; it was left as it is.`;
-    case 'replaced':
-      return `The ${file} no longer holds this run: it was moved or replaced meanwhile.`;
-    case 'row':
-      return `A row in the ${file} cannot be used${because}.`;
-    case 'full':
-      return `The ${file} cannot be used: the disk is full.`;
-    case 'readonly':
-      return `The ${file} cannot be used: it is read-only.`;
-    case 'lock':
-      return `The lock file ${path} cannot be used${because}.`;
-    case 'unusable':
-      return `The ${file} cannot be used${because}.`;
-  }
-}
+type StateFailure = LocalFailures['state'];
 
-function stateHint({ path, problem, what }: LocalFailures['state']): string {
-  switch (problem) {
-    case 'held':
-      return 'Let it finish, or end it; then run the command again.';
-    case 'newer':
-      return 'Update petstore, or use the version that wrote the file.';
-    case 'foreign':
-      if (what === 'state database') return 'Move the file elsewhere, then run the command again.';
-      return `Name another file with ${what === 'sandbox' ? '--data' : '--journal'}.`;
-    case 'damaged':
-      if (what === 'state database')
-        return 'The next command that writes or sends moves it aside and begins a new one.';
-      return 'Restore the file from a copy, or name another.';
-    case 'replaced':
-      return 'Run the command again from the start: what is done already is not sent again.';
-    case 'row':
-      return 'See the rest with petstore inventory history; what is still to be done, do with a new command.';
-    case 'full':
-      return 'Free some space, then run the command again.';
-    case 'readonly':
-      return 'Make the file and its folder writable, then run the command again.';
-    case 'lock':
-      return `Remove it, once no petstore is running: rm ${path}`;
-    case 'unusable':
-      return 'Check the file, its folder and the disk, then run the command again.';
-  }
+/** Returns message and hint. `file`: what cannot be used, with its path; `because`: the detail after a colon. */
+type StateText = (
+  details: StateFailure & { file: string; because: string },
+) => readonly [message: string, hint: string];
+
+const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
+  held: ({ path }) => [
+    `The state in ${path} is held by another petstore.`,
+    'Let it finish, or end it; then run the command again.',
+  ],
+  newer: ({ file, detail }) => [
+    `The ${file} was written by a newer petstore (${detail}); it was left as it is.`,
+    'Update petstore, or use the version that wrote the file.',
+  ],
+  foreign: ({ path, what, because }) => [
+    `${path} is not a petstore ${what}${because}; it was left as it is.`,
+    what === 'state database'
+      ? 'Move the file elsewhere, then run the command again.'
+      : `Name another file with ${what === 'sandbox' ? '--data' : '--journal'}.`,
+  ],
+  damaged: ({ file, what, because }) => [
+    `The ${file} is damaged${because}; it was left as it is.`,
+    what === 'state database'
+      ? 'The next command that writes or sends moves it aside and begins a new one.'
+      : 'Restore the file from a copy, or name another.',
+  ],
+  replaced: ({ file }) => [
+    `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
+    'Run the command again from the start: what is done already is not sent again.',
+  ],
+  row: ({ file, because }) => [
+    `A row in the ${file} cannot be used${because}.`,
+    'See the rest with petstore inventory history; what is still to be done, do with a new command.',
+  ],
+  full: ({ file }) => [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
+  readonly: ({ file }) => [
+    `The ${file} cannot be used: it is read-only.`,
+    'Make the file and its folder writable, then run the command again.',
+  ],
+  lock: ({ path, because }) => [
+    `The lock file ${path} cannot be used${because}.`,
+    `Remove it, once no petstore is running: rm ${path}`,
+  ],
+  unusable: ({ file, because }) => [
+    `The ${file} cannot be used${because}.`,
+    'Check the file, its folder and the disk, then run the command again.',
+  ],
+};
+
+function describeState(details: StateFailure): readonly [message: string, hint: string] {
+  const { path, problem, what, detail } = details;
+  const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
+  return STATE_TEXTS[problem]({ ...details, file, because: detail === undefined ? '' : `: ${detail}` });
 }
 
 const SYSTEM_WORDS: Readonly<Record<string, string>> = {

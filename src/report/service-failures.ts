@@ -2,7 +2,7 @@
 import { EXIT, type ServiceError, type ServiceFailures } from '../errors.ts';
 import { INVALID_PROXY } from '../ports.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { count, type FailureTable, refused, stops, uncertain } from './failure-meaning.ts';
+import { count, type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
 
 export const SERVICE_FAILURES = {
   'not-the-service': ({ url }) => ({
@@ -21,17 +21,20 @@ export const SERVICE_FAILURES = {
     hint: 'Stop every job that uses this key, and ask the owners of the service.',
   }),
   rejected: ({ serviceError }) => ({
-    ...refused(EXIT.rejected),
+    ...refused(
+      EXIT.rejected,
+      `the service refused the value (400${serviceError.message === undefined ? '' : `: ${serviceError.message}`})`,
+    ),
     message: `The service refused the value (400${quote(serviceError)}).`,
     hint: 'Fix the value and run the command again.',
   }),
   'pet-not-found': ({ petId, environment, serviceError }) => ({
-    ...refused(EXIT.notFound),
+    ...refused(EXIT.notFound, NO_SUCH_PET),
     message: `Pet ${petId} was not found in ${environment}${serviceError === undefined ? '' : ` (404${quote(serviceError)})`}.`,
     hint: 'See which pets there are: petstore inventory list',
   }),
   'not-found': ({ path, serviceError }) => ({
-    ...refused(EXIT.notFound),
+    ...refused(EXIT.notFound, NO_SUCH_PET),
     // The call may have been a read.
     outcome: undefined,
     message: `There is no ${path} (404${quote(serviceError)}).`,

@@ -100,12 +100,21 @@ const ALL = Object.entries(CASES).flatMap(([kind, cases]: [string, readonly Case
   cases.map(([details, expected]) => ({ kind, failure: new Failure(kind as Kind, details), expected })),
 );
 
+const NO_ANSWER = 'no answer told whether it was applied';
+const REASONS: { readonly [K in Kind]?: string } = {
+  'pet-not-found': 'there is no such pet',
+  'not-found': 'there is no such pet',
+  rejected: 'the service refused the value (400: x)',
+  'stored-differently': 'the service stored 2',
+};
+
 it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   const { error } = JSON.parse(formatErrorJson(failure, 0)) as {
     error: { kind: string; exitCode: number; retryable: boolean; outcome?: string };
   };
-  const { state, continues } = rowOutcome(failure);
+  const { state, continues, reason } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
+  expect(reason).toBe(state === 'failed' || state === 'unknown' ? (REASONS[failure.kind] ?? NO_ANSWER) : undefined);
 });
 
 it.each([
