@@ -63,7 +63,7 @@ async function send(ports: Ports, handler: Handler, request: HttpRequest, maySen
 function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.alarm(timeoutMs, () => {
-      reject(failure(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
+      reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
     });
     const onAbort = (): void => {
       reject(aborted(url, true));
@@ -88,20 +88,20 @@ async function* pieces(
       yield Buffer.from(piece);
     }
   } catch (error) {
-    throw error instanceof HttpFailure ? error : failure(url, 'body-cut', 'SQLITE', String(error));
+    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', 'SQLITE', String(error));
   }
 }
 
 function aborted(url: URL, mayHaveBeenSent: boolean): HttpFailure {
-  return failure(url, 'aborted', 'ABORT_ERR', 'the request was aborted', mayHaveBeenSent);
+  const detail = 'the request was aborted';
+  return new HttpFailure({ phase: 'aborted', mayHaveBeenSent, peer: url.host, code: 'ABORT_ERR', detail });
 }
 
-function failure(
+function broken(
   { host: peer }: URL,
-  phase: HttpFailure['facts']['phase'],
+  phase: 'response-timeout' | 'body-cut',
   code: string,
   detail: string,
-  mayHaveBeenSent = true,
 ): HttpFailure {
-  return new HttpFailure({ phase, mayHaveBeenSent, peer, code, detail });
+  return new HttpFailure({ phase, mayHaveBeenSent: true, peer, code, detail });
 }
