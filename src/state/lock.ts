@@ -2,7 +2,7 @@
  * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
  * however it dies, and keeps it while its holder is merely stopped.
  */
-import { type Context, DatabaseFailure } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isBusy, whileBusy } from './transaction.ts';
 
@@ -56,28 +56,28 @@ async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
 }
 
 async function wait(ports: Ports, path: string, patienceMs: number): Promise<Lock | undefined> {
+  let opened: Database | undefined;
   try {
-    return await whileBusy(ports, () => lock(ports, path), { patienceMs });
+    const database = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs });
+    opened = database;
+    // Opened once: to open it anew at each try would keep its holder waiting.
+    await whileBusy(
+      ports,
+      () => {
+        database.exec('BEGIN IMMEDIATE');
+      },
+      { patienceMs },
+    );
+    return {
+      release: () => {
+        database.close();
+      },
+    };
   } catch (error) {
+    opened?.close();
     if (isBusy(error)) return undefined;
     throw error;
   }
-}
-
-/** @throws {DatabaseFailure} `busy`: another process holds it */
-async function lock({ openDatabase }: Ports, path: string): Promise<Lock> {
-  const database = await openDatabase(path);
-  try {
-    database.exec('BEGIN IMMEDIATE');
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return {
-    release: () => {
-      database.close();
-    },
-  };
 }
 
 function toFailure(error: unknown, { path }: LockPlace): unknown {
