@@ -1,13 +1,14 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
 import type { JsonValue } from '../api/json.ts';
-import type { Session } from '../session/connect.ts';
+import { FOREVER_MS } from '../duration.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/messages.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
-import { executeChanges, midway, type Outcome, readStock, type Seen } from './runner.ts';
+import { executeChanges, look, midway, type Outcome, readStock, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
@@ -34,12 +35,40 @@ export interface RunContext {
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
+export interface PlannedWork extends Pick<RunContext, 'journalFile' | 'onOutcome'> {
+  readonly work: RunSpec;
+  plan(stock: Stock): Plan;
+  /** Where it has to be done, if not anywhere. @throws {Failure} */
+  check?(session: Session): void;
+}
+
+/** A plan for the stock as it is: shown, agreed to, carried out. */
+export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
+  const { work, plan, check, ...rest } = planned;
+  const equipment = { context, journal, ...rest };
+  const agreed = await confirmAndStart();
+  if ('view' in agreed) return agreed;
+  const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
+  await using session = await connect(patient, { isBulk: true });
+  return await startRun({ ...equipment, session }, work, agreed, await look(session.service, journal));
+
+  async function confirmAndStart(): Promise<RecordView | Plan> {
+    await using session = await connect(context, { isBulk: true });
+    check?.(session);
+    const seen = await look(session.service, journal);
+    const made = plan(seen.stock);
+    // A longer wait than this session allows: another one, with a fresh look.
+    if (await confirmPlan(context, session, made)) return made;
+    return await startRun({ ...equipment, session }, work, made, seen);
+  }
+}
+
 /**
  * Shows what is to be done, and asks, where there is somebody to ask. --yes answers the question, not how long to wait.
  * @returns whether a person has agreed to a wait beyond --max-wait
  * @throws {Failure} `declined`, `run-too-long`
  */
-export async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
+async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
   const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
@@ -60,7 +89,7 @@ export async function confirmPlan(context: CommandContext, session: Session, pla
 }
 
 /** Begins a run and carries it out. */
-export async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
+async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = equipment;
   const where = whereOf(context, session, work.command);
   const rows = [...plan.steps, ...plan.obstacles];

@@ -4,12 +4,14 @@ import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
+import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { makePlan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
@@ -27,7 +29,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const { files, notices } = context;
   needEditor(context);
   await assertWriteAllowed(context, 'inventory edit');
-  const items = await withSession(context, async ({ service }) => [...(await readStock(service)).values()]);
+  const items = await presentItems(context);
   const folder = `${stateFolder(context)}/edit`;
   const path = `${folder}/stock-${context.machine.pid}.csv`;
   await files.makePrivateFolder(folder);
@@ -50,6 +52,11 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     if (done !== undefined && done.failure === undefined) await files.remove(path);
     else notices.info(`Your edited file is kept: ${path}`);
   }
+}
+
+async function presentItems(context: CommandContext): Promise<InventoryItem[]> {
+  await using session = await connect(context, { isBulk: true });
+  return [...(await readStock(session.service)).values()];
 }
 
 /** What was changed; on a terminal, what cannot be used may be mended at once. */

@@ -6,13 +6,8 @@ import type { Run, Where } from '../state/journal.ts';
 
 type Origin = Pick<Run, 'environment' | 'origin'>;
 
-export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
-  return { ...placeOf(session), command, person: machine.user };
-}
-
-function placeOf({ environment, service }: Session): Origin {
-  // The sandbox's port changes from command to command.
-  return { environment, origin: environment === 'sandbox' ? 'sandbox' : service.baseUrl.origin };
+export function whereOf({ machine }: CommandContext, { environment, origin }: Session, command: string): Where {
+  return { environment, origin, command, person: machine.user };
 }
 
 /**
@@ -29,11 +24,10 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
 
 /** The same, and at the same address. @throws {Failure} `cannot-resume` */
 export function assertSameOrigin(session: Session, made: Origin, what: string, command: string): void {
-  const here = placeOf(session);
-  assertSameEnvironment(here.environment, made, what, command);
-  if (made.origin === here.origin) return;
+  assertSameEnvironment(session.environment, made, what, command);
+  if (made.origin === session.origin) return;
   throw new Failure('cannot-resume', {
-    problem: `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`,
+    problem: `${what} is for ${made.origin}, and ${session.environment} is at ${session.origin} now`,
     hint: 'Give the base URL that it was made with: --base-url',
   });
 }
