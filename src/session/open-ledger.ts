@@ -2,7 +2,6 @@
  * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
  * With PETSTORE_LEDGER, one on a Redis server that several machines share.
  */
-import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { type Redis, RedisFailure } from '../ports.ts';
@@ -48,10 +47,10 @@ interface LedgerNames {
   /** In the folder of the second place: without the salt, which is in the database that may not open. */
   file(): string;
   /** On a server: the key itself is the salt, so that whoever shares it finds the same name. */
-  shared(): string;
+  shared(): Promise<string>;
 }
 
-/** Not by node:crypto, which takes a fifth of Node's own start to load. */
+/** What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load. */
 export function ledgerNames(target: LedgerTarget): LedgerNames {
   const { apiKey } = target;
   const origin = originOf(target);
@@ -60,7 +59,10 @@ export function ledgerNames(target: LedgerTarget): LedgerNames {
   return {
     row: (salt) => digest(salt + pair),
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
-    shared: () => bytesToHex(hmac(sha256, utf8ToBytes(apiKey), utf8ToBytes(origin))),
+    async shared() {
+      const { createHmac } = await import('node:crypto');
+      return createHmac('sha256', apiKey).update(origin).digest('hex');
+    },
   };
 }
 
@@ -109,11 +111,12 @@ async function openShared(context: CommandContext, names: LedgerNames, url: stri
     return { ...own, isAlone: true };
   }
   const { redisLedger } = await import('../rate-limit/redis-ledger.ts');
+  const name = await names.shared();
   const { clock } = context;
   return {
     ledger: withFallback({
       clock,
-      shared: redisLedger(redis, clock, names.shared(), (block) => noteBlock(own.ledger, block, clock.monotonic())),
+      shared: redisLedger(redis, clock, name, (block) => noteBlock(own.ledger, block, clock.monotonic())),
       own: own.ledger,
       onLost,
     }),
