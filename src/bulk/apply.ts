@@ -3,6 +3,7 @@ import type { JsonValue } from '../api/json.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/messages.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
@@ -32,7 +33,7 @@ export interface RunContext {
   readonly journal: Journal;
   /** Where it is kept, if not in the state database. */
   readonly journalFile?: string | undefined;
-  readonly onOutcome?: (outcome: Outcome) => void;
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
 export interface PlannedWork extends Pick<RunContext, 'journalFile' | 'onOutcome'> {
@@ -69,7 +70,7 @@ export async function applyPlan(context: CommandContext, journal: Journal, plann
  * @throws {Failure} `declined`, `run-too-long`
  */
 async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
-  const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
+  const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
   const tooLong = ms > globals.maxWait;
@@ -79,7 +80,7 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
     const end = clockTime(clock.now() + ms, clock.now());
     notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
   }
-  if (!globals.yes && globals.input && stdin.isTTY && stderr.isTTY) {
+  if (!globals.yes && canAsk(context)) {
     const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
     if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
     return tooLong;

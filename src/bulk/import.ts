@@ -56,7 +56,7 @@ export async function runImport(
       work,
       plan: (stock) => makePlan(source.rows, stock),
       journalFile: options.journal,
-      ...(onOutcome && { onOutcome }),
+      onOutcome,
     }),
   );
 }
@@ -76,7 +76,7 @@ export async function resumeImport(
     await assertWriteAllowed(context, again);
     await using session = await connect(context, { isBulk: true });
     assertSameOrigin(session, run, `Run ${run.id}`, again);
-    const equipment = { context, session, journal, journalFile: options.journal, ...(onOutcome && { onOutcome }) };
+    const equipment = { context, session, journal, journalFile: options.journal, onOutcome };
     return await resumeRun(equipment, run, await look(session.service, journal));
   });
 }

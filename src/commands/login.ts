@@ -10,6 +10,7 @@ import {
 import { changeConfig, type ConfigFile, withSettings } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { takeKey } from '../session/settings.ts';
+import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
@@ -54,10 +55,6 @@ export const login: CommandSpec<LoginInput> = {
     return loggedIn(environment, baseUrl, kept, input.verify);
   },
 };
-
-function canAsk(context: CommandContext): boolean {
-  return context.globals.input && context.stdin.isTTY && context.stderr.isTTY;
-}
 
 async function askEnvironment(context: CommandContext, file: ConfigFile): Promise<RemoteEnvironment> {
   const said = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);

@@ -30,8 +30,8 @@ interface Line {
   readonly shadows?: Source;
 }
 
-function linesOf(settled: ResolvedSettings, context: CommandContext): Line[] {
-  const { environment, baseUrl, apiKey } = settled;
+function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
+  const { environment, baseUrl, apiKey } = settings;
   const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
     name,
     value: shown ?? sourced?.value,

@@ -17,9 +17,9 @@ const SKEW_MS = 60_000;
 /** Said with the machine. */
 const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
-export async function* lookAtService(context: CommandContext, settled: ResolvedSettings): AsyncGenerator<Diagnosis> {
-  if (settled.environment.value !== 'sandbox') {
-    const url = baseUrlOf(context, settled);
+export async function* lookAtService(context: CommandContext, settings: ResolvedSettings): AsyncGenerator<Diagnosis> {
+  if (settings.environment.value !== 'sandbox') {
+    const url = baseUrlOf(context, settings);
     if (url === undefined) {
       yield skipped('service', 'There is no base URL to ask.');
       return;
@@ -35,9 +35,9 @@ export async function* lookAtService(context: CommandContext, settled: ResolvedS
   yield* lookAtKey(context);
 }
 
-function baseUrlOf(context: CommandContext, settled: ResolvedSettings): URL | undefined {
+function baseUrlOf(context: CommandContext, settings: ResolvedSettings): URL | undefined {
   try {
-    return requireBaseUrl(settled, context.globals);
+    return requireBaseUrl(settings, context.globals);
   } catch (error) {
     if (isFailure(error)) return undefined;
     throw error;

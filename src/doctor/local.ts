@@ -21,15 +21,15 @@ const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PET
 export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
   yield version(context);
   const file = yield* config(context);
-  const settled = file === undefined ? undefined : yield* environment(context);
-  yield* variables(context, settled);
-  if (file !== undefined && settled !== undefined) {
-    yield baseUrl(context, settled);
-    yield key(context, settled, file);
+  const settings = file === undefined ? undefined : yield* environment(context);
+  yield* variables(context, settings);
+  if (file !== undefined && settings !== undefined) {
+    yield baseUrl(context, settings);
+    yield key(context, settings, file);
   }
   const stateIsSound = yield* state(context);
-  if (stateIsSound && settled !== undefined) yield* ledger(context);
-  return settled;
+  if (stateIsSound && settings !== undefined) yield* ledger(context);
+  return settings;
 }
 
 function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
@@ -87,9 +87,9 @@ async function openToOthers(
 
 async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
   try {
-    const settled = await context.settings();
-    yield ok('environment', `${settled.environment.value}, from ${sourceName(settled.environment.source)}.`);
-    return settled;
+    const settings = await context.settings();
+    yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
+    return settings;
   } catch (error) {
     yield failed('environment', error, context.clock.now());
     return undefined;
@@ -97,9 +97,9 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
 }
 
 /** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
-function* variables({ env }: CommandContext, settled: ResolvedSettings | undefined): Generator<Diagnosis> {
+function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
   const said: Diagnosis[] = [];
-  for (const { source, shadows } of [settled?.environment, settled?.baseUrl, settled?.apiKey].filter(isSourced)) {
+  for (const { source, shadows } of [settings?.environment, settings?.baseUrl, settings?.apiKey].filter(isSourced)) {
     if (source.from !== 'variable' || shadows === undefined) continue;
     const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
     said.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
@@ -120,11 +120,11 @@ function isSourced(value: Sourced<string> | undefined): value is Sourced<string>
   return value !== undefined;
 }
 
-function baseUrl(context: CommandContext, settled: ResolvedSettings): Diagnosis {
-  if (settled.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
+function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis {
+  if (settings.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
   try {
-    const { href, protocol, hostname } = requireBaseUrl(settled, context.globals);
-    const from = settled.baseUrl === undefined ? '' : `, from ${sourceName(settled.baseUrl.source)}`;
+    const { href, protocol, hostname } = requireBaseUrl(settings, context.globals);
+    const from = settings.baseUrl === undefined ? '' : `, from ${sourceName(settings.baseUrl.source)}`;
     if (protocol === 'http:' && context.globals.insecureHttp) {
       return warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.');
     }
@@ -134,10 +134,10 @@ function baseUrl(context: CommandContext, settled: ResolvedSettings): Diagnosis 
   }
 }
 
-function key(context: CommandContext, settled: ResolvedSettings, file: ConfigFile): Diagnosis {
-  if (settled.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
+function key(context: CommandContext, settings: ResolvedSettings, file: ConfigFile): Diagnosis {
+  if (settings.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
   try {
-    const { source } = requireKey(settled, file);
+    const { source } = requireKey(settings, file);
     return ok('key', `There is one, from ${sourceName(source)}.`);
   } catch (error) {
     return failed('key', error, context.clock.now());

@@ -129,15 +129,15 @@ export function sourceName(source: Source): string {
 }
 
 /** @throws {Failure} `no-base-url`, `base-url` */
-export function requireBaseUrl(settled: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
-  if (settled.environment.value === 'sandbox') return new URL(SANDBOX_URL);
-  if (settled.baseUrl === undefined) throw new Failure('no-base-url', { environment: settled.environment.value });
-  return parseBaseUrl(settled.baseUrl.value, globals);
+export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
+  if (settings.environment.value === 'sandbox') return new URL(SANDBOX_URL);
+  if (settings.baseUrl === undefined) throw new Failure('no-base-url', { environment: settings.environment.value });
+  return parseBaseUrl(settings.baseUrl.value, globals);
 }
 
 /** @throws {Failure} `no-key`, `key-unreadable`, `key-malformed` */
-export function requireKey(settled: ResolvedSettings, file: ConfigFile): Sourced<string> {
-  const { apiKey, environment } = settled;
+export function requireKey(settings: ResolvedSettings, file: ConfigFile): Sourced<string> {
+  const { apiKey, environment } = settings;
   if (apiKey === undefined) {
     if (file.unreadable !== undefined) {
       throw new Failure('key-unreadable', { path: file.path, code: file.unreadable });

@@ -14,6 +14,11 @@ export async function assertWriteAllowed(context: CommandContext, command: strin
   throw new Failure('production-not-confirmed', { command });
 }
 
+/** True when there is somebody to ask: questions are on stderr, answers on stdin. */
+export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
+  return globals.input && stdin.isTTY && stderr.isTTY;
+}
+
 /** @throws {Failure} `invalid-value`: `adjust` is what most people mean by a negative quantity */
 export function allowQuantity(quantity: bigint, options: { petId: bigint; allowNegative: boolean }): void {
   if (quantity >= 0n || options.allowNegative) return;
