@@ -124,11 +124,10 @@ function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis
   if (settings.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
   try {
     const { href, protocol, hostname } = requireBaseUrl(settings, context.globals);
-    const from = settings.baseUrl === undefined ? '' : `, from ${sourceName(settings.baseUrl.source)}`;
     if (protocol === 'http:' && context.globals.insecureHttp) {
       return warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.');
     }
-    return ok('base-url', `${href}${from}.`);
+    return ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
   } catch (error) {
     return failed('base-url', error, context.clock.now());
   }
@@ -137,8 +136,8 @@ function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis
 function key(context: CommandContext, settings: ResolvedSettings, file: ConfigFile): Diagnosis {
   if (settings.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
   try {
-    const { source } = requireKey(settings, file);
-    return ok('key', `There is one, from ${sourceName(source)}.`);
+    requireKey(settings, file);
+    return ok('key', `There is one, from ${sourceName(settings.apiKey?.source)}.`);
   } catch (error) {
     return failed('key', error, context.clock.now());
   }

@@ -114,7 +114,7 @@ export function environmentSource({ environment }: ResolvedSettings): string {
 }
 
 /** "PETSTORE_ENV", "the config": for messages. */
-export function sourceName(source: Source): string {
+export function sourceName(source: Source = { from: 'default' }): string {
   switch (source.from) {
     case 'flag':
     case 'variable':
@@ -136,7 +136,7 @@ export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly i
 }
 
 /** @throws {Failure} `no-key`, `key-unreadable`, `key-malformed` */
-export function requireKey(settings: ResolvedSettings, file: ConfigFile): Sourced<string> {
+export function requireKey(settings: ResolvedSettings, file: ConfigFile): string {
   const { apiKey, environment } = settings;
   if (apiKey === undefined) {
     if (file.unreadable !== undefined) {
@@ -145,7 +145,7 @@ export function requireKey(settings: ResolvedSettings, file: ConfigFile): Source
     throw new Failure('no-key', { environment: environment.value });
   }
   checkKey(apiKey.value, sourceName(apiKey.source));
-  return apiKey;
+  return apiKey.value;
 }
 
 /**

@@ -34,12 +34,12 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
     const baseUrl = requireBaseUrl(settings, globals);
     return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
   }
-  const { value: apiKey, source } = requireKey(settings, file);
+  const apiKey = requireKey(settings, file);
   const baseUrl = requireBaseUrl(settings, globals);
   if (globals.insecureHttp && baseUrl.protocol === 'http:') {
     notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
   }
-  return { environment, baseUrl, apiKey, keySource: sourceName(source) };
+  return { environment, baseUrl, apiKey, keySource: sourceName(settings.apiKey?.source) };
 }
 
 /** Takes a key that was typed or piped in: from then on it is redacted. @throws {Failure} `key-malformed` */
