@@ -6,8 +6,8 @@ import type { Run, Where } from '../state/journal.ts';
 
 type Origin = Pick<Run, 'environment' | 'origin'>;
 
-export function whereOf({ machine }: CommandContext, { environment, origin }: Session, command: string): Where {
-  return { environment, origin, command, person: machine.user };
+export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
+  return { environment: session.environment, origin: session.origin, command, person: machine.user };
 }
 
 /**
@@ -23,11 +23,11 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
 }
 
 /** The same, and at the same address. @throws {Failure} `cannot-resume` */
-export function assertSameOrigin(session: Session, made: Origin, what: string, command: string): void {
-  assertSameEnvironment(session.environment, made, what, command);
-  if (made.origin === session.origin) return;
+export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
+  assertSameEnvironment(here.environment, made, what, command);
+  if (made.origin === here.origin) return;
   throw new Failure('cannot-resume', {
-    problem: `${what} is for ${made.origin}, and ${session.environment} is at ${session.origin} now`,
+    problem: `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`,
     hint: 'Give the base URL that it was made with: --base-url',
   });
 }

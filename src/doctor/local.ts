@@ -4,7 +4,7 @@ import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { requireBaseUrl, requireKey, type ResolvedSettings, type Sourced, sourceName } from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
 import { isFailure } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
@@ -99,8 +99,9 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
 /** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
 function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
   const said: Diagnosis[] = [];
-  for (const { source, shadows } of [settings?.environment, settings?.baseUrl, settings?.apiKey].filter(isSourced)) {
-    if (source.from !== 'variable' || shadows === undefined) continue;
+  for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
+    if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
+    const { source, shadows } = value;
     const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
     said.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
@@ -114,10 +115,6 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   }
   if (said.length === 0) said.push(ok('variables', 'None hides a value of the config.'));
   yield* said;
-}
-
-function isSourced(value: Sourced<string> | undefined): value is Sourced<string> {
-  return value !== undefined;
 }
 
 function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis {

@@ -1,13 +1,13 @@
 /** Settings as a command gets them: read when they are first asked for, and once. */
 import { SANDBOX_KEY } from '../sandbox/key.ts';
-import { readConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';
 import { checkKey, requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
 
 type Lazy = 'configFile' | 'settings' | 'target';
 
 export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandContext, Lazy> {
-  const configFile = once(() => readConfigFile(context));
+  // Not every command needs it, nor the state database behind it.
+  const configFile = once(async () => (await import('./config-file.ts')).readConfigFile(context));
   const settings = once(async () => {
     const resolved = resolveSettings(context.globals, context.env, await configFile());
     if (resolved.apiKey !== undefined) context.secrets.add(resolved.apiKey.value);

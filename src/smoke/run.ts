@@ -26,25 +26,29 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { clock, notices } = context;
   const startedAt = clock.now();
-  await using opened = await openDoors(context, requestsFor(options));
-  const { doors, environment } = opened;
-  const count = requestsFor(options);
-  const writes = options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
-  const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
-  notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}${more}.`);
-  await doors.afford();
-  if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
-  const checks: Checked[] = [];
-  for await (const checked of runSmoke(doors, options)) checks.push(checked);
-  const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
-  for (const { format, path } of options.out) await write(context, path, REPORTERS[format](suite));
-  const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
-  return {
-    view: 'raw',
-    head: '',
-    body: Buffer.from(REPORTERS[options.format](suite)),
-    ...(failed.length > 0 && { failure: new Failure('checks-failed', { failed, of: checks.length }) }),
-  };
+  const { doors, environment, close } = await openDoors(context, requestsFor(options));
+  try {
+    const count = requestsFor(options);
+    const writes =
+      options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
+    const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
+    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}${more}.`);
+    await doors.afford();
+    if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
+    const checks: Checked[] = [];
+    for await (const checked of runSmoke(doors, options)) checks.push(checked);
+    const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
+    for (const { format, path } of options.out) await write(context, path, REPORTERS[format](suite));
+    const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    return {
+      view: 'raw',
+      head: '',
+      body: Buffer.from(REPORTERS[options.format](suite)),
+      ...(failed.length > 0 && { failure: new Failure('checks-failed', { failed, of: checks.length }) }),
+    };
+  } finally {
+    await close();
+  }
 }
 
 function checkIds(ids: readonly string[]): void {
@@ -61,34 +65,41 @@ function checkIds(ids: readonly string[]): void {
 async function openDoors(
   context: CommandContext,
   need: number,
-): Promise<AsyncDisposable & { doors: SmokeClients; environment: string }> {
+): Promise<{ doors: SmokeClients; environment: string; close(): Promise<void> }> {
   const keyed = await connect(context);
-  const { environment, service } = keyed;
+  const { baseUrl } = keyed.service;
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
   const others = [
-    [spending, service.apiKey],
-    [late, service.apiKey],
+    [spending, keyed.service.apiKey],
+    [late, keyed.service.apiKey],
     [context, ''],
     [context, WRONG_KEY],
   ] as const;
   for (const [ports, apiKey] of others) {
-    sessions.unshift(await open(ports, { environment, baseUrl: service.baseUrl, apiKey, keySource: 'the check' }));
+    sessions.unshift(
+      await open(ports, {
+        environment: keyed.environment,
+        baseUrl,
+        apiKey,
+        keySource: 'the check',
+      }),
+    );
   }
-  context.notices.watchLimits(() => service.gate.limits);
+  context.notices.watchLimits(() => keyed.service.gate.limits);
   const [wrong, keyless, restorer, spender] = sessions as [Session, Session, Session, Session, Session];
   return {
     doors: {
-      keyed: service,
+      keyed: keyed.service,
       keyless: keyless.service,
       wrong: wrong.service,
       restorer: restorer.service,
       spender: spender.service,
       afford: allowing(keyed, need),
     },
-    environment,
-    async [Symbol.asyncDispose]() {
+    environment: keyed.environment,
+    async close() {
       for (const session of sessions) await session[Symbol.asyncDispose]();
     },
   };
