@@ -4,10 +4,9 @@ import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { type CommandSpec, repeated } from '../cli/command.ts';
 import { connect, type Session } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource, resolveSettings } from '../session/resolve.ts';
+import { environmentSource } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import type { HttpRequest } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -54,26 +53,23 @@ export const api: CommandSpec<ApiInput> = {
   async run(input, context): Promise<RawView> {
     const { method } = input;
     const { callRaw, isWrite } = await import('../client/raw.ts');
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    if (isWrite(method)) assertWriteAllowed(context, settled, `api ${method} ${input.path}`);
+    if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
-    const session = await connect(context);
-    try {
-      const path = pathBelow(session.service.baseUrl, input.path);
-      if (isWrite(method)) {
-        context.notices.info(`Sending ${method} ${path} to ${session.environment} (${environmentSource(settled)}).`);
-      }
-      const call = { method, path, ...(body !== undefined && { body }) };
-      const answer = await remembered(context, session, call, () => callRaw(session.service, call));
-      return {
-        view: 'raw',
-        head: input.include === true ? headOf(answer) : '',
-        body: answer.body,
-        ...(answer.failure !== undefined && { failure: answer.failure }),
-      };
-    } finally {
-      await session.close();
+    await using session = await connect(context);
+    const path = pathBelow(session.service.baseUrl, input.path);
+    if (isWrite(method)) {
+      const source = environmentSource(await context.settings());
+      context.notices.info(`Sending ${method} ${path} to ${session.environment} (${source}).`);
     }
+    const call = { method, path, ...(body !== undefined && { body }) };
+    const { service } = session;
+    const answer = await remembered(context, session, call, () => callRaw(service, call));
+    return {
+      view: 'raw',
+      head: input.include === true ? headOf(answer) : '',
+      body: answer.body,
+      ...(answer.failure !== undefined && { failure: answer.failure }),
+    };
   },
 };
 
@@ -149,7 +145,7 @@ async function bodyOf({ field, input, method }: ApiInput, context: CommandContex
 
 /** The key goes to the service and nowhere else. @throws {Failure} `usage` */
 function pathBelow(baseUrl: URL, given: string): string {
-  const base = baseUrl.href.replace(/\/$/, '');
+  const base = baseUrl.href;
   const whole = /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `${base}/${given.replace(/^\//, '')}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url?.origin === baseUrl.origin && url.href.startsWith(`${base}/`) && url.username === '') {

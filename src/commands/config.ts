@@ -1,6 +1,7 @@
 import type { CommandSpec } from '../cli/command.ts';
-import { changeConfig, configPath, readConfigFile } from '../session/config-file.ts';
+import { changeConfig, type ConfigFile, configPath } from '../session/config-file.ts';
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 
@@ -97,8 +98,8 @@ export const configPathCommand: CommandSpec<object> = {
   },
 };
 
-async function readReadable(context: Parameters<typeof readConfigFile>[0]): ReturnType<typeof readConfigFile> {
-  const file = await readConfigFile(context);
+async function readReadable(context: CommandContext): Promise<ConfigFile> {
+  const file = await context.configFile();
   if (file.unreadable === undefined) return file;
   throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
 }

@@ -1,11 +1,8 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { parseInteger } from '../api/values.ts';
 import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
-import type { Session } from '../session/connect.ts';
 import { connect } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { resolveSettings } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
@@ -44,22 +41,15 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    assertWriteAllowed(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);
+    await assertWriteAllowed(context, `inventory adjust ${input.petId} ${signed(input.delta)}`);
     const { withPetLock } = await import('../bulk/pet-lock.ts');
-    return withPetLock(context, input.petId, async () => {
-      const session = await connect(context);
-      try {
-        return await adjust(input, session, context);
-      } finally {
-        await session.close();
-      }
-    });
+    return withPetLock(context, input.petId, () => adjust(input, context));
   },
 };
 
-async function adjust(input: AdjustInput, session: Session, context: CommandContext): Promise<RecordView> {
+async function adjust(input: AdjustInput, context: CommandContext): Promise<RecordView> {
   const { petId, delta, expect } = input;
+  await using session = await connect(context);
   const { environment, service } = session;
   const { findPet, updateInventory } = await import('../client/update.ts');
   const { recorded } = await import('../bulk/record-write.ts');

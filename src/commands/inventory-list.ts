@@ -143,14 +143,10 @@ async function* filtered(
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet, input.columns);
   const matches = matcher(input);
-  const session = await connect(context);
-  try {
-    for await (const items of listInventory(session.service)) {
-      oddities.see(items);
-      yield isFilter(input) ? items.filter(matches) : items;
-    }
-  } finally {
-    await session.close();
+  await using session = await connect(context);
+  for await (const items of listInventory(session.service)) {
+    oddities.see(items);
+    yield isFilter(input) ? items.filter(matches) : items;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }

@@ -1,10 +1,9 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
 import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
-import { connect, type Session } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { environmentSource, requireBaseUrl, type ResolvedSettings, resolveSettings } from '../session/resolve.ts';
+import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
@@ -48,33 +47,21 @@ export const inventorySet: CommandSpec<SetInput> = {
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     allowQuantity(input.quantity, { petId: input.petId, allowNegative: input.allowNegative === true });
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    if (input.dryRun === true) return dryRun(input, settled, context);
-    assertWriteAllowed(context, settled, `inventory set ${input.petId} ${input.quantity}`);
+    if (input.dryRun === true) return dryRun(input, context);
+    await assertWriteAllowed(context, `inventory set ${input.petId} ${input.quantity}`);
     const { withPetLock } = await import('../bulk/pet-lock.ts');
-    const work = async (): Promise<RecordView> => {
-      const session = await connect(context);
-      try {
-        return await set(input, session, settled, context);
-      } finally {
-        await session.close();
-      }
-    };
-    return withPetLock(context, input.petId, work, { isOptional: true });
+    return withPetLock(context, input.petId, () => set(input, context), { isOptional: true });
   },
 };
 
-async function set(
-  input: SetInput,
-  session: Session,
-  settled: ResolvedSettings,
-  context: CommandContext,
-): Promise<RecordView> {
+async function set(input: SetInput, context: CommandContext): Promise<RecordView> {
   const { petId, quantity, expect } = input;
+  await using session = await connect(context);
   const { environment, service } = session;
   const { notices } = context;
   const { findPet, updateInventory } = await import('../client/update.ts');
-  notices.info(`Setting pet ${petId} to ${quantity} in ${environment} (${environmentSource(settled)}).`);
+  const source = environmentSource(await context.settings());
+  notices.info(`Setting pet ${petId} to ${quantity} in ${environment} (${source}).`);
   if (expect !== undefined) {
     const now = await findPet(service, petId);
     if (now === undefined) throw new Failure('pet-not-found', { petId, environment });
@@ -104,14 +91,12 @@ function stored(item: InventoryItem, environment: string, before: bigint | undef
   };
 }
 
-async function dryRun(input: SetInput, settled: ResolvedSettings, context: CommandContext): Promise<RecordView> {
+async function dryRun(input: SetInput, context: CommandContext): Promise<RecordView> {
   const { updateCall } = await import('../client/update.ts');
   const { method, path, body } = updateCall(input);
-  const environment = settled.environment.value;
-  // The sandbox gets its port when it starts, which a dry run does not make it do.
-  const base =
-    environment === 'sandbox' ? 'http://sandbox.localhost/v1' : requireBaseUrl(settled, context.globals).href;
-  const url = `${base.replace(/\/$/, '')}${path}`;
+  const settings = await context.settings();
+  const environment = settings.environment.value;
+  const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members: [string, JsonValue][] = [
     ['dryRun', true],
     ['environment', environment],

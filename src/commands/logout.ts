@@ -1,7 +1,6 @@
 import type { CommandSpec } from '../cli/command.ts';
 import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, readConfigFile, withSettings } from '../session/config-file.ts';
-import { resolveSettings } from '../session/resolve.ts';
+import { changeConfig, withSettings } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 
 export const logout: CommandSpec<{ readonly all?: boolean }> = {
@@ -15,8 +14,8 @@ export const logout: CommandSpec<{ readonly all?: boolean }> = {
   options: [{ flags: '--all', description: 'the keys of all environments' }],
   more: ['environments'],
   async run({ all }, context) {
-    const file = await readConfigFile(context);
-    const { value } = resolveSettings(context.globals, context.env, file).environment;
+    const { value } = (await context.settings()).environment;
+    const file = await context.configFile();
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
         problem: `There is no key for ${value}: it is built in.`,

@@ -1,8 +1,6 @@
 import type { JsonValue } from '../api/json.ts';
 import { type CommandSpec, durationValue, listOf, petIdValue, repeated, wordValue } from '../cli/command.ts';
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { resolveSettings } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RowsView, View } from '../view/view.ts';
@@ -135,16 +133,14 @@ async function writablePet({ write, pet }: SmokeInput, context: CommandContext):
   if (write !== true || pet === undefined) {
     throw new Failure('usage', { problem: '--write and --pet go together: say that a pet may be set, and which.' });
   }
-  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-  assertWriteAllowed(context, settled, `smoke --write --pet ${pet}`);
+  await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
   return pet;
 }
 
 /** @throws {Failure} `usage` */
 async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
   if (provoke429 !== true) return;
-  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-  if (settled.environment.value !== 'production') return;
+  if ((await context.settings()).environment.value !== 'production') return;
   throw new Failure('usage', {
     problem: '--provoke-429 is not for production: the key would be blocked for everybody who uses it.',
     hint: 'Say --env staging or --env sandbox.',
