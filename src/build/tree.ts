@@ -1,5 +1,5 @@
 import { format } from 'prettier';
-import type { AnyCommand, OptionSpec, Parser } from '../cli/command.ts';
+import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf, type Parser } from '../cli/command.ts';
 import { GROUPS, SECTIONS } from '../commands/index.ts';
 import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
 import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
@@ -60,17 +60,15 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
     summary: spec.summary,
     ...(spec.description !== undefined && { description: spec.description }),
     examples: spec.examples,
-    arguments: (spec.arguments ?? []).map(
-      ({ name, description, optional = false, variadic = false, parse, words }) => ({
-        name,
-        description,
-        optional,
-        variadic,
-        list: parse?.isList === true,
-        ...proposals(name, parse, words),
-      }),
-    ),
-    options: await Promise.all((spec.options ?? []).map(treeOption)),
+    arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parse, words }) => ({
+      name,
+      description,
+      optional,
+      variadic,
+      list: parse?.isList === true,
+      ...proposals(name, parse, words),
+    })),
+    options: await Promise.all(optionsOf(spec).map(treeOption)),
     experimental: spec.experimental === true,
     more: spec.more ?? [],
   };

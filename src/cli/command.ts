@@ -70,6 +70,26 @@ export interface CommandSpec<Input> {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the table of commands holds every input type
 export type AnyCommand = CommandSpec<any>;
 
+export interface NamedOption extends OptionSpec {
+  /** The key in the command's input: `failIfAny` of `--fail-if-any`, `header` of `--no-header`. */
+  readonly name: string;
+}
+
+/** Returns the command's own options, each with the name that its value has in the command's input. */
+export function optionsOf({ options = [] }: AnyCommand): readonly NamedOption[] {
+  return options.map((option) => ({ ...option, name: inputName(option.flags) }));
+}
+
+/** Returns the command's arguments in their order. */
+export function argumentsOf({ arguments: all = [] }: AnyCommand): readonly ArgumentSpec[] {
+  return all;
+}
+
+function inputName(flags: string): string {
+  const long = /--(?:no-)?([\w-]+)/.exec(flags)?.[1] ?? flags;
+  return long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** `--pet 7`: a canonical decimal int64, as a bigint. */
 export function petIdValue(name: string): Parser<bigint> {
   const parse = (text: string): bigint => {

@@ -1,6 +1,6 @@
 /** The commander tree, made from the command specs; and argv read with it. */
 import { Command, CommanderError, Option } from 'commander';
-import type { AnyCommand, OptionSpec } from './command.ts';
+import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { LOADERS } from '../commands/load.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
@@ -117,12 +117,12 @@ function buildCommand(
   onRun: (run: Invocation) => void,
 ): Command {
   const command = configure(new Command(name), print);
-  const specified = spec.arguments ?? [];
+  const specified = argumentsOf(spec);
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;
     command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);
   }
-  for (const each of spec.options ?? []) command.addOption(option(each));
+  for (const each of optionsOf(spec)) command.addOption(option(each));
   return command.action(() => {
     const values = specified.map((each, i) => {
       const value: unknown = command.processedArgs[i];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { optionsOf } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/commands/index.ts';
 import { LOADERS } from '../../src/commands/load.ts';
 import { buildTree } from '../../src/build/tree.ts';
@@ -55,8 +56,8 @@ describe('the help of every command', () => {
   });
 
   it('no word that is proposed is refused', () => {
-    const refused = COMMANDS.flatMap(({ path, options = [] }) =>
-      options.flatMap(({ flags, parse }) =>
+    const refused = COMMANDS.flatMap((command) =>
+      optionsOf(command).flatMap(({ flags, parse }) =>
         (parse?.words ?? [])
           .filter((word) => {
             try {
@@ -66,7 +67,7 @@ describe('the help of every command', () => {
               return true;
             }
           })
-          .map((word) => `${path} ${flags}: ${word}`),
+          .map((word) => `${command.path} ${flags}: ${word}`),
       ),
     );
     expect(refused).toEqual([]);
