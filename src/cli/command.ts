@@ -1,4 +1,4 @@
-/** A command's declaration. Parsing, help, reference and completion are derived from it, and the type of its input. */
+/** How a command is declared. Parsing, help, reference, completion and the type of `run`'s input follow from it. */
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
 import type { Parser } from './values.ts';
@@ -40,7 +40,7 @@ type OptionalName<Specs> = {
   [Name in keyof Specs]: undefined extends ValueOf<Specs[Name]> ? Name : never;
 }[keyof Specs];
 
-/** The input that arguments and options by name give. An absent option is an absent property. */
+/** The type of the input that arguments and options by name give. An absent option is an absent property. */
 export type InputOf<Specs> = {
   readonly [Name in Exclude<keyof Specs, OptionalName<Specs>>]: ValueOf<Specs[Name]>;
 } & {
@@ -75,13 +75,14 @@ export interface AnyCommand extends CommandDescription {
 }
 
 interface CommandSpec<Arguments, Options> extends CommandDescription {
-  /** Each in brackets in the help: `<petId>`; in this order on the command line. */
+  /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By the name that commander derives from the flags: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
   run(input: InputOf<Arguments & Options>, context: CommandContext): Promise<View>;
 }
 
+/** Declares a command; the type of the input of `run` is inferred from its arguments and options. */
 export function defineCommand<Arguments extends object = object, Options extends object = object>(
   spec: CommandSpec<Arguments, Options>,
 ): AnyCommand {
@@ -96,7 +97,7 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
   return { parser, description, optional: true };
 }
 
-/** An option that takes a value; in `[brackets]`, it may do without, and is true then. */
+/** Declares an option that takes a value. Used without its value in `[brackets]`, it is true. */
 export function option<T>(
   flags: string,
   parser: Parser<T>,
@@ -119,7 +120,7 @@ export function option<T>(flags: string, parser: Parser<T>, description: string,
   return { flags, parser, description, ...details };
 }
 
-/** An option without a value; `--no-header` gives `header`, which is true without it. */
+/** Declares an option without a value. `--no-header` sets `header` to false, which is true otherwise. */
 export function flag(flags: `--no-${string}`, description: string, details?: OptionDetails): OptionSpec<boolean>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean | undefined>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean> {
@@ -132,12 +133,12 @@ export function under<Options extends Named<OptionSpec>>(heading: string, option
   return options;
 }
 
-/** A command's arguments, in the order of the command line. */
+/** Returns a command's arguments in the order of the command line. */
 export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): (ArgumentSpec & { readonly name: string })[] {
   return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
 }
 
-/** A command's options, in the order of the help. */
+/** Returns a command's options in the order of the help. */
 export function optionsOf(command: Pick<AnyCommand, 'options'>): (OptionSpec & { readonly name: string })[] {
   return Object.entries(command.options).map(([name, spec]) => ({ name, ...spec }));
 }

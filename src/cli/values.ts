@@ -32,26 +32,26 @@ export function parserOf<T>(
   return { parse, ...proposals };
 }
 
-/** Any text, as it is. */
+/** Accepts any text. */
 export const textValue: Parser<string> = { parse: (text) => text };
 
-/** A canonical decimal int64, as a bigint. */
+/** Parses a canonical decimal int64 into a bigint. */
 export const petIdValue = parserOf("a pet's id: a decimal int64 without sign, spaces or leading zeros", parseInt64, {
   isPet: true,
 });
 
-/** A canonical decimal integer of either sign, as a bigint. */
+/** Parses a canonical decimal integer of either sign into a bigint. */
 export const integerValue = parserOf(
   'a decimal integer without plus sign, spaces, fraction, exponent or leading zeros',
   parseInteger,
 );
 
-/** One of a few words. */
+/** Accepts one of `words`. */
 export function wordValue<const T extends string>(words: readonly T[]): Parser<T> {
   return parserOf(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text), { words });
 }
 
-/** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> ms. */
+/** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into ms, `least` or more. */
 export function durationValue(least: number): Parser<number> {
   const bound = least < 1_000 ? `${least}ms` : `${least / 1_000}s`;
   return parserOf(`a duration such as 30s, 5m or 2h${least > 0 ? `, of at least ${bound}` : ''}`, (text) => {
@@ -60,14 +60,14 @@ export function durationValue(least: number): Parser<number> {
   });
 }
 
-/** The same, or `forever`. */
+/** Parses a duration or `forever` into ms. */
 export const waitValue = parserOf(
   'a duration such as 30s, 5m or 2h, or forever',
   (text) => (text === 'forever' ? FOREVER_MS : parseDuration(text)),
   { words: ['forever'] },
 );
 
-/** A small whole number. */
+/** Parses a whole number from `least` to `most`. */
 export function countValue(least = 0, most = 1_000_000): Parser<number> {
   return parserOf(`a whole number from ${least} to ${most}`, (text) => {
     const value = parseInteger(text);
@@ -85,7 +85,7 @@ const BYTES: Readonly<Record<string, number>> = {
   GB: 1e9,
 };
 
-/** `1048576`, `256MiB`, `1GB` -> bytes. */
+/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
 export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text) => {
   const match = SIZE.exec(text);
   const bytes = match === null ? Number.NaN : Number(match[1]) * (match[2] === undefined ? 1 : BYTES[match[2]]!);
@@ -96,15 +96,15 @@ const madeUpKey = parserOf('printable characters without spaces', (text) =>
   /^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined,
 );
 
-/** A made-up key of the sandbox. */
+/** Accepts a made-up key of the sandbox. */
 export const sandboxKeyValue: Parser<string> = { parse: (text) => madeUpKey.parse(text, 'a key') };
 
-/** Values of an option that may be repeated; commas are part of a value. */
+/** Parses the values of an option that may be repeated; a comma is part of a value. */
 export function repeated<T>(one: Parser<T>): Parser<T[]> {
   return { ...one, parse: (text, name) => [one.parse(text, name)] };
 }
 
-/** Values of an option that may be repeated, or take several values separated by commas. */
+/** Parses the values of an option that may be repeated, or takes several values separated by commas. */
 export function listOf<T>(one: Parser<T>): Parser<T[]> {
   return { ...one, isList: true, parse: (text, name) => text.split(',').map((each) => one.parse(each, name)) };
 }
