@@ -368,3 +368,10 @@ it('README.md is short, and every page of docs/ is linked from it', () => {
   const pages = [...DOCUMENTS.keys()].filter((path) => path.startsWith('docs/'));
   expect(pages.filter((path) => !readme.includes(`(${path})`))).toEqual([]);
 });
+
+it('every path that src/README.md names exists', () => {
+  const text = readFileSync(join(ROOT, 'src/README.md'), 'utf8');
+  const named = [...text.matchAll(/`([\w./-]+(?:\.ts|\.js|\/))`/g)].map(([, path = '']) => path);
+  const missing = named.filter((path) => !existsSync(join(ROOT, 'src', path)) && !existsSync(join(ROOT, path)));
+  expect({ named: named.length > 30, missing }).toEqual({ named: true, missing: [] });
+});
