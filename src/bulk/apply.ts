@@ -5,7 +5,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { firstCause } from '../report/messages.ts';
+import { firstCause } from '../report/failures.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
@@ -67,7 +67,7 @@ export async function applyPlan(context: CommandContext, journal: Journal, plann
 /**
  * Shows what is to be done, and asks, where there is somebody to ask. --yes answers the question, not how long to wait.
  * @returns whether a person has agreed to a wait beyond --max-wait
- * @throws {Failure} `declined`, `run-too-long`
+ * @throws {Failure} `cancelled`, `run-too-long`
  */
 async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
   const { clock, globals, notices, prompt, signal } = context;
@@ -82,7 +82,7 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
   }
   if (!globals.yes && canAsk(context)) {
     const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
-    if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
+    if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
     return tooLong;
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });

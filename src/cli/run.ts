@@ -4,11 +4,11 @@ import type { CommandContext, Globals } from '../session/globals.ts';
 import { lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { EXIT, Failure, isFailure } from '../errors.ts';
 import { type Invocation, parseArguments } from './parse.ts';
 import { Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
-import { describeFailure } from '../report/messages.ts';
+import { describeFailure } from '../report/failures.ts';
 import { render } from '../view/render.ts';
 import { colourLevel, createStyle, type Style } from '../view/style.ts';
 
@@ -22,7 +22,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
     invocation = await parseArguments(argv, helpWidth(context.stdout));
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
-      return 0;
+      return EXIT.ok;
     }
   } catch (error) {
     return reportEarly(argv, error, safe, secrets);
@@ -41,7 +41,7 @@ async function runCommand(
   const notices = await consoleFor(context, globals, secrets);
   const ports = { ...context, signal: ending.signal, globals, notices, secrets };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
-  let code = 0;
+  let code: number = EXIT.ok;
   try {
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
@@ -94,7 +94,7 @@ async function reportEarly(
   context: Context,
   secrets: Secrets,
 ): Promise<number> {
-  if (error instanceof OutputClosed) return 0;
+  if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
   const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
   const notices = await consoleFor(context, settings, secrets);
@@ -138,8 +138,8 @@ function tooManyFiles(error: unknown): Failure | undefined {
 
 /** A call that makes no sense and has no better advice: the command's own help. */
 function withHelp(failure: Failure, path: string): Failure {
-  if (!failure.is('usage') || failure.facts.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.facts, hint: `See petstore ${path} --help.` }, failure);
+  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
 }
 
 function formatOfErrors(format: Globals['output']): 'json' | 'text' {

@@ -53,7 +53,7 @@ async function askService(context: CommandContext): Promise<void> {
   await listInventory(session.service).next();
 }
 
-/** @throws {Failure} `declined`, `no-terminal` */
+/** @throws {Failure} `cancelled`, `no-terminal` */
 async function confirmClearing(context: CommandContext): Promise<void> {
   const { globals, notices, prompt, signal } = context;
   if (globals.yes) return;
@@ -62,7 +62,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   }
   notices.warning(RISK);
   const word = await prompt.text('Type "clear" to forget the block', undefined, signal);
-  if (word !== 'clear') throw new Failure('declined', { action: 'Clearing the block' });
+  if (word !== 'clear') throw new Failure('cancelled', { action: 'Clearing the block' });
 }
 
 function describe(known: LedgerView, environment: string, { clock }: CommandContext): RecordView {

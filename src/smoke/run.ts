@@ -125,7 +125,7 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
     const known = await keyed.allowance();
     if (known !== undefined && known.remaining < need - sent) {
       const { limit, remaining: left, resetAt } = known;
-      throw new Failure('allowance-short', { limit, left, resetAt, need: need - sent, begun: sent > 0 });
+      throw new Failure('quota-insufficient', { limit, left, resetAt, need: need - sent, begun: sent > 0 });
     }
     sent = 1;
   };

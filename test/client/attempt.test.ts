@@ -139,7 +139,7 @@ describe('a body', () => {
     expect(await text(await exchange(service, LIST))).toBe('1234567890');
     await expect(text(await exchange(service, LIST))).rejects.toMatchObject({
       kind: 'contract',
-      facts: { problem: 'is larger than the 10 bytes that --max-body allows' },
+      details: { problem: 'is larger than the 10 bytes that --max-body allows' },
     });
   });
 

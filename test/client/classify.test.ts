@@ -69,7 +69,7 @@ describe('an exchange that broke', () => {
 
   it('tells of a network failure how long and how often was tried', () => {
     const reset = facts('reset', true);
-    expect(judgeFailure(reset, READ).failure.facts).toEqual({ ...reset, timeoutMs: 30_000, attempts: 2 });
+    expect(judgeFailure(reset, READ).failure.details).toEqual({ ...reset, timeoutMs: 30_000, attempts: 2 });
   });
 
   it.each([
@@ -78,7 +78,7 @@ describe('an exchange that broke', () => {
     ['coding', 'uses the content coding zstd, which petstore does not support'],
     ['body-cut', 'broke off before its end'],
   ] as const)('%s: the response %s', (phase, problem) => {
-    expect(judgeFailure(facts(phase, true), READ).failure.facts).toEqual({ what: 'The response', problem });
+    expect(judgeFailure(facts(phase, true), READ).failure.details).toEqual({ what: 'The response', problem });
   });
 });
 
@@ -150,18 +150,23 @@ describe('a status', () => {
     expect(judged.map(({ failure, repeat }) => [failure.kind, repeat])).toEqual([read, write]);
   });
 
-  const said: ServiceError = { status: 400, code: 'no', message: 'No.' };
+  const serviceError: ServiceError = { status: 400, code: 'no', message: 'No.' };
   const facts = (status: number, asked: RequestInfo) =>
-    judgeStatus({ ...said, status }, asked, { location: undefined, retryAfterMs: undefined, now: NOW }).failure.facts;
+    judgeStatus({ ...serviceError, status }, asked, { location: undefined, retryAfterMs: undefined, now: NOW }).failure
+      .details;
 
   it.each<[status: number, asked: RequestInfo, facts: object]>([
-    [400, WRITE, { said }],
-    [401, READ, { said: { ...said, status: 401 }, environment: 'staging', keySource: 'PETSTORE_API_KEY' }],
-    [403, READ, { said: { ...said, status: 403 }, environment: 'staging' }],
+    [400, WRITE, { serviceError }],
+    [
+      401,
+      READ,
+      { serviceError: { ...serviceError, status: 401 }, environment: 'staging', keySource: 'PETSTORE_API_KEY' },
+    ],
+    [403, READ, { serviceError: { ...serviceError, status: 403 }, environment: 'staging' }],
     [404, READ, { url: 'https://pets.example/v1/inventory' }],
-    [404, WRITE, { said: { ...said, status: 404 }, petId: 7n, environment: 'staging' }],
-    [418, READ, { said: { ...said, status: 418 } }],
-    [500, READ, { said: { ...said, status: 500 }, attempts: 2 }],
+    [404, WRITE, { serviceError: { ...serviceError, status: 404 }, petId: 7n, environment: 'staging' }],
+    [418, READ, { serviceError: { ...serviceError, status: 418 } }],
+    [500, READ, { serviceError: { ...serviceError, status: 500 }, attempts: 2 }],
   ])('%i keeps what the service said, and about what', (status, asked, expected) => {
     expect(facts(status, asked)).toEqual(expected);
   });
@@ -174,7 +179,7 @@ describe('a status', () => {
     [undefined, undefined],
   ])('a redirect to %j leads to the origin %j', (location, origin) => {
     const { failure } = judge(302, READ, location === undefined ? {} : { location });
-    expect(failure.facts).toEqual({ status: 302, origin });
+    expect(failure.details).toEqual({ status: 302, origin });
   });
 
   it.each([
@@ -183,9 +188,9 @@ describe('a status', () => {
     [500, READ],
   ])('%i with a Retry-After: not before then', (status, asked) => {
     const judged = judge(status, asked, { retryAfterMs: 7_000 });
-    expect([judged.retryAfterMs, judged.failure.facts]).toEqual([
+    expect([judged.retryAfterMs, judged.failure.details]).toEqual([
       7_000,
-      { said: { status }, attempts: 2, retryAt: NOW + 7_000 },
+      { serviceError: { status }, attempts: 2, retryAt: NOW + 7_000 },
     ]);
   });
 

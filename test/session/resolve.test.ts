@@ -37,7 +37,7 @@ function failureOf(work: () => unknown): readonly [kind: string, facts: object] 
   try {
     work();
   } catch (error) {
-    if (isFailure(error)) return [error.kind, error.facts];
+    if (isFailure(error)) return [error.kind, error.details];
     throw error;
   }
   throw new Error('it did not fail');
