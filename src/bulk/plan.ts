@@ -1,7 +1,7 @@
 /** Rows against the present stock: what is to be changed, what is already so, and what must not be touched. */
 import type { InventoryItem } from '../api/item.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
+import type { RateLimit } from '../rate-limit/gate.ts';
 import type { Row } from './rows.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
