@@ -1,5 +1,5 @@
 import type { JsonValue } from '../api/json.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
 import { maskKey } from '../session/config-keys.ts';
@@ -8,7 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
 import type { RecordView } from '../view/view.ts';
 
-export const status: CommandSpec<object> = {
+export const status = defineCommand({
   path: 'status',
   summary: 'Show the environment, base URL and key in force',
   description: 'Sends nothing. Names the source of each value: flag, variable, config or built in.',
@@ -20,7 +20,7 @@ export const status: CommandSpec<object> = {
   async run(_input, context) {
     return describe(linesOf(await context.settings(), context), await context.configFile(), context);
   },
-};
+});
 
 interface Line {
   readonly name: string;
