@@ -77,14 +77,9 @@ async function askEnvironment(context: CommandContext, file: ConfigFile): Promis
 async function askBaseUrl(context: CommandContext, file: ConfigFile, environment: RemoteEnvironment): Promise<URL> {
   const stored = file.config.environments[environment]?.baseUrl;
   const said = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
-  const { insecureHttp } = context.globals;
-  if (said !== undefined) return parseBaseUrl(said, { insecureHttp });
-  if (canAsk(context)) {
-    return parseBaseUrl(await context.prompt.text(`Base URL of ${environment}`, stored, context.signal), {
-      insecureHttp,
-    });
-  }
-  if (stored !== undefined) return parseBaseUrl(stored, { insecureHttp });
+  const ask = (): Promise<string> => context.prompt.text(`Base URL of ${environment}`, stored, context.signal);
+  const text = said ?? (canAsk(context) ? await ask() : stored);
+  if (text !== undefined) return parseBaseUrl(text, context.globals);
   throw new Failure('no-terminal', { what: 'The base URL', instead: 'Say it: --base-url https://…/v1' });
 }
 
