@@ -6,7 +6,7 @@ import { format, resolveConfig } from 'prettier';
 import { completionScript, type Shell, SHELLS } from '../cli/completion/scripts.ts';
 import { generateOpenapi } from './openapi.ts';
 import { generatePage } from './page.ts';
-import { generateReadme } from './readme.ts';
+import { generateCommands, generateExitCodes } from './docs.ts';
 import { buildTree, generateTree } from './tree.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,7 +22,8 @@ const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
       async () => completionScript(shell as Shell, await buildTree()),
     ]),
   ),
-  'README.md': async (path) => format(await generateReadme(path), { ...(await resolveConfig(path)), filepath: path }),
+  'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
+  'docs/exit-codes.md': async (path) => formatted(path, await generateExitCodes(path)),
 };
 
 const check = process.argv.includes('--check');
@@ -40,6 +41,10 @@ for (const [name, generate] of Object.entries(FILES)) {
 if (stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run: npm run generate`);
   process.exitCode = 1;
+}
+
+async function formatted(path: string, text: string): Promise<string> {
+  return format(text, { ...(await resolveConfig(path)), filepath: path });
 }
 
 function read(path: string): string | undefined {

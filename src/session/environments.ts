@@ -49,6 +49,11 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   return url;
 }
 
+/** Tells services apart, in the ledger and in the journal. */
+export function originOf({ environment, baseUrl }: { environment: EnvironmentName; baseUrl: URL }): string {
+  return environment === 'sandbox' ? 'sandbox' : baseUrl.origin;
+}
+
 /** A name or address that never leaves this machine. */
 export function isLoopback(hostname: string): boolean {
   return (

@@ -79,14 +79,7 @@ async function openDoors(
   ] as const;
   for (const [ports, apiKey] of others) {
     sessions.unshift(
-      await open(ports, {
-        environment: keyed.environment,
-        baseUrl,
-        apiKey,
-        keySource: 'the check',
-        ledgerOrigin: keyed.origin,
-        http,
-      }),
+      await open(ports, { environment: keyed.environment, baseUrl, apiKey, keySource: 'the check' }, { http }),
     );
   }
   context.notices.watchLimits(() => keyed.service.gate.limits);
@@ -102,7 +95,7 @@ async function openDoors(
     },
     environment: keyed.environment,
     async close() {
-      for (const session of sessions) await session.close();
+      for (const session of sessions) await session[Symbol.asyncDispose]();
     },
   };
 }
@@ -125,8 +118,9 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   let sent = 0;
   return async () => {
     const known = await keyed.allowance();
-    if (known !== undefined && known.left < need - sent) {
-      throw new Failure('quota-insufficient', { ...known, need: need - sent, begun: sent > 0 });
+    if (known !== undefined && known.remaining < need - sent) {
+      const { limit, remaining: left, resetAt } = known;
+      throw new Failure('quota-insufficient', { limit, left, resetAt, need: need - sent, begun: sent > 0 });
     }
     sent = 1;
   };

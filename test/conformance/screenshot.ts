@@ -1,5 +1,5 @@
 /**
- * The README's picture of the sandbox's page, light and dark, from a running server with a few requests made.
+ * The picture in docs/sandbox.md of the sandbox's page, light and dark, from a running server with a few requests made.
  *
  *   npm run screenshot
  */
@@ -38,9 +38,9 @@ try {
     await page.screenshot({ path: join(ROOT, `.github/sandbox-${colorScheme}.png`) });
   }
   // What a test compares: pictures themselves differ from one browser to the next.
-  const readme = join(ROOT, 'README.md');
-  const noted = readFileSync(readme, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${pageHash()}`);
-  writeFileSync(readme, noted);
+  const document = join(ROOT, 'docs/sandbox.md');
+  const noted = readFileSync(document, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${pageHash()}`);
+  writeFileSync(document, noted);
 } finally {
   await browser.close();
   server.kill();
