@@ -29,7 +29,7 @@ async function open(place: Place): Promise<Ledger> {
   if (place.kind === 'memory') return memoryLedger(context.clock);
   if (place.kind === 'redis') return redisLedger(await context.openRedis(place.at), context, 'bench');
   const state = await openState({ ...context, notices: { warning: console.error } }, place.at);
-  return sqliteLedger(context, state, 'bench');
+  return sqliteLedger(context, state, () => 'bench');
 }
 
 /** Asks and reports answers for so long; returns how many requests that were. */
