@@ -1,7 +1,7 @@
 /**
  * Every way the program can fail, as facts. The words are in report.ts, the exit codes too.
  */
-import type { HttpFailureFacts, SignalName } from './ports.ts';
+import { errorCode, type HttpFailureFacts, type SignalName } from './ports.ts';
 
 /** What is known about a write when the command ends. */
 export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
@@ -170,11 +170,17 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {
-    return (this.kind as string) === kind;
+    const own: string = this.kind;
+    return own === kind;
   }
 }
 
 /** `instanceof` alone would leave the kind, and so the facts, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
+}
+
+/** Returns the failure of a system call on a file. */
+export function fileFailure(operation: FailureDetails['file']['operation'], path: string, cause: unknown): Failure {
+  return new Failure('file', { operation, path, code: errorCode(cause) ?? String(cause) }, cause);
 }

@@ -1,7 +1,7 @@
 /** `petstore smoke`, from its options to its report. */
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
 import type { Checked } from './check.ts';
 import { probe } from '../client/probe.ts';
@@ -149,6 +149,6 @@ async function write({ files, signal }: CommandContext, path: string, text: stri
     await files.replace(path, text, { signal });
   } catch (cause) {
     if (isFailure(cause)) throw cause;
-    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('write', path, cause);
   }
 }
