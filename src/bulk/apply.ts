@@ -1,12 +1,11 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
-import type { JsonValue } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/messages.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 import { executeChanges, midway, type Outcome, readStock, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
@@ -146,24 +145,21 @@ async function summarise(
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     context.notices.info(`Report: ${abbreviated(report, context)}`);
   }
-  const members: [string, JsonValue][] = [
-    ['run', run.id],
-    ['environment', run.environment],
-    ['applied', counts.applied],
-    ['unchanged', counts.unchanged],
-    ['conflicts', counts.conflict],
-    ['failed', counts.failed],
-    ['unknown', counts.unknown],
-    ['left', left],
-    ['report', report ?? null],
-  ];
-  return {
-    view: 'record',
-    text: `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
-    json: new Map(members),
-    fields: members.map(([name, value]) => ({ name, value: (value ?? '') as string | bigint | number })),
-    ...(failure !== undefined && { failure }),
-  };
+  return record(
+    `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
+    [
+      ['run', run.id],
+      ['environment', run.environment],
+      ['applied', counts.applied],
+      ['unchanged', counts.unchanged],
+      ['conflicts', counts.conflict],
+      ['failed', counts.failed],
+      ['unknown', counts.unknown],
+      ['left', left],
+      ['report', report ?? null],
+    ],
+    failure && { failure },
+  );
 }
 
 /** With several causes, the one that a script has to know first. */

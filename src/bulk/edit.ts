@@ -7,7 +7,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
 import { withLockedJournal } from './open-journal.ts';
@@ -101,10 +101,5 @@ function changedRows(edited: string, original: string, path: string, { allowNega
 }
 
 function nothing(): RecordView {
-  return {
-    view: 'record',
-    text: 'Nothing was changed.',
-    json: new Map([['applied', 0]]),
-    fields: [{ name: 'applied', value: 0 }],
-  };
+  return record('Nothing was changed.', [['applied', 0]]);
 }

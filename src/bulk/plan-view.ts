@@ -1,7 +1,7 @@
 /** A plan and a run in words, aligned for people. */
 import type { JsonValue } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
-import type { RowsView } from '../view/view.ts';
+import { list, type RowsView } from '../view/view.ts';
 import type { Obstacle, Plan, Step } from './plan.ts';
 
 /** More than anybody reads. */
@@ -54,32 +54,30 @@ type Planned = Step | Obstacle;
 
 /** For --dry-run: what would be done, and what could not. */
 export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
-  const rows: readonly Planned[] = [...steps, ...obstacles];
-  return {
-    view: 'rows',
-    columns: [
-      { name: 'petId', cell: ({ petId }) => petId },
-      { name: 'before', cell: ({ before }) => before ?? '' },
-      { name: 'after', cell: ({ after }) => after },
-      { name: 'change', cell: ({ before, after }) => (before === undefined ? '' : after - before) },
-      { name: 'problem', cell: (row) => ('reason' in row ? row.reason : '') },
-    ],
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield rows;
-    })(),
-    json: (row) =>
-      new Map<string, JsonValue>([
-        ['petId', row.petId],
-        ['before', row.before ?? null],
-        ['after', row.after],
-        ['line', row.line ?? null],
-        ['problem', 'reason' in row ? row.reason : null],
-      ]),
-    header: true,
-    empty: 'Nothing would be changed.',
-  };
+  return list<Planned>(
+    [...steps, ...obstacles],
+    {
+      petId: ({ petId }) => petId,
+      before: ({ before }) => before,
+      after: ({ after }) => after,
+      change: ({ before, after }) => (before === undefined ? undefined : after - before),
+      problem: problemOf,
+    },
+    {
+      json: (row) =>
+        new Map<string, JsonValue>([
+          ['petId', row.petId],
+          ['before', row.before ?? null],
+          ['after', row.after],
+          ['line', row.line ?? null],
+          ['problem', problemOf(row) ?? null],
+        ]),
+      empty: 'Nothing would be changed.',
+    },
+  );
 }
+
+const problemOf = (row: Planned): string | undefined => ('reason' in row ? row.reason : undefined);
 
 export type Counts = Readonly<Record<ChangeState, number>>;
 
