@@ -71,34 +71,27 @@ async function openDoors(
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
-  const others = [
-    [spending, keyed.service.apiKey],
-    [late, keyed.service.apiKey],
-    [context, ''],
-    [context, WRONG_KEY],
-  ] as const;
-  for (const [ports, apiKey] of others) {
-    sessions.unshift(
-      await open(ports, {
-        environment: keyed.environment,
-        baseUrl,
-        apiKey,
-        keySource: 'the check',
-        ledgerOrigin: keyed.environment === 'sandbox' ? 'sandbox' : baseUrl.origin,
-      }),
-    );
-  }
+  const serviceFor = async (ports: CommandContext, apiKey = keyed.service.apiKey): Promise<Session['service']> => {
+    const session = await open(ports, {
+      environment: keyed.environment,
+      baseUrl,
+      apiKey,
+      keySource: 'the check',
+      ledgerOrigin: keyed.environment === 'sandbox' ? 'sandbox' : baseUrl.origin,
+    });
+    sessions.unshift(session);
+    return session.service;
+  };
+  const clients = {
+    keyed: keyed.service,
+    spender: await serviceFor(spending),
+    restorer: await serviceFor(late),
+    keyless: await serviceFor(context, ''),
+    wrong: await serviceFor(context, WRONG_KEY),
+  };
   context.notices.watchLimits(() => keyed.service.gate.limits);
-  const [wrong, keyless, restorer, spender] = sessions as [Session, Session, Session, Session, Session];
   return {
-    doors: {
-      keyed: keyed.service,
-      keyless: keyless.service,
-      wrong: wrong.service,
-      restorer: restorer.service,
-      spender: spender.service,
-      afford: allowing(keyed, need),
-    },
+    doors: { ...clients, afford: allowing(keyed, need) },
     environment: keyed.environment,
     async close() {
       for (const session of sessions) await session.close();
