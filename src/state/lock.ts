@@ -4,6 +4,7 @@
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { isBusy, Patience } from './busy.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
@@ -54,16 +55,12 @@ async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
   return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
 }
 
-async function wait(
-  { clock, openDatabase, random, signal }: Ports,
-  path: string,
-  waitMs: number,
-): Promise<Lock | undefined> {
-  const giveUp = clock.monotonic() + waitMs;
+async function wait(ports: Ports, path: string, waitMs: number): Promise<Lock | undefined> {
+  const patience = new Patience(ports, waitMs, ports.signal);
   let database: Database | undefined;
   for (;;) {
     try {
-      database ??= await openDatabase(path);
+      database ??= await ports.openDatabase(path);
       database.exec('BEGIN IMMEDIATE');
       const held = database;
       return {
@@ -72,14 +69,11 @@ async function wait(
         },
       };
     } catch (error) {
-      const isHeld = error instanceof DatabaseFailure && error.problem === 'busy';
-      if (!isHeld || clock.monotonic() >= giveUp) {
-        database?.close();
-        if (isHeld) return undefined;
-        throw error;
-      }
+      if (isBusy(error) && (await patience.wait())) continue;
+      database?.close();
+      if (isBusy(error)) return undefined;
+      throw error;
     }
-    await clock.sleep(20 + 30 * random(), signal);
   }
 }
 
