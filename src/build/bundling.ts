@@ -132,6 +132,7 @@ function named(expression: string, names: readonly string[]): string {
  */
 export const VENDORS: Readonly<Record<string, { readonly names: readonly string[]; readonly file: string }>> = {
   '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
+  '@inquirer/input': { names: ['default'], file: 'inquirer' },
   '@inquirer/password': { names: ['default'], file: 'inquirer' },
   '@noble/hashes/sha2.js': { names: ['sha256'], file: 'sha256' },
   '@noble/hashes/utils.js': { names: ['bytesToHex', 'utf8ToBytes'], file: 'sha256' },
