@@ -149,7 +149,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|build\/(check|deb|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(build|check|deb|standalone)\.ts$)/,
   },
 ];
 

@@ -1,7 +1,7 @@
 /**
  * A Debian package of what is built: the program, its man page and its completions. Needs dpkg-deb.
  *
- *   npm run build:deb [-- FOLDER]
+ *   npm run build -- --deb [FOLDER]
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * The README's screens: what a clerk sees at a terminal of 80 columns, taken from the program itself.
- * `npm run screens` takes them anew.
+ * `npm run pictures` takes them anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
