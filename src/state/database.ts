@@ -5,8 +5,7 @@
  */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isBusy, Patience } from './busy.ts';
-import { beginAnew, openFile, openOrBeginAnew, rollBack, type Warned } from './file.ts';
+import { beginAnew, openFile, openOrBeginAnew, PATIENCE_MS, rollBack, type Warned } from './file.ts';
 import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';
 
 /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
@@ -183,13 +182,12 @@ class StateFile implements State {
   }
 
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
-    const { despiteSignal, patienceMs } = how;
-    const patience = new Patience(this.ports, patienceMs, despiteSignal === true ? undefined : this.ports.signal);
+    const patience = new Patience(this.ports, this.path, how);
     for (let renewals = 0; ;) {
       if (this.renewal !== undefined) await this.renewal;
       else if (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS) await this.follow();
       else if (this.tryBegin(how.durable === true)) break;
-      else if (!(await patience.wait(this.turnsOf()))) throw new Failure('state', { path: this.path, problem: 'held' });
+      else await patience.wait(this.turnsOf());
     }
     const { connection } = this;
     try {
@@ -219,7 +217,7 @@ class StateFile implements State {
     } catch (error) {
       // Others of this process may come before the next try.
       if (durable) synchronous(connection, 'NORMAL');
-      if (isBusy(error)) return false;
+      if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
       throw this.failure(error, connection);
     }
   }
@@ -264,6 +262,33 @@ class StateFile implements State {
     const failure = failureOf(error, this.place);
     if (failure !== error && failure instanceof Failure) this.failedOn.set(failure, connection);
     return failure;
+  }
+}
+
+/** Waits for another process, as long as any of those that hold the lock get on. */
+class Patience {
+  private readonly ports: Ports;
+  private readonly path: string;
+  private readonly patienceMs: number;
+  private readonly signal: AbortSignal | undefined;
+  private giveUp: number;
+  private turns: unknown;
+
+  constructor(ports: Ports, path: string, { despiteSignal, patienceMs = PATIENCE_MS }: Exclusive) {
+    this.ports = ports;
+    this.path = path;
+    this.patienceMs = patienceMs;
+    this.signal = despiteSignal === true ? undefined : ports.signal;
+    this.giveUp = ports.clock.monotonic() + patienceMs;
+  }
+
+  /** @throws {Failure} `state`: `held` */
+  async wait(turns: unknown): Promise<void> {
+    const { clock, random } = this.ports;
+    if (turns !== this.turns) this.giveUp = clock.monotonic() + this.patienceMs;
+    this.turns = turns;
+    if (clock.monotonic() >= this.giveUp) throw new Failure('state', { path: this.path, problem: 'held' });
+    await clock.sleep(15 + 25 * random(), this.signal);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { isBusy, Patience, PATIENCE_MS } from './busy.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
 import { acquireLock } from './lock.ts';
 
@@ -11,6 +10,9 @@ export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'rand
 export interface Warned {
   readonly notices: { warning(text: string): void };
 }
+
+/** How long to wait for another process that does nothing, in ms. */
+export const PATIENCE_MS = 5_000;
 
 /** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
 export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
@@ -37,11 +39,13 @@ async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> 
 }
 
 async function bringUpToDate(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
-  const patience = new Patience(ports, PATIENCE_MS, ports.signal);
+  const { clock, random, signal } = ports;
+  const giveUp = clock.monotonic() + PATIENCE_MS;
   while (!isUpToDate(database, form)) {
     await requireTables(ports, form, place, tablesOf(database));
     if (tryUpgrade(database, form)) return;
-    if (!(await patience.wait())) throw new Failure('state', { ...place, problem: 'held' });
+    if (clock.monotonic() >= giveUp) throw new Failure('state', { ...place, problem: 'held' });
+    await clock.sleep(10 + 20 * random(), signal);
   }
 }
 
@@ -55,7 +59,7 @@ function tryUpgrade(database: Database, form: Form): boolean {
   try {
     database.exec('BEGIN IMMEDIATE');
   } catch (error) {
-    if (isBusy(error)) return false;
+    if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
     throw error;
   }
   try {

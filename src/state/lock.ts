@@ -4,7 +4,6 @@
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isBusy, Patience } from './busy.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
@@ -55,12 +54,16 @@ async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
   return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
 }
 
-async function wait(ports: Ports, path: string, waitMs: number): Promise<Lock | undefined> {
-  const patience = new Patience(ports, waitMs, ports.signal);
+async function wait(
+  { clock, openDatabase, random, signal }: Ports,
+  path: string,
+  waitMs: number,
+): Promise<Lock | undefined> {
+  const giveUp = clock.monotonic() + waitMs;
   let database: Database | undefined;
   for (;;) {
     try {
-      database ??= await ports.openDatabase(path);
+      database ??= await openDatabase(path);
       database.exec('BEGIN IMMEDIATE');
       const held = database;
       return {
@@ -69,11 +72,14 @@ async function wait(ports: Ports, path: string, waitMs: number): Promise<Lock | 
         },
       };
     } catch (error) {
-      if (isBusy(error) && (await patience.wait())) continue;
-      database?.close();
-      if (isBusy(error)) return undefined;
-      throw error;
+      const isHeld = error instanceof DatabaseFailure && error.problem === 'busy';
+      if (!isHeld || clock.monotonic() >= giveUp) {
+        database?.close();
+        if (isHeld) return undefined;
+        throw error;
+      }
     }
+    await clock.sleep(20 + 30 * random(), signal);
   }
 }
 
