@@ -371,8 +371,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Rejects with an error that no code caught, so that it is reported like any other: redacted, exit 1. */
   readonly uncaught: Promise<never>;
-  /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
-  openHttp(options?: { direct?: boolean }): Promise<Http>;
+  /** Loads the HTTP client. */
+  openHttp(): Promise<Http>;
   /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the signal. */
   openNetwork(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Network>;
   /**

@@ -2,6 +2,7 @@ import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
 import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
 import { connect, type Session } from '../session/connect.ts';
+import { SANDBOX_URL } from '../sandbox/plans.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { environmentSource, requireBaseUrl, type ResolvedSettings, resolveSettings } from '../session/resolve.ts';
@@ -107,9 +108,7 @@ async function dryRun(input: SetInput, settled: ResolvedSettings, context: Comma
   const { updateCall } = await import('../client/update.ts');
   const { method, path, body } = updateCall(input);
   const environment = settled.environment.value;
-  // The sandbox gets its port when it starts, which a dry run does not make it do.
-  const base =
-    environment === 'sandbox' ? 'http://sandbox.localhost/v1' : requireBaseUrl(settled, context.globals).href;
+  const base = environment === 'sandbox' ? SANDBOX_URL : requireBaseUrl(settled, context.globals).href;
   const url = `${base.replace(/\/$/, '')}${path}`;
   const members: [string, JsonValue][] = [
     ['dryRun', true],

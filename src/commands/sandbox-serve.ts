@@ -199,7 +199,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
       record: introduce(sandbox),
       async ended() {
         await serving.stopped(context);
-        await sandbox.drain(GRACE_MS);
+        await sandbox.close(GRACE_MS);
         await log.close();
       },
     };

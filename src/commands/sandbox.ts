@@ -150,9 +150,8 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
   ],
   more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
-    const { SANDBOX_KEY } = await import('../sandbox/key.ts');
     const { NO_USAGE, windowsOf } = await import('../sandbox/limiter.ts');
-    const { PLANS } = await import('../sandbox/plans.ts');
+    const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, dataFile(context, data), (store) =>
       store.atomically(() => {
         if (add !== undefined) store.addKey(add);

@@ -49,9 +49,9 @@ export function nodeContext(): Context {
     },
     signal,
     uncaught: uncaughtError(),
-    async openHttp(options) {
+    async openHttp() {
       const { openHttp } = await import('./http.ts');
-      return openHttp(process.env, options);
+      return openHttp(process.env);
     },
     async openNetwork(options) {
       const { openNetwork } = await import('./network.ts');

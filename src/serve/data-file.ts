@@ -1,8 +1,8 @@
 /** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { SandboxFile } from '../sandbox/server.ts';
 import type { Store } from '../sandbox/store.ts';
+import type { SandboxFile } from '../sandbox/store-file.ts';
 import { isDamage } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import { sandboxFile } from '../session/paths.ts';
@@ -43,7 +43,7 @@ export async function withStore<T>(
   work: (store: Store) => T | Promise<T>,
   { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore, placeOf } = await import('../sandbox/server.ts');
+  const { openSandboxStore, placeOf } = await import('../sandbox/store-file.ts');
   const { notices, ...place } = ownFile(context, file);
   const given: SandboxFile = { ...place, ...(toWrite && notices !== undefined && { notices }) };
   const attempt = async (store: Store): Promise<T> => {

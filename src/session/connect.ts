@@ -1,9 +1,10 @@
 /** From the settled environment to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
+import type { Http } from '../ports.ts';
 import { createGate } from '../rate-limit/gate.ts';
 import { tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerOf } from '../rate-limit/owner.ts';
-import { SANDBOX_KEY } from '../sandbox/key.ts';
+import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import { VERSION } from '../version.ts';
 import type { EnvironmentName } from './environments.ts';
 import { readConfigFile } from './config-file.ts';
@@ -21,6 +22,8 @@ export interface RemainingRequests {
 
 export interface Session {
   readonly environment: EnvironmentName;
+  /** Of the base URL; the sandbox has one of its own. */
+  readonly origin: string;
   readonly service: Service;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
@@ -70,34 +73,21 @@ async function findTarget(context: CommandContext): Promise<Target | 'sandbox'> 
   return { environment, baseUrl, apiKey, keySource, ledgerOrigin: baseUrl.origin };
 }
 
-/** The sandbox's port changes from command to command; its limits do not. */
+/** Stands for the sandbox in ledgers and journals. */
 const SANDBOX_ORIGIN = 'sandbox';
 
 async function connectSandbox(context: CommandContext, options: ConnectOptions): Promise<Session> {
-  const { startSandbox } = await import('../sandbox/server.ts');
-  const sandbox = await startSandbox(context, {
-    file: sandboxFile(context),
-    isOwn: true,
-    notices: context.notices,
-  });
-  const session = await open(
-    context,
-    {
-      environment: 'sandbox',
-      baseUrl: new URL(sandbox.baseUrl),
-      apiKey: sandbox.apiKey,
-      keySource: 'the sandbox',
-      ledgerOrigin: SANDBOX_ORIGIN,
-    },
-    options,
-  );
-  return {
-    ...session,
-    async close() {
-      await session.close();
-      await sandbox.close();
-    },
+  const { openInProcess } = await import('../sandbox/in-process.ts');
+  const file = { file: sandboxFile(context), isOwn: true, notices: context.notices };
+  const target: Target = {
+    environment: 'sandbox',
+    baseUrl: new URL(SANDBOX_URL),
+    apiKey: SANDBOX_KEY,
+    keySource: 'the sandbox',
+    ledgerOrigin: SANDBOX_ORIGIN,
+    http: await openInProcess(context, file),
   };
+  return open(context, target, options);
 }
 
 export interface Target {
@@ -106,6 +96,8 @@ export interface Target {
   readonly apiKey: string;
   readonly keySource: string;
   readonly ledgerOrigin: string;
+  /** Closed with the session. By default one over the network. */
+  readonly http?: Http;
 }
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
@@ -113,7 +105,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, target.environment === 'sandbox');
-  const http = await context.openHttp({ direct: target.environment === 'sandbox' });
+  const http = target.http ?? (await context.openHttp());
   const gate = createGate({
     ledger: opened.ledger,
     owner: ownerOf(context.machine),
@@ -150,6 +142,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   };
   return {
     environment: target.environment,
+    origin: target.ledgerOrigin,
     service,
     isAlone: () => opened.isAlone,
     async allowance() {

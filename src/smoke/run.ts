@@ -67,7 +67,7 @@ async function openDoors(
   need: number,
 ): Promise<{ doors: SmokeClients; environment: string; close(): Promise<void> }> {
   const keyed = await connect(context);
-  const { baseUrl } = keyed.service;
+  const { baseUrl, http } = keyed.service;
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
@@ -77,7 +77,8 @@ async function openDoors(
       baseUrl,
       apiKey,
       keySource: 'the check',
-      ledgerOrigin: keyed.environment === 'sandbox' ? 'sandbox' : baseUrl.origin,
+      ledgerOrigin: keyed.origin,
+      http,
     });
     sessions.unshift(session);
     return session.service;

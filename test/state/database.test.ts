@@ -80,7 +80,7 @@ describe('the state database', () => {
     const failure: unknown = await state.exclusively(() => 'stolen').catch((error: unknown) => error);
     expect(isFailure(failure) && { kind: failure.kind, facts: failure.facts }).toEqual({
       kind: 'state',
-      facts: { path: state.path, problem: 'held' },
+      facts: { path: state.path, what: 'state database', problem: 'held' },
     });
     const waited = context.clock.monotonic() - started;
     expect(waited >= 5_000 && waited < 5_100).toBe(true);
