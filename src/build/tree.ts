@@ -1,13 +1,14 @@
 import { format } from 'prettier';
-import type { AnyCommand, OptionSpec, Parser } from '../cli/command.ts';
+import { type AnyCommand, argumentsOf, flag, type OptionSpec, optionsOf, under } from '../cli/command.ts';
+import type { Parser } from '../cli/values.ts';
 import { GROUPS, SECTIONS } from '../commands/index.ts';
 import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
 import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
 
-const HELP: readonly OptionSpec[] = [
-  { purpose: 'Help', flags: '-h, --help', description: 'show help' },
-  { purpose: 'Help', flags: '-V, --version', description: 'print the version' },
-];
+const HELP = under('Help', {
+  help: flag('-h, --help', 'show help'),
+  version: flag('-V, --version', 'print the version'),
+});
 
 /** The command specs as plain data. */
 export async function buildTree(): Promise<Tree> {
@@ -46,7 +47,7 @@ async function rawTree(): Promise<Tree> {
       SECTIONS.map(async ({ title, commands }) => ({ title, commands: await Promise.all(commands.map(treeCommand)) })),
     ),
     groups: GROUPS,
-    globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP].map(treeOption)),
+    globals: await Promise.all([...GLOBAL_OPTIONS, ...Object.values(HELP)].map(treeOption)),
   };
 }
 
@@ -60,23 +61,21 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
     summary: spec.summary,
     ...(spec.description !== undefined && { description: spec.description }),
     examples: spec.examples,
-    arguments: (spec.arguments ?? []).map(
-      ({ name, description, optional = false, variadic = false, parse, words }) => ({
-        name,
-        description,
-        optional,
-        variadic,
-        list: parse?.isList === true,
-        ...proposals(name, parse, words),
-      }),
-    ),
-    options: await Promise.all((spec.options ?? []).map(treeOption)),
+    arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
+      name,
+      description,
+      optional,
+      variadic,
+      list: parser.isList === true,
+      ...proposals(name, parser),
+    })),
+    options: await Promise.all(optionsOf(spec).map(treeOption)),
     experimental: spec.experimental === true,
     more: spec.more ?? [],
   };
 }
 
-async function treeOption({ flags, description, purpose, parse, words, ...spec }: OptionSpec): Promise<TreeOption> {
+async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
   const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
   const shown =
     spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
@@ -90,15 +89,15 @@ async function treeOption({ flags, description, purpose, parse, words, ...spec }
         name: value[1] ?? '',
         optional: flags.endsWith(']'),
         variadic: value[2] !== undefined,
-        list: parse?.isList === true,
-        ...proposals(value[1] ?? '', parse, await words?.()),
+        list: parser?.isList === true,
+        ...proposals(value[1] ?? '', parser, await words?.()),
       },
     }),
   };
 }
 
-function proposals(name: string, parse?: Parser, words = parse?.words): Pick<ValueSpec, 'words' | 'from'> {
+function proposals(name: string, parser?: Parser, words = parser?.words): Pick<ValueSpec, 'words' | 'from'> {
   if (words !== undefined) return { words };
-  if (parse?.isPet === true) return { from: 'pets' };
+  if (parser?.isPet === true) return { from: 'pets' };
   return /\bfile\b/.test(name) ? { from: 'files' } : {};
 }

@@ -1,6 +1,7 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
+import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { integerValue, petIdValue } from '../cli/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import { SANDBOX_URL } from '../sandbox/plans.ts';
 import { readConfigFile } from '../session/config-file.ts';
@@ -10,15 +11,24 @@ import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface SetInput {
-  readonly petId: bigint;
-  readonly quantity: bigint;
-  readonly dryRun?: boolean;
-  readonly expect?: bigint;
-  readonly allowNegative?: boolean;
-}
+const ARGUMENTS = {
+  petId: argument(petIdValue, 'id of the pet, an int64'),
+  quantity: argument(integerValue, 'the new count'),
+};
 
-export const inventorySet: CommandSpec<SetInput> = {
+const OPTIONS = {
+  dryRun: flag('--dry-run', 'show the request and send nothing', { conflicts: ['expect'] }),
+  expect: option(
+    '--expect <quantity>',
+    integerValue,
+    'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
+  ),
+  allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
+};
+
+type SetInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
+
+export const inventorySet = defineCommand({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
@@ -31,20 +41,8 @@ export const inventorySet: CommandSpec<SetInput> = {
     { says: 'What would be sent', command: 'petstore inventory set 7 12 --dry-run' },
     { says: 'From a script', command: 'petstore --env production inventory set 7 12 --json' },
   ],
-  arguments: [
-    { name: 'petId', description: 'id of the pet, an int64', parse: petIdValue('petId') },
-    { name: 'quantity', description: 'the new count', parse: integerValue('quantity') },
-  ],
-  options: [
-    { flags: '--dry-run', description: 'show the request and send nothing', conflicts: ['expect'] },
-    {
-      flags: '--expect <quantity>',
-      description:
-        'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
-      parse: integerValue('--expect'),
-    },
-    { flags: '--allow-negative', description: 'allow a quantity below zero' },
-  ],
+  arguments: ARGUMENTS,
+  options: OPTIONS,
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
@@ -63,7 +61,7 @@ export const inventorySet: CommandSpec<SetInput> = {
     };
     return withPetLock(context, input.petId, work, { isOptional: true });
   },
-};
+});
 
 async function set(
   input: SetInput,

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand, flag } from '../cli/command.ts';
 import { connect, findLedgerOwner } from '../session/connect.ts';
 import { openLedger } from '../session/open-ledger.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,16 +11,11 @@ import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface LimitsInput {
-  readonly refresh?: boolean;
-  readonly clearBlock?: boolean;
-}
-
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
   'Clear a block only if you know that it is over, after a plan upgrade for instance.';
 
-export const limits: CommandSpec<LimitsInput> = {
+export const limits = defineCommand({
   path: 'limits',
   summary: "Show what is left of the key's allowance, without a request",
   description:
@@ -31,10 +26,10 @@ export const limits: CommandSpec<LimitsInput> = {
     { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
     { says: 'For a script', command: 'petstore limits --json' },
   ],
-  options: [
-    { flags: '--refresh', description: 'ask the service first, with one request', conflicts: ['clearBlock'] },
-    { flags: '--clear-block', description: 'forget a block; asks for the word, or --yes' },
-  ],
+  options: {
+    refresh: flag('--refresh', 'ask the service first, with one request', { conflicts: ['clearBlock'] }),
+    clearBlock: flag('--clear-block', 'forget a block; asks for the word, or --yes'),
+  },
   more: ['rate-limits'],
   async run(input, context) {
     const owner = await findLedgerOwner(context);
@@ -48,7 +43,7 @@ export const limits: CommandSpec<LimitsInput> = {
       close();
     }
   },
-};
+});
 
 async function askService(context: CommandContext): Promise<void> {
   const session = await connect(context);

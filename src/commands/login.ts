@@ -1,5 +1,5 @@
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf } from '../cli/command.ts';
 import { open } from '../session/connect.ts';
 import {
   isRemoteEnvironment,
@@ -13,15 +13,17 @@ import { checkKey } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface LoginInput {
-  readonly keyStdin?: boolean;
-  readonly verify: boolean;
-}
-
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
 
-export const login: CommandSpec<LoginInput> = {
+const OPTIONS = {
+  keyStdin: flag('--key-stdin', 'read the key from stdin, one line'),
+  verify: flag('--no-verify', 'keep the key without trying it'),
+};
+
+type LoginInput = InputOf<typeof OPTIONS>;
+
+export const login = defineCommand({
   path: 'login',
   summary: 'Keep the base URL and API key of an environment',
   description:
@@ -35,10 +37,7 @@ export const login: CommandSpec<LoginInput> = {
       command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
     },
   ],
-  options: [
-    { flags: '--key-stdin', description: 'read the key from stdin, one line' },
-    { flags: '--no-verify', description: 'keep the key without trying it' },
-  ],
+  options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
     const file = await readConfigFile(context);
@@ -53,7 +52,7 @@ export const login: CommandSpec<LoginInput> = {
     warnOfShadows(context);
     return loggedIn(environment, baseUrl, kept, input.verify);
   },
-};
+});
 
 function hrefOf(url: URL): string {
   return url.href.replace(/\/$/, '');

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../api/json.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import { type ConfigFile, readConfigFile } from '../session/config-file.ts';
 import { homeProblem } from '../session/paths.ts';
@@ -8,7 +8,7 @@ import { maskKey } from '../session/masked.ts';
 import { type ResolvedSettings, resolveSettings, type Source, type Sourced } from '../session/resolve.ts';
 import type { RecordView } from '../view/view.ts';
 
-export const status: CommandSpec<object> = {
+export const status = defineCommand({
   path: 'status',
   summary: 'Show the environment, base URL and key in force',
   description: 'Sends nothing. Names the source of each value: flag, variable, config or built in.',
@@ -23,7 +23,7 @@ export const status: CommandSpec<object> = {
     if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
     return describe(linesOf(settled, context), file, context);
   },
-};
+});
 
 interface Line {
   readonly name: string;

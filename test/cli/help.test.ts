@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { optionsOf } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/commands/index.ts';
 import { LOADERS } from '../../src/commands/load.ts';
 import { buildTree } from '../../src/build/tree.ts';
@@ -55,18 +56,18 @@ describe('the help of every command', () => {
   });
 
   it('no word that is proposed is refused', () => {
-    const refused = COMMANDS.flatMap(({ path, options = [] }) =>
-      options.flatMap(({ flags, parse }) =>
-        (parse?.words ?? [])
+    const refused = COMMANDS.flatMap((command) =>
+      optionsOf(command).flatMap(({ flags, parser }) =>
+        (parser?.words ?? [])
           .filter((word) => {
             try {
-              parse?.(word);
+              parser?.parse(word, flags);
               return false;
             } catch {
               return true;
             }
           })
-          .map((word) => `${path} ${flags}: ${word}`),
+          .map((word) => `${command.path} ${flags}: ${word}`),
       ),
     );
     expect(refused).toEqual([]);

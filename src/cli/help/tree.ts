@@ -2,6 +2,7 @@
  * The commands as plain data: what help, reference, completion and man page are made from. `tree.json` is made
  * from the command specs by `npm run generate`, so that whoever only asks for help loads no command.
  */
+import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
   /** `status...`, as it stands in the flags; `petId` of an argument. */
@@ -83,4 +84,9 @@ export function pathsOf(tree: Tree): readonly string[] {
 export function optionsAt(tree: Tree, path: string): readonly TreeOption[] {
   const own = commandsOf(tree).find((command) => command.path === path)?.options ?? [];
   return [...own, ...tree.globals];
+}
+
+/** Returns what the scanner needs to know of all commands. */
+export function grammarOf(tree: Tree): Grammar<TreeOption> {
+  return { commands: commandsOf(tree).map(({ path }) => path), optionsAt: (path) => optionsAt(tree, path) };
 }

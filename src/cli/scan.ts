@@ -1,0 +1,189 @@
+/**
+ * The one reading of a command line that needs no command's code: which command it names, what each word is, and
+ * whether help, the version or JSON is wanted. It reads options as commander 15 does, in one pass: those before the
+ * command's name are options of every command, those after it may also be the command's own.
+ */
+
+export interface ScanOption {
+  /** `-e`, `--env`. */
+  readonly names: readonly string[];
+  /** Absent: the option takes no value. */
+  readonly value?: { readonly optional: boolean; readonly variadic: boolean };
+}
+
+export interface Grammar<O extends ScanOption> {
+  /** The path of every command: `inventory list`, `limits`. */
+  readonly commands: readonly string[];
+  /** Returns the options that are understood once the words have named a path: a command, a group, or `''`. */
+  optionsAt(path: string): readonly O[];
+}
+
+/** What a word, or a part of it, is. `index` is that of the word in argv: `-qesandbox` holds two options and a value. */
+export type Token<O extends ScanOption> = { readonly index: number; readonly text: string } & (
+  | { readonly role: 'command' | 'argument' | 'separator' | 'unknown-command' | 'unknown-option' }
+  | { readonly role: 'option' | 'value'; readonly option: O }
+);
+
+export interface Line<O extends ScanOption> {
+  /** The command, or the group as far as the words name one; `''` without any. */
+  readonly path: string;
+  readonly isCommand: boolean;
+  readonly tokens: readonly Token<O>[];
+  readonly help?: '-h' | '--help';
+  readonly version: boolean;
+  /** The value of `--output`, as it was typed; `json` for `--json`. */
+  readonly format?: string;
+  /** The first word that is neither a known command nor a known option. */
+  readonly unknown?: { readonly kind: 'command' | 'option'; readonly text: string };
+  /** The option whose value would come next. */
+  readonly pending?: O;
+  /** The option that takes a next word that does not look like an option. */
+  readonly variadic?: O;
+  /** True after `--`: no further word is an option. */
+  readonly isOver: boolean;
+}
+
+/** As commander 15 tells a negative number from an option. */
+const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
+
+export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
+  return new Scanner(grammar, argv).line();
+}
+
+/** Reads `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
+export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
+  const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
+  const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
+  if (value === null) return { names };
+  return { names, valueName: value[1]!, value: { optional: flags.endsWith(']'), variadic: value[2] !== undefined } };
+}
+
+class Scanner<O extends ScanOption> {
+  private readonly tokens: Token<O>[] = [];
+  private path = '';
+  private isCommand = false;
+  private isOver = false;
+  private unknown: Line<O>['unknown'];
+  private pending: O | undefined;
+  private variadic: O | undefined;
+  private next = 0;
+  private readonly grammar: Grammar<O>;
+  private readonly argv: readonly string[];
+
+  constructor(grammar: Grammar<O>, argv: readonly string[]) {
+    this.grammar = grammar;
+    this.argv = argv;
+  }
+
+  line(): Line<O> {
+    while (this.next < this.argv.length) this.read(this.next, this.argv[this.next++]!);
+    const { tokens, path, isCommand, isOver, unknown, pending, variadic } = this;
+    const help = this.used('--help');
+    const format = this.used('--json') === undefined ? this.lastValue('--output') : 'json';
+    return {
+      path,
+      isCommand,
+      tokens,
+      version: this.used('--version') !== undefined,
+      isOver,
+      ...(help !== undefined && { help: help === '-h' ? '-h' : '--help' }),
+      ...(format !== undefined && { format }),
+      ...(unknown !== undefined && { unknown }),
+      ...(pending !== undefined && { pending }),
+      ...(variadic !== undefined && { variadic }),
+    };
+  }
+
+  /** `text`: a word, or what is left of one that combines short options. */
+  private read(index: number, text: string): void {
+    const isNumber = NEGATIVE.test(text);
+    if (this.isOver || !looksLikeOption(text)) this.readPlain(index, text);
+    else if (text === '--') {
+      this.isOver = true;
+      this.variadic = undefined;
+      this.tokens.push({ role: 'separator', index, text });
+    } else if (isNumber && this.variadic !== undefined) this.readPlain(index, text);
+    else {
+      this.variadic = undefined;
+      if (this.readOption(index, text)) return;
+      if (isNumber && this.isCommand) this.readPlain(index, text);
+      else this.refuse('option', index, text);
+    }
+  }
+
+  private readPlain(index: number, text: string): void {
+    if (this.variadic !== undefined) {
+      this.tokens.push({ role: 'value', index, text, option: this.variadic });
+    } else if (this.isCommand) {
+      this.tokens.push({ role: 'argument', index, text });
+    } else {
+      const path = this.path === '' ? text : `${this.path} ${text}`;
+      const isCommand = this.grammar.commands.includes(path);
+      const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
+      if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);
+      else {
+        Object.assign(this, { path, isCommand });
+        this.tokens.push({ role: 'command', index, text });
+      }
+    }
+  }
+
+  private readOption(index: number, text: string): boolean {
+    const option = this.find(text);
+    if (option !== undefined) {
+      this.tokens.push({ role: 'option', index, text, option });
+      this.takeValue(option);
+      return true;
+    }
+    const short = text.startsWith('--') ? undefined : this.find(text.slice(0, 2));
+    if (short !== undefined) {
+      this.tokens.push({ role: 'option', index, text: text.slice(0, 2), option: short });
+      if (short.value === undefined) this.read(index, `-${text.slice(2)}`);
+      else this.tokens.push({ role: 'value', index, text: text.slice(2), option: short });
+      return true;
+    }
+    const [, name = '', value = ''] = /^(--[^=]+)=([^]*)$/.exec(text) ?? [];
+    const long = this.find(name);
+    if (long?.value === undefined) return false;
+    this.tokens.push(
+      { role: 'option', index, text: name, option: long },
+      { role: 'value', index, text: value, option: long },
+    );
+    return true;
+  }
+
+  /** A required value is the next word, whatever it looks like. */
+  private takeValue(option: O): void {
+    if (option.value === undefined) return;
+    const { optional, variadic } = option.value;
+    const text = this.argv[this.next];
+    if (text === undefined) {
+      if (!optional) this.pending = option;
+    } else if (!optional || !looksLikeOption(text) || NEGATIVE.test(text)) {
+      this.tokens.push({ role: 'value', index: this.next++, text, option });
+    }
+    if (variadic) this.variadic = option;
+  }
+
+  private refuse(kind: 'command' | 'option', index: number, text: string): void {
+    this.unknown ??= { kind, text };
+    this.tokens.push({ role: `unknown-${kind}`, index, text });
+  }
+
+  private find(name: string): O | undefined {
+    return this.grammar.optionsAt(this.path).find(({ names }) => names.includes(name));
+  }
+
+  /** Returns the form in which an option was used first: `-h` or `--help`. */
+  private used(name: string): string | undefined {
+    return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
+  }
+
+  private lastValue(name: string): string | undefined {
+    return this.tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
+  }
+}
+
+function looksLikeOption(text: string): boolean {
+  return text.length > 1 && text.startsWith('-');
+}
