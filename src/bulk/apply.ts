@@ -6,12 +6,13 @@ import { firstCause } from '../report/messages.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
+import { capital, plural } from '../view/words.ts';
 import { executeChanges, midway, type Outcome, readStock, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './report-file.ts';
-import { countStates, countWords, pets, planLines } from './plan-view.ts';
+import { countStates, countWords, planLines } from './plan-view.ts';
 import { withPetLock } from './pet-lock.ts';
 
 export interface RunSpec {
@@ -50,7 +51,7 @@ export async function confirmPlan(context: CommandContext, session: Session, pla
     notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
   }
   if (!globals.yes && globals.input && stdin.isTTY && stderr.isTTY) {
-    const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
+    const question = `Change ${plural(plan.steps.length, 'pet')} in ${session.environment}?`;
     if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
     return tooLong;
   }
@@ -177,10 +178,6 @@ function failureOf(
   }
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** On a terminal one live line; elsewhere a plain one for each tenth, or minute. */

@@ -2,6 +2,7 @@
 import type { JsonValue } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
+import { plural, signed } from '../view/words.ts';
 import type { Obstacle, Plan, Step } from './plan.ts';
 
 /** More than anybody reads. */
@@ -35,19 +36,11 @@ function obstacleLine({ line, petId, state, reason }: Obstacle): string {
 function totals(steps: readonly Step[], unchanged: number, obstacles: readonly Obstacle[]): string {
   const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
   const parts = [
-    `${pets(steps.length)} to change (${signed(sum)} in all)`,
+    `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
     `${unchanged} unchanged`,
     ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be done`]),
   ];
   return `${parts.join(', ')}.`;
-}
-
-export function signed(by: bigint): string {
-  return by > 0n ? `+${by}` : `${by}`;
-}
-
-export function pets(count: number): string {
-  return `${count} ${count === 1 ? 'pet' : 'pets'}`;
 }
 
 type Planned = Step | Obstacle;
@@ -97,6 +90,6 @@ export function countWords(counts: Counts): string {
     [unknown, 'unknown'],
     [planned + sent, 'left to do'],
   ];
-  const others = parts.filter(([count]) => count > 0).map(([count, word]) => `, ${count} ${word}`);
+  const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
   return `${applied} applied${others.join('')}`;
 }

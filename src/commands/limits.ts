@@ -9,7 +9,7 @@ import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerName } from '../rate-limit/owner.ts';
 import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -100,15 +100,10 @@ function describe(view: LedgerView, environment: string, { clock }: CommandConte
     ['othersSeen', isShared],
     ['knownAt', iso(view.seenAt)],
   ];
-  return {
-    view: 'record',
-    text: lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'),
-    json: new Map(members),
-    fields: members
-      .filter(([name]) => !['windows', 'block', 'inFlight'].includes(name))
-      .map(([name, value]) => ({ name, value: value === null ? '' : (value as string | number | boolean).toString() }))
-      .concat({ name: 'blockedUntil', value: block === undefined ? '' : (iso(block.until) ?? '') }),
-  };
+  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight'].includes(name));
+  return record(lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'), members, {
+    csv: [...cells, ['blockedUntil', iso(block?.until)]],
+  });
 }
 
 type ToWall = (at: number) => number;

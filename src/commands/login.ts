@@ -11,7 +11,7 @@ import { changeConfig, type ConfigFile, readConfigFile, withSettings } from '../
 import type { CommandContext } from '../session/globals.ts';
 import { checkKey } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
@@ -151,20 +151,10 @@ function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified:
     ? ''
     : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
   const checked = verified ? 'The key works' : 'The key was not tried';
-  return {
-    view: 'record',
-    text: `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${hrefOf(baseUrl)}.${use}`,
-    json: new Map<string, string | boolean>([
-      ['environment', environment],
-      ['baseUrl', hrefOf(baseUrl)],
-      ['verified', verified],
-      ['config', file.path],
-    ]),
-    fields: [
-      { name: 'environment', value: environment },
-      { name: 'baseUrl', value: hrefOf(baseUrl) },
-      { name: 'verified', value: String(verified) },
-      { name: 'config', value: file.path },
-    ],
-  };
+  return record(`${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${hrefOf(baseUrl)}.${use}`, [
+    ['environment', environment],
+    ['baseUrl', hrefOf(baseUrl)],
+    ['verified', verified],
+    ['config', file.path],
+  ]);
 }

@@ -2,6 +2,7 @@
 import { isFailure, Failure } from '../errors.ts';
 import { describeFailure } from '../report/messages.ts';
 import { type Format, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
 
 /** `note`: nothing was judged, it is good to know. `skip`: it could not, or was not to be, looked at. */
 export type Health = 'ok' | 'note' | 'skip' | 'warn' | 'fail';
@@ -65,10 +66,6 @@ function asText(found: readonly Diagnosis[], margin: number): string {
     `${HEALTH_WORDS[health].padEnd(MARK)}${id.padEnd(margin - MARK)}${says.replaceAll('\n', `\n${rest}`)}`,
     ...(fix === undefined ? [] : [`${rest}Fix: ${fix.replaceAll('\n', `\n${rest}`)}`]),
   ]);
-  const count = (health: Health): number => found.filter((each) => each.health === health).length;
-  const warnings = count('warn');
-  return [
-    ...lines,
-    `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${count('fail')} failed`,
-  ].join('\n');
+  const how = (health: Health): number => found.filter((each) => each.health === health).length;
+  return [...lines, `${how('ok')} ok, ${plural(how('warn'), 'warning')}, ${how('fail')} failed`].join('\n');
 }

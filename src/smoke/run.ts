@@ -1,4 +1,5 @@
 /** `petstore smoke`, from its options to its report. */
+import { plural } from '../view/words.ts';
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
@@ -32,7 +33,7 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     const writes =
       options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
     const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
-    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}${more}.`);
+    notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
     const checks: Checked[] = [];

@@ -80,6 +80,6 @@ async function renderRecord(
   }
   if (format !== 'csv') return `${stringifyJson(view.json)}\n`;
   const { stringify } = await import('csv-stringify/sync');
-  const members = view.csv ?? view.fields?.map(({ name, value }) => [name, value] as const) ?? [...view.json];
+  const members = view.csv ?? [...view.json];
   return stringify([members.map(([name]) => name), members.map(([, value]) => csvCell(jsonCell(value)))]);
 }

@@ -49,7 +49,6 @@ export interface RecordView {
   readonly json: JsonObject;
   /** CSV's columns, in order; the members of `json` where it is left out. */
   readonly csv?: Members;
-  readonly fields?: readonly { readonly name: string; readonly value: string | bigint | number }[];
   /** What went wrong all the same: reported once the record is printed. */
   readonly failure?: Failure;
 }
