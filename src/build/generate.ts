@@ -1,15 +1,13 @@
 /** Writes every generated file; with --check, fails where one is not what it would write. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { completionScript, type Shell, SHELLS } from '../cli/completion/scripts.ts';
 import { generateOpenapi } from './openapi.ts';
+import { ROOT } from './package.ts';
 import { generatePage } from './page.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 import { buildTree, generateTree } from './tree.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {

@@ -33,8 +33,11 @@ export function redisLedger(
   onBlock: (block: Block) => Promise<void> = () => Promise.resolve(),
 ): Ledger {
   const key = `petstore:ledger:2:${name}`;
-  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> =>
-    JSON.parse(await redis.run(SWAP, key, args)) as [number, boolean, string];
+  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> => {
+    const reply: unknown = JSON.parse(await redis.run(SWAP, key, args));
+    if (!Array.isArray(reply)) throw new RedisFailure(new Error('the script was answered with something else'));
+    return [Number(reply[0]), reply[1] === true, String(reply[2])];
+  };
   return createLedger(async (work, { isRead } = {}) => {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const [now, , value] = await run('read');

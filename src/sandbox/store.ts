@@ -4,6 +4,7 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
+import { integer, text } from '../state/columns.ts';
 import { APPLICATION_IDS, type Form } from '../state/form.ts';
 import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
@@ -205,7 +206,16 @@ function keysIn(database: Database, known: Cache): Keys {
 function readAllowance(database: Database, apiKey: string): Usage | undefined {
   const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
   if (row === undefined) return undefined;
-  return Object.fromEntries(ALLOWANCE.map((name) => [name, Number(row[name])])) as unknown as Usage;
+  const number = (name: keyof Usage): number => Number(integer(row, name));
+  return {
+    minuteFrom: number('minuteFrom'),
+    minuteUsed: number('minuteUsed'),
+    dayFrom: number('dayFrom'),
+    dayUsed: number('dayUsed'),
+    blockedUntil: number('blockedUntil'),
+    early: number('early'),
+    bannedUntil: number('bannedUntil'),
+  };
 }
 
 const WRITE_ALLOWANCE =
@@ -221,5 +231,5 @@ function allPets(database: Database): InventoryItem[] {
 }
 
 function toItem(row: SqlRow): InventoryItem {
-  return { petId: row.petId as bigint, quantity: row.quantity as bigint, status: row.status as string };
+  return { petId: integer(row, 'petId'), quantity: integer(row, 'quantity'), status: text(row, 'status') };
 }

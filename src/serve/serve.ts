@@ -1,6 +1,6 @@
 /** What `sandbox serve` is told, as what the sandbox needs. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { Failure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
 import { isLoopbackAddress } from '../sandbox/host-check.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
@@ -120,7 +120,7 @@ export async function openLog(
       close: () => log.close(),
     };
   } catch (cause) {
-    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('write', path, cause);
   }
 }
 

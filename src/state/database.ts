@@ -165,9 +165,9 @@ class StateFile implements State {
   }
 
   async recover(error: unknown): Promise<boolean> {
-    const failed = this.failedOn.get(error as object);
-    if (failed === undefined || !(error instanceof Failure) || !error.is('state') || this.warned === undefined)
-      return false;
+    if (!(error instanceof Failure) || !error.is('state') || this.warned === undefined) return false;
+    const failed = this.failedOn.get(error);
+    if (failed === undefined) return false;
     const { problem } = error.details;
     // A statement of ours that makes no sense: so may be what tells SQLite of the tables.
     const isDamaged =
@@ -267,7 +267,7 @@ class StateFile implements State {
 
   private failure(error: unknown, connection: Database): unknown {
     const failure = failureOf(error, this.place);
-    if (failure !== error) this.failedOn.set(failure as Failure, connection);
+    if (failure !== error && failure instanceof Failure) this.failedOn.set(failure, connection);
     return failure;
   }
 }

@@ -1,6 +1,6 @@
 /** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
-import type { Context, Database } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { type Context, type Database, errorCode } from '../ports.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
 import { acquireLock } from './lock.ts';
 import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
@@ -32,8 +32,7 @@ async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> 
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
-    const code = String((cause as { code?: unknown }).code);
-    throw new Failure('file', { operation: 'create', path: folder, code }, cause);
+    throw fileFailure('create', folder, cause);
   }
 }
 
@@ -117,7 +116,7 @@ async function putAside({ clock, files, notices }: FilePorts & Warned, place: Pl
       `The ${what} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
     );
   } catch (cause) {
-    const detail = `it cannot be moved aside (${String((cause as { code?: unknown }).code)})`;
+    const detail = `it cannot be moved aside (${errorCode(cause) ?? String(cause)})`;
     throw new Failure('state', { path, what, problem: 'damaged', detail }, cause);
   }
 }

@@ -2,7 +2,7 @@
  * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
  * however it dies, and keeps it while its holder is merely stopped.
  */
-import { type Context, type Database, DatabaseFailure } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isBusy, whileBusy } from './transaction.ts';
 
@@ -88,6 +88,6 @@ function toFailure(error: unknown, { path }: LockPlace): unknown {
     }
     return unusable(error.problem === 'corrupt' ? 'it is not a lock, or damaged' : error.message);
   }
-  const code = error instanceof Failure ? undefined : (error as { code?: unknown }).code;
-  return typeof code === 'string' ? unusable(code) : error;
+  const code = errorCode(error);
+  return code === undefined ? error : unusable(code);
 }
