@@ -7,15 +7,25 @@ import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
-import { commandsOf, loadTree } from '../cli/help/tree.ts';
-import { betweenFiles, FILES, gettingBuiltins, leaveOut, standIn, toVendors, VENDORS } from './bundling.ts';
+import { buildTree } from '../commands/tree.ts';
+import {
+  asData,
+  betweenFiles,
+  entries,
+  FILES,
+  gettingBuiltins,
+  leaveOut,
+  standIn,
+  toVendors,
+  VENDORS,
+} from './bundling.ts';
 import { licences, VENDOR_FOLDER } from './licences.ts';
 import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
 
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
-const tree = await loadTree();
+const tree = await buildTree();
 
 type Bundle = BuildResult<{ metafile: true; write: false }>;
 
@@ -36,7 +46,6 @@ function options(plugins: readonly Plugin[]) {
     // esbuildDetection is how undici leaves out its second, experimental parser.
     define: {
       __VERSION__: JSON.stringify(version),
-      __COMMANDS__: JSON.stringify([...new Set(commandsOf(tree).flatMap(({ path }) => path.split(' ')))]),
       esbuildDetection: 'true',
     },
     logLevel: 'warning',
@@ -48,8 +57,8 @@ function options(plugins: readonly Plugin[]) {
 
 function bundleOurs(): Promise<Bundle> {
   return build({
-    ...options([betweenFiles, toVendors]),
-    entryPoints: Object.fromEntries(Object.entries(FILES).map(([path, { file }]) => [file, path])),
+    ...options([entries, asData(tree), betweenFiles, toVendors]),
+    entryPoints: Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`])),
   });
 }
 

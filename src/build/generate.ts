@@ -3,24 +3,19 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { completionScript, type Shell, SHELLS } from '../cli/completion/scripts.ts';
+import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
 import { generatePage } from './page.ts';
 import { generateReadme } from './readme.ts';
-import { buildTree, generateTree } from './tree.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
-  'src/cli/help/tree.json': generateTree,
   'src/api/openapi.json': generateOpenapi,
   'src/sandbox/page.json': generatePage,
   ...Object.fromEntries(
-    Object.entries(SHELLS).map(([shell, { file }]) => [
-      `completions/${file}`,
-      async () => completionScript(shell as Shell, await buildTree()),
-    ]),
+    Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
   ),
   'README.md': async (path) => format(await generateReadme(path), { ...(await resolveConfig(path)), filepath: path }),
 };

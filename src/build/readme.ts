@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
-import { buildTree } from './tree.ts';
+import { buildTree } from '../commands/tree.ts';
 
 /** README.md with its generated parts made anew, between `<!-- name: begin -->` and `<!-- name: end -->`. */
 export async function generateReadme(path: string): Promise<string> {

@@ -76,3 +76,9 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     parse: sizeValue('--max-body'),
   },
 ];
+
+/** Answered before a command runs. */
+export const HELP_OPTIONS: readonly OptionSpec[] = [
+  { purpose: 'Help', flags: '-h, --help', description: 'show help' },
+  { purpose: 'Help', flags: '-V, --version', description: 'print the version' },
+];

@@ -1,8 +1,9 @@
 import type { CommandSpec } from '../cli/command.ts';
-import type { Shell } from '../cli/completion/scripts.ts';
+import { SHIMS, type Shell } from '../cli/completion/shims.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
+import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
 interface CompletionInput {
@@ -34,11 +35,7 @@ export const completion: CommandSpec<CompletionInput> = {
         hint: 'Install it for one: petstore completion zsh --install',
       });
     }
-    const [{ completionScript }, tree] = await Promise.all([
-      import('../cli/completion/scripts.ts'),
-      import('../cli/help/tree.ts').then(({ loadTree }) => loadTree()),
-    ]);
-    const script = completionScript(shell, tree);
+    const { script } = SHIMS[shell];
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
 };
@@ -53,7 +50,8 @@ function shellValue(word: string): CompletionInput['shell'] {
   throw new Failure('invalid-value', { name: 'shell', value: word, expected: `one of ${SHELL_ARGUMENTS.join(', ')}` });
 }
 
-async function knownPets(context: CommandContext): Promise<readonly bigint[]> {
+/** Returns the ids that this machine has seen, those changed last first. */
+export async function knownPets(context: Context): Promise<readonly bigint[]> {
   const { petsIn } = await import('../state/pets.ts');
   try {
     const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
