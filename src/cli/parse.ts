@@ -86,7 +86,12 @@ function parse({ line, command }: Request, paths: readonly string[]): RunInvocat
   let invocation: RunInvocation | undefined;
   const program = configure(new Command('petstore'));
   for (const spec of [...GLOBAL_OPTIONS, ...HELP_OPTIONS]) program.addOption(option(spec));
-  program.parseOptions(optionWords(line, (each) => GLOBALS.includes(each)));
+  program
+    .action(() => undefined)
+    .parse(
+      optionWords(line, (each) => GLOBALS.includes(each)),
+      { from: 'user' },
+    );
   const { unknown, pending } = line;
   if (unknown !== undefined && !paths.includes(unknown.path)) {
     buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
@@ -119,8 +124,8 @@ function optionWords(line: Line<ScanOption>, isWanted: (option: ScanOption) => b
 
 /** Returns a group that knows the names of its commands: enough to refuse a word, and to suggest a similar one. */
 function buildGroup(path: string, paths: readonly string[], program: Command): Command {
-  const group = path === '' ? program : configure(new Command(nameOf(path)));
-  if (group !== program) program.addCommand(group);
+  const group = configure(new Command(path === '' ? 'petstore' : nameOf(path)));
+  program.addCommand(group);
   const below = paths.filter((each) => path === '' || each.startsWith(`${path} `));
   const names = below.map((each) => each.split(' ')[path === '' ? 0 : 1]!);
   for (const name of new Set(names)) group.addCommand(new Command(name));

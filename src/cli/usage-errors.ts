@@ -14,10 +14,11 @@ export function usageFailure(error: CommanderError, line: Line<ScanOption>): Fai
     });
   }
   const better = suggestion?.replace(/^\(|\)$/g, '');
-  return new Failure('usage', {
-    problem: sentence,
-    hint: better ?? `See petstore ${line.path === '' ? '' : `${line.path} `}--help.`,
-  });
+  const hint = `See petstore ${line.path === '' ? '' : `${line.path} `}--help.`;
+  const [, known = ''] = /^Did you mean (--[\w-]+)\?$/.exec(better ?? '') ?? [];
+  if (problem.endsWith(`'${known}'`))
+    return new Failure('usage', { problem: `Option '${known}' takes no value.`, hint });
+  return new Failure('usage', { problem: sentence, hint: better ?? hint });
 }
 
 /** Somebody tried to give the key where others can see it. */

@@ -1,7 +1,6 @@
 import {
   type InventoryItem,
   ITEM_FIELDS,
-  type ItemField,
   itemToJson,
   itemToCsvLine,
   itemToJsonText,
@@ -16,8 +15,11 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Column, RowsView, View } from '../view/view.ts';
 
+/** `-quantity`: the largest first. */
+const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
+
 interface ListInput extends Filter {
-  readonly sort?: ItemField;
+  readonly sort?: (typeof SORTS)[number];
   readonly desc?: boolean;
   readonly columns?: readonly string[];
   readonly header: boolean;
@@ -45,8 +47,8 @@ export const inventoryList: CommandSpec<ListInput> = {
     {
       purpose: 'Rows and columns',
       flags: '--sort <field>',
-      description: `sort by ${ITEM_FIELDS.join(', ')} (default: the service's order)`,
-      parse: wordValue('--sort', ITEM_FIELDS),
+      description: `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
+      parse: wordValue('--sort', SORTS),
     },
     { purpose: 'Rows and columns', flags: '--desc', description: 'with --sort: the largest first' },
     {
@@ -128,12 +130,13 @@ function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typ
 
 async function* sorted(
   input: ListInput,
-  field: ItemField,
+  sort: (typeof SORTS)[number],
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const all: InventoryItem[] = [];
   for await (const items of filtered(input, context)) for (const item of items) all.push(item);
-  yield all.sort(comparison(field, input.desc === true));
+  const field = ITEM_FIELDS.find((each) => sort.endsWith(each)) ?? 'petId';
+  yield all.sort(comparison(field, input.desc === true || sort.startsWith('-')));
 }
 
 /** Streams. The session lives as long as its rows are read. */
