@@ -1,7 +1,28 @@
-/**
- * Every way the program can fail, as facts. The words are in report.ts, the exit codes too.
- */
+/** Every way the program can fail, with its details, and the exit codes. Messages and meanings are in report/. */
 import type { HttpFailureFacts, SignalName } from './ports.ts';
+
+/** The exit codes, and the only place with their numbers. Scripts depend on them: none changes its meaning. */
+export const EXIT = {
+  ok: 0,
+  bug: 1,
+  usage: 2,
+  local: 3,
+  key: 4,
+  notFound: 5,
+  rateLimited: 6,
+  network: 7,
+  service: 8,
+  outcomeUnknown: 9,
+  rejected: 10,
+  incomplete: 11,
+  forbidden: 12,
+  checkFailed: 13,
+  SIGHUP: 129,
+  SIGINT: 130,
+  SIGTERM: 143,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What is known about a write when the command ends. */
 export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
@@ -26,17 +47,23 @@ interface Waiting {
   begun?: boolean;
 }
 
-/** Kind of failure -> its facts. */
-export interface FailureDetails {
-  /** The call itself is wrong; nothing was sent. */
+/** A single write of a pet's quantity. */
+interface PetWrite {
+  petId: bigint;
+  quantity: bigint;
+  environment: string;
+}
+
+/** Failures of the call, the config and this machine: nothing was sent. */
+export interface LocalFailures {
   usage: { problem: string; hint?: string };
-  /** A value that is not of its form; nothing was sent. */
+  /** A value of the wrong form. */
   'invalid-value': { name: string; value: string; expected: string; hint?: string };
-  /** A write to production without a terminal, environment not said explicitly. */
+  /** A write to production without a terminal and without an explicit environment. */
   'production-not-confirmed': { command: string };
-  /** The person at the terminal said no. */
-  declined: { action: string };
-  /** A question would have to be asked and nobody is there. */
+  /** The user answered no. */
+  cancelled: { action: string };
+  /** The command would have to ask a question, and there is no terminal. */
   'no-terminal': { what: string; instead: string };
 
   'config-invalid': { path: string; problem: string; line?: number; column?: number };
@@ -47,7 +74,7 @@ export interface FailureDetails {
   'config-unset': { key: string; path: string };
   /** No folder to keep files in: HOME is unset, or relative. */
   'no-home': { what: string; variable: string; problem: string };
-  file: { operation: string; path: string; code: string };
+  file: { operation: 'create' | 'find' | 'open' | 'read' | 'write'; path: string; code: string };
   /** A database file of petstore's, or a lock. `held`: another process holds its lock. `foreign`: it is not ours. */
   state: {
     path: string;
@@ -55,24 +82,35 @@ export interface FailureDetails {
     what?: 'state database' | 'journal' | 'sandbox';
     detail?: string;
   };
-  /** The sandbox cannot listen there. `free`: a port that nobody uses. */
+  /** The sandbox cannot listen on the port. `free`: a port that can be used instead. */
   port: { host: string; port: number; code: string; free?: number };
   'base-url': { shown: string; problem: string; hint: string };
   'no-base-url': { environment: string };
-  /** 404 on the list: the base URL lacks something. */
-  'not-the-service': { url: string };
   output: { code: string };
+  /** $EDITOR could not be run, or ended with an error. */
+  editor: { command: string; problem: string };
 
   'no-key': { environment: string };
   /** A key may be stored, but the config cannot be read. */
   'key-unreadable': { path: string; code: string };
   /** The key holds characters that no header can carry. */
   'key-malformed': { source: string; problem: string; hint?: string };
-  /** 401. */
-  unauthorized: { said: ServiceError; environment: string; keySource: string };
+}
 
-  /** 404 on one pet; without `said` the list was read and lacks it. */
-  'pet-not-found': { petId: bigint; environment: string; said?: ServiceError };
+/** Failures of the service, of the network and of the limits. */
+export interface ServiceFailures {
+  /** 404 on the list: the base URL lacks something. */
+  'not-the-service': { url: string };
+  /** 401. */
+  unauthorized: { serviceError: ServiceError; environment: string; keySource: string };
+  /** 403. */
+  forbidden: { serviceError: ServiceError; environment: string };
+  /** 400. */
+  rejected: { serviceError: ServiceError };
+  /** 404 on one pet; without `serviceError` the list was read and lacks it. */
+  'pet-not-found': { petId: bigint; environment: string; serviceError?: ServiceError };
+  /** 404 on a raw call. */
+  'not-found': { path: string; serviceError: ServiceError };
 
   'rate-limited': {
     why: 'rate-limited' | 'window-spent' | 'asking' | 'paced';
@@ -81,92 +119,85 @@ export interface FailureDetails {
   banned: Waiting;
   /** The service has asked, with a 503, not to be called before a time. */
   paused: Waiting;
+  /** The checks need more requests than the rate limit has left. `resetAt`: epoch ms. */
+  'quota-insufficient': { need: number; left: number; limit: number; resetAt: number; begun: boolean };
 
   network: HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean };
   /** The deadline of the whole command passed while nothing of a write was in flight. */
   deadline: { deadlineMs: number };
 
   /** 5xx after the permitted retries. */
-  'service-failed': { said: ServiceError; attempts: number; retryAt?: number };
+  'service-failed': { serviceError: ServiceError; attempts: number; retryAt?: number };
   /** The service broke its contract: wrong body, wrong type, wrong status. */
   contract: { what: string; problem: string; /** Offset in the body, in UTF-16 units. */ at?: number };
   redirected: { status: number; origin: string | undefined };
-  'unexpected-status': { said: ServiceError };
+  'unexpected-status': { serviceError: ServiceError };
+}
 
-  /** A write whose fate is not known, even after looking. `because`: what went wrong with the write itself. */
-  'outcome-unknown': { petId: bigint; quantity: bigint; environment: string; because: Failure; looked: boolean };
+/** Failures of a single write. */
+export interface WriteFailures {
+  /**
+   * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
+   * `POST /path`). `because`: what went wrong with the write itself.
+   */
+  'outcome-unknown': { environment: string; because: Failure } & (
+    { petId: bigint; quantity: bigint; looked: boolean } | { call: string }
+  );
   /** A write that the service has confirmed, but that could not be noted in the history. */
-  unrecorded: { petId: bigint; quantity: bigint; environment: string; because: Failure };
-  /** A raw call that may or may not have taken effect. */
-  'call-unknown': { method: string; path: string; environment: string; because: Failure };
-  /** 404 on a raw call. */
-  'path-not-found': { path: string; said: ServiceError };
-  /** The checks need more requests than are left of the allowance. `resetAt`: epoch ms. */
-  'allowance-short': { need: number; left: number; limit: number; resetAt: number; begun: boolean };
-  /** Ids of the checks that failed. */
-  'checks-failed': { failed: readonly string[]; of: number };
-  /** Ids of what doctor found wrong. */
-  unwell: { failed: readonly string[]; of: number };
-  /** `wait`: it did not come to that in time. */
-  'waited-in-vain': { petId: bigint; ms: number; found: string };
+  unrecorded: PetWrite & { because: Failure };
   /** The service stored something else than it was asked to. */
-  'stored-differently': {
-    petId: bigint;
-    quantity: bigint;
-    stored: { petId: bigint; quantity: bigint };
-    environment: string;
-  };
+  'stored-differently': PetWrite & { stored: { petId: bigint; quantity: bigint } };
+  /** --expect: the stock is not what the caller believed. */
+  'precondition-failed': { petId: bigint; expected: bigint; found: bigint };
+  /** `adjust`: the stock is too low for it. Nothing was written. */
+  'below-zero': { petId: bigint; found: bigint; delta: bigint };
+  /** `write`: the one that was in flight, and what became of it. */
+  interrupted: { signal: SignalName; outcome?: Outcome; write?: PetWrite };
+  bug: { message: string };
+}
 
-  /** 400. */
-  rejected: { said: ServiceError };
-  /** 403. */
-  forbidden: { said: ServiceError; environment: string };
-
-  /** $EDITOR could not be run, or ended with an error; nothing was sent. */
-  editor: { command: string; problem: string };
+/** Failures of bulk runs, checks and waits. */
+export interface RunFailures {
   /** Rows of a file that are not what they must be; nothing was sent. */
-  'bad-rows': { source: string; problems: readonly { line: number; reason: string }[]; hint?: string };
+  'invalid-rows': { source: string; problems: readonly { line: number; reason: string }[]; hint?: string };
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */
   'run-too-long': { requests: number; ms: number; maxWaitMs: number };
   /** Another bulk run works with that journal. */
-  'run-held': { path: string };
+  'run-locked': { path: string };
   /** What the run is about has changed since: the file, for instance. Nothing was sent. */
   'cannot-resume': { problem: string; hint: string };
   /** A bulk run ended, but not all of it is done. */
   'run-incomplete': { failed: number; conflicts: number; report: string | undefined };
-  /** Rows of a bulk run whose fate is not known. */
+  /** Rows of a bulk run whose outcome is not known. */
   'run-unknown': { unknown: number; resume: string };
 
-  /** --expect: the stock is not what the caller believed. */
-  'not-as-expected': { petId: bigint; expected: bigint; found: bigint };
-  /** `adjust`: the stock is too low for it. Nothing was written. */
-  'below-zero': { petId: bigint; found: bigint; delta: bigint };
   /** --exit-code: the shop is not as the file says. `obstacles`: rows that cannot be applied. */
   'would-change': { changes: number; obstacles: number };
   /** --fail-if-any, --fail-if-none. */
   'check-failed': { check: string; matched: number };
-
-  /** `write`: the one that was in flight, and what became of it. */
-  interrupted: {
-    signal: SignalName;
-    outcome?: Outcome;
-    write?: { petId: bigint; quantity: bigint; environment: string };
-  };
-  bug: { message: string };
+  /** Ids of the smoke checks that failed. */
+  'checks-failed': { failed: readonly string[]; of: number };
+  /** Ids of the doctor checks that failed. */
+  'doctor-failed': { failed: readonly string[]; of: number };
+  /** `wait`: the pet did not reach the condition in time. */
+  'wait-timeout': { petId: bigint; ms: number; found: string };
 }
+
+/** Kind of failure -> its details. */
+export interface FailureDetails extends LocalFailures, ServiceFailures, WriteFailures, RunFailures {}
 
 export type Kind = keyof FailureDetails;
 
-/** A failure that the tool knows how to explain. `facts` belongs to `kind`. */
+/** A failure that the tool knows how to explain. `details` belong to `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
-  readonly facts: FailureDetails[K];
+  readonly details: FailureDetails[K];
 
-  constructor(kind: K, facts: FailureDetails[K], cause?: unknown) {
+  constructor(kind: K, details: FailureDetails[K], cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
     this.kind = kind;
-    this.facts = facts;
+    this.details = details;
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {
@@ -174,7 +205,7 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** `instanceof` alone would leave the kind, and so the facts, open. */
+/** `instanceof` alone would leave the kind, and so the details, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
 }

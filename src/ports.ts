@@ -370,7 +370,7 @@ export interface Context {
    * A command's own aborts at its --deadline too, with a Failure `deadline`.
    */
   readonly signal: AbortSignal;
-  /** Rejects with an error that no code caught, so that it is reported like any other: redacted, exit 1. */
+  /** Rejects with an error that no code caught, so that it is reported like any other: redacted, as a bug. */
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
   openHttp(options?: { direct?: boolean }): Promise<Http>;

@@ -5,7 +5,7 @@
  * the strict reader and the schema. Both accept the same texts and give the same items (tested).
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { JsonError, JsonIncomplete, readJsonValue } from './json.ts';
 import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
 import { isInt64, PET_STATUSES } from './values.ts';
@@ -117,7 +117,7 @@ class ListReader {
         if (item !== 'moved') items.push(item);
       }
     } catch (error) {
-      if (error instanceof Failure) return { items, broken: error };
+      if (isFailure(error)) return { items, broken: error };
       throw error;
     }
   }

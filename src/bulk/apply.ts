@@ -3,7 +3,7 @@ import type { JsonValue } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { firstCause } from '../report/messages.ts';
+import { firstCause } from '../report/failures.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
@@ -37,7 +37,7 @@ export interface RunContext {
 /**
  * Shows what is to be done, and asks, where there is somebody to ask. --yes answers the question, not how long to wait.
  * @returns whether a person has agreed to a wait beyond --max-wait
- * @throws {Failure} `declined`, `run-too-long`
+ * @throws {Failure} `cancelled`, `run-too-long`
  */
 export async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
   const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
@@ -52,7 +52,7 @@ export async function confirmPlan(context: CommandContext, session: Session, pla
   }
   if (!globals.yes && globals.input && stdin.isTTY && stderr.isTTY) {
     const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
-    if (!(await prompt.confirm(question, signal))) throw new Failure('declined', { action: 'The change' });
+    if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
     return tooLong;
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });

@@ -22,7 +22,7 @@ export interface EditOptions extends Filter {
   readonly allowNegative?: boolean;
 }
 
-/** @throws {Failure} `no-terminal`, `editor`, `bad-rows`, and what connect throws */
+/** @throws {Failure} `no-terminal`, `editor`, `invalid-rows`, and what connect throws */
 export async function edit(context: CommandContext, options: EditOptions): Promise<RecordView> {
   const { files, notices } = context;
   needEditor(context);
@@ -60,9 +60,9 @@ async function editedRows(context: CommandContext, path: string, text: string, o
     try {
       return changedRows(await readText(context, path), text, path, options);
     } catch (error) {
-      if (!isFailure(error) || !error.is('bad-rows')) throw error;
+      if (!isFailure(error) || !error.is('invalid-rows')) throw error;
       if (globals.yes || !globals.input || !stdin.isTTY || !stderr.isTTY) throw error;
-      for (const { line, reason } of error.facts.problems) notices.warning(`line ${line}: ${reason}`);
+      for (const { line, reason } of error.details.problems) notices.warning(`line ${line}: ${reason}`);
       if (!(await prompt.confirm('Edit it again?', signal))) throw error;
     }
   }
@@ -80,7 +80,7 @@ function tableOf(items: readonly InventoryItem[]): string {
   return HEAD + stringify([['petId', 'quantity', 'status'], ...rows]);
 }
 
-/** The rows that differ, each guarded by what was shown. @throws {Failure} `bad-rows` */
+/** The rows that differ, each guarded by what was shown. @throws {Failure} `invalid-rows` */
 function changedRows(edited: string, original: string, path: string, { allowNegative }: EditOptions): Row[] {
   const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
@@ -97,7 +97,7 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
   const hint = 'Your file is kept; running the command again begins with the stock as it is.';
-  throw new Failure('bad-rows', { source: path, problems, hint });
+  throw new Failure('invalid-rows', { source: path, problems, hint });
 }
 
 function nothing(): RecordView {

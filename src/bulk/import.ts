@@ -36,7 +36,7 @@ interface Source {
   readonly rows: readonly Row[];
 }
 
-/** @throws {Failure} `bad-rows`, `file`, and what connect throws */
+/** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
   const { rows } = await readSource(context, options);
   const session = await connect(context);
@@ -213,7 +213,7 @@ export async function withSession<T>(context: CommandContext, work: (session: Se
   }
 }
 
-/** @throws {Failure} `usage`, `file`, `bad-rows` */
+/** @throws {Failure} `usage`, `file`, `invalid-rows` */
 async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions): Promise<Source> {
   if (file === undefined) {
     throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
@@ -221,7 +221,7 @@ async function readSource(context: CommandContext, { file, allowNegative }: Impo
   const name = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
   const text = await readText(context, name);
   const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
-  if (problems.length > 0) throw new Failure('bad-rows', { source: file === '-' ? 'stdin' : file, problems });
+  if (problems.length > 0) throw new Failure('invalid-rows', { source: file === '-' ? 'stdin' : file, problems });
   if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
   return { name, hash: hash('sha256', text), rows };
 }

@@ -76,7 +76,7 @@ async function closing<T>(state: State, work: () => T | Promise<T>): Promise<T> 
   }
 }
 
-/** Opens the journal for one run at a time. @throws {Failure} `state`; `run-held`: another run is under way */
+/** Opens the journal for one run at a time. @throws {Failure} `state`; `run-locked`: another run is under way */
 export function withLockedJournal<T>(
   context: CommandContext,
   given: string | undefined,
@@ -85,7 +85,7 @@ export function withLockedJournal<T>(
   const path = given ?? `${stateFolder(context)}/state.db`;
   return withWritableJournal(context, given, async (journal) => {
     const lock = await acquireLock(context, { path: `${path}.lock`, isOwn: given === undefined }, 0);
-    if (lock === undefined) throw new Failure('run-held', { path });
+    if (lock === undefined) throw new Failure('run-locked', { path });
     try {
       return await work(journal);
     } finally {

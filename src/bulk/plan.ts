@@ -1,5 +1,6 @@
 /** Rows against the present stock: what is to be changed, what is already so, and what must not be touched. */
 import type { InventoryItem } from '../api/item.ts';
+import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import type { Row } from './rows.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
@@ -27,8 +28,6 @@ export interface Plan {
   readonly unchanged: number;
   readonly obstacles: readonly Obstacle[];
 }
-
-export const NO_SUCH_PET = 'there is no such pet';
 
 export function makePlan(rows: readonly Row[], stock: Stock): Plan {
   const steps: Step[] = [];

@@ -4,7 +4,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
-import { midway, reasonOf, rowOutcome } from './runner.ts';
+import { rowOutcome } from '../report/failures.ts';
+import { midway } from './runner.ts';
 import { withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
 
@@ -49,11 +50,10 @@ async function sendRecorded<T>(
     result = await send();
   } catch (error) {
     if (isFailure(error)) {
-      const { state } = rowOutcome(error);
-      // Nothing was done, and nobody will take it up again.
-      const kept = state === 'planned' ? 'failed' : state;
-      const reason = state === 'planned' ? 'it was not sent' : reasonOf(error);
-      const noted = journal.settle(id, clock.now(), { state: kept, ...(kept !== 'applied' && { reason }) });
+      const { continues: _, ...outcome } = rowOutcome(error);
+      // Nothing was done, and no run will take it up again.
+      const kept = outcome.state === 'planned' ? { state: 'failed' as const, reason: 'it was not sent' } : outcome;
+      const noted = journal.settle(id, clock.now(), kept);
       await noted.catch((cause: unknown) => {
         if (!isFailure(cause)) throw cause;
         // The error itself has to tell what became of the write.

@@ -8,8 +8,9 @@ import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, ChangeState, Journal } from '../state/journal.ts';
-import { firstCause } from '../report/messages.ts';
-import { NO_SUCH_PET, type Stock } from './plan.ts';
+import { NO_SUCH_PET } from '../report/failure-meaning.ts';
+import { firstCause, rowOutcome } from '../report/failures.ts';
+import type { Stock } from './plan.ts';
 
 export interface Outcome {
   readonly change: Change;
@@ -203,9 +204,8 @@ class Engine {
 
   /** What became of the row; whether the run goes on. @throws {Failure} what stops it */
   private async judge(change: Change, failure: Failure): Promise<void> {
-    const { state, continues } = rowOutcome(failure);
-    const reason = state === 'planned' || state === 'applied' ? undefined : reasonOf(failure);
-    await this.settle(change, { state, ...(reason !== undefined && { reason }) });
+    const { continues, ...outcome } = rowOutcome(failure);
+    await this.settle(change, outcome);
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
   }
@@ -245,34 +245,6 @@ class Engine {
   }
 }
 
-interface RowOutcome {
-  readonly state: ChangeState;
-  /** `always`: the row's own trouble. `unless-often`: perhaps everybody's. */
-  readonly continues: 'always' | 'unless-often' | 'never';
-}
-
-export function rowOutcome(failure: Failure): RowOutcome {
-  if (failure.is('interrupted')) {
-    const { outcome } = failure.facts;
-    const state = outcome === 'applied' ? 'applied' : outcome === 'unknown' ? 'unknown' : 'planned';
-    return { state, continues: 'never' };
-  }
-  if (failure.is('pet-not-found') || failure.is('path-not-found') || failure.is('rejected')) {
-    return { state: 'failed', continues: 'always' };
-  }
-  if (failure.is('outcome-unknown') || failure.is('call-unknown') || failure.is('stored-differently')) {
-    return { state: 'unknown', continues: 'unless-often' };
-  }
-  if (failure.is('network')) {
-    return { state: failure.facts.mayHaveBeenSent ? 'unknown' : 'planned', continues: 'unless-often' };
-  }
-  if (failure.is('service-failed') || failure.is('contract') || failure.is('unexpected-status')) {
-    return { state: 'unknown', continues: 'unless-often' };
-  }
-  // Not sent, or refused before it could do anything: the key, the allowance, the deadline, the address.
-  return { state: 'planned', continues: 'never' };
-}
-
 /** `by`: the change of this machine that did it, if it did. */
 export function changedBy(by: Pick<Change, 'id'> | undefined): string {
   return by === undefined ? 'somebody else has changed it' : `changed since by this machine: change ${by.id}`;
@@ -280,17 +252,8 @@ export function changedBy(by: Pick<Change, 'id'> | undefined): string {
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */
 export function midway(failure: Failure): Failure {
-  if (failure.is('rate-limited')) return new Failure('rate-limited', { ...failure.facts, begun: true }, failure.cause);
-  if (failure.is('network')) return new Failure('network', { ...failure.facts, begun: true }, failure.cause);
+  if (failure.is('rate-limited'))
+    return new Failure('rate-limited', { ...failure.details, begun: true }, failure.cause);
+  if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure.cause);
   return failure;
-}
-
-export function reasonOf(failure: Failure): string {
-  if (failure.is('pet-not-found') || failure.is('path-not-found')) return NO_SUCH_PET;
-  if (failure.is('rejected')) {
-    const { message } = failure.facts.said;
-    return `the service refused the value (400${message === undefined ? '' : `: ${message}`})`;
-  }
-  if (failure.is('stored-differently')) return `the service stored ${failure.facts.stored.quantity}`;
-  return 'no answer told whether it was applied';
 }

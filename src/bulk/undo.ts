@@ -9,7 +9,8 @@ import { changedBy } from './runner.ts';
 import { applyPlan, assertWriteAllowed } from './import.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
-import { NO_SUCH_PET, type Obstacle, type Plan, type Step, type Stock } from './plan.ts';
+import { NO_SUCH_PET } from '../report/failure-meaning.ts';
+import type { Obstacle, Plan, Step, Stock } from './plan.ts';
 
 /** Among so many of the newest is the last that was applied. */
 const LOOKED_BACK = 1_000;

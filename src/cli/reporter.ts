@@ -5,7 +5,7 @@ import type { RateLimit, Notices } from '../session/notices.ts';
 import type { Clock, Output } from '../ports.ts';
 import { type Failure } from '../errors.ts';
 import type { Wait } from '../rate-limit/gate.ts';
-import { failureJson, failureLines } from '../report/error-text.ts';
+import { formatErrorJson, formatErrorLines } from '../report/error-text.ts';
 import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
@@ -95,8 +95,8 @@ export class Reporter implements Notices {
     const now = this.clock.now();
     if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
-    if (format === 'json') this.say(failureJson(failure, now));
-    else for (const line of failureLines(failure, now, this.style)) this.say(line);
+    if (format === 'json') this.say(formatErrorJson(failure, now));
+    else for (const line of formatErrorLines(failure, now, this.style)) this.say(line);
   }
 
   /** Resolves when all that was said has been written. A stderr that is gone is no failure of its own. */

@@ -3,7 +3,7 @@ import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals } from '../session/globals.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { EXIT, Failure, isFailure } from '../errors.ts';
 import {
   type Commands,
   type Invocation,
@@ -15,7 +15,7 @@ import {
 import { lastValue } from './scan.ts';
 import { Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
-import { describeFailure } from '../report/messages.ts';
+import { describeFailure } from '../report/failures.ts';
 import { render } from '../view/render.ts';
 import { colourLevel, createStyle, type Style } from '../view/style.ts';
 
@@ -40,7 +40,7 @@ export async function run(
     invocation = await resolveRequest(request, commands, helpWidth(context.stdout));
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
-      return 0;
+      return EXIT.ok;
     }
   } catch (error) {
     return reportEarly(request?.line.format, error, safe, secrets);
@@ -59,7 +59,7 @@ async function runCommand(invocation: RunInvocation, context: Context, secrets: 
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
   const notices = await consoleFor(context, globals, secrets);
   const commandContext: CommandContext = { ...context, signal: ending.signal, globals, notices, secrets };
-  let code = 0;
+  let code: number = EXIT.ok;
   try {
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
@@ -112,7 +112,7 @@ async function reportEarly(
   context: Context,
   secrets: Secrets,
 ): Promise<number> {
-  if (error instanceof OutputClosed) return 0;
+  if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
   const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
   const notices = await consoleFor(context, settings, secrets);
@@ -156,8 +156,8 @@ function tooManyFiles(error: unknown): Failure | undefined {
 
 /** A call that makes no sense and has no better advice: the command's own help. */
 function withHelp(failure: Failure, path: string): Failure {
-  if (!failure.is('usage') || failure.facts.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.facts, hint: `See petstore ${path} --help.` }, failure);
+  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
 }
 
 function formatOfErrors(format: string | undefined): 'json' | 'text' {

@@ -60,23 +60,24 @@ const PASSING: readonly number[] = [500, 502, 503, 504];
 
 /** Any status but 200. */
 export function judgeStatus(
-  said: ServiceError,
+  serviceError: ServiceError,
   asked: RequestInfo,
   more: { location: string | undefined; retryAfterMs: number | undefined; now: number },
 ): Classified {
-  const { status } = said;
+  const { status } = serviceError;
   const { environment } = asked;
   const never = (failure: Failure): Classified => ({ repeat: 'never', failure });
 
-  if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { said }) };
-  if (status === 401) return never(new Failure('unauthorized', { said, environment, keySource: asked.keySource }));
-  if (status === 403) return never(new Failure('forbidden', { said, environment }));
-  if (status === 400 && asked.isWrite) return never(new Failure('rejected', { said }));
+  if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { serviceError }) };
+  if (status === 401)
+    return never(new Failure('unauthorized', { serviceError, environment, keySource: asked.keySource }));
+  if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
+  if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     return never(
       asked.petId === undefined
         ? new Failure('not-the-service', { url: asked.url })
-        : new Failure('pet-not-found', { petId: asked.petId, environment, said }),
+        : new Failure('pet-not-found', { petId: asked.petId, environment, serviceError }),
     );
   }
   if (status >= 300 && status < 400) {
@@ -84,24 +85,24 @@ export function judgeStatus(
     // The server that redirects may have applied the write.
     return asked.isWrite ? { repeat: 'look-only', failure } : never(failure);
   }
-  if (status >= 500 || status === 408) return judgeServerError(said, asked, more);
-  const failure = new Failure('unexpected-status', { said });
+  if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
+  const failure = new Failure('unexpected-status', { serviceError });
   // A 2xx that is not the promised 200 says nothing of what happened to the write.
   return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
 function judgeServerError(
-  said: ServiceError,
+  serviceError: ServiceError,
   asked: RequestInfo,
   more: { retryAfterMs: number | undefined; now: number },
 ): Classified {
   const { retryAfterMs } = more;
   const failure = new Failure('service-failed', {
-    said,
+    serviceError,
     attempts: asked.attempts,
     ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
   });
-  const repeat = asked.isWrite ? 'look' : PASSING.includes(said.status) ? 'read' : 'never';
+  const repeat = asked.isWrite ? 'look' : PASSING.includes(serviceError.status) ? 'read' : 'never';
   return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 

@@ -24,7 +24,7 @@ export function isWrite(method: Call['method']): boolean {
 /**
  * One request; a 429 is waited out as far as the gate allows, and nothing else is tried again: what an unknown
  * operation does twice is not known.
- * @throws {Failure} `network`, `call-unknown`, `contract`, `rate-limited`
+ * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
   const asked: RequestInfo = {
@@ -54,16 +54,16 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
 }
 
 async function meaning(service: Service, call: Call, asked: RequestInfo, reply: HttpReply): Promise<Failure> {
-  const said = await readSaid(reply);
-  if (reply.status === 404) return new Failure('path-not-found', { path: call.path, said });
+  const serviceError = await readSaid(reply);
+  if (reply.status === 404) return new Failure('not-found', { path: call.path, serviceError });
   const { retryAfterMs } = readLimitHeaders(reply.headers, service.clock.now());
   const location = reply.headers.get('location')?.[0];
-  const { failure } = judgeStatus(said, asked, { location, retryAfterMs, now: service.clock.now() });
+  const { failure } = judgeStatus(serviceError, asked, { location, retryAfterMs, now: service.clock.now() });
   return asked.isWrite && reply.status >= 500 ? unknown(service, call, failure) : failure;
 }
 
 function unknown({ environment }: Service, { method, path }: Call, because: Failure): Failure {
-  return new Failure('call-unknown', { method, path, environment, because });
+  return new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because });
 }
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

@@ -95,7 +95,7 @@ function unknown(service: Service, update: Update, trouble: Classified, looked: 
   const { environment } = service;
   const stop = stopReason(service);
   if (stop?.is('interrupted') === true) {
-    return new Failure('interrupted', { ...stop.facts, outcome: 'unknown', write: { ...update, environment } });
+    return new Failure('interrupted', { ...stop.details, outcome: 'unknown', write: { ...update, environment } });
   }
   const because = stop ?? trouble.failure;
   return new Failure('outcome-unknown', { ...update, environment, because, looked });
@@ -106,7 +106,7 @@ function finished(service: Service, item: InventoryItem, update: Update): Invent
   const stop = stopReason(service);
   if (stop?.is('interrupted') !== true) return item;
   throw new Failure('interrupted', {
-    ...stop.facts,
+    ...stop.details,
     outcome: 'applied',
     write: { ...update, environment: service.environment },
   });

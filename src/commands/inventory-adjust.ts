@@ -68,7 +68,7 @@ async function adjust(input: AdjustInput, session: Session, context: CommandCont
   if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
   const before = found.quantity;
   if (expect !== undefined && before !== expect) {
-    throw new Failure('not-as-expected', { petId, expected: expect, found: before });
+    throw new Failure('precondition-failed', { petId, expected: expect, found: before });
   }
   const after = before + delta;
   if (after < 0n && input.allowNegative !== true) {

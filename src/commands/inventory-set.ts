@@ -78,7 +78,8 @@ async function set(
   if (expect !== undefined) {
     const now = await findPet(service, petId);
     if (now === undefined) throw new Failure('pet-not-found', { petId, environment });
-    if (now.quantity !== expect) throw new Failure('not-as-expected', { petId, expected: expect, found: now.quantity });
+    if (now.quantity !== expect)
+      throw new Failure('precondition-failed', { petId, expected: expect, found: now.quantity });
     notices.info('The quantity is as expected; a change by another machine before the write is not noticed.');
   }
   const { recorded } = await import('../bulk/record-write.ts');

@@ -59,7 +59,7 @@ async function askService(context: CommandContext): Promise<void> {
   }
 }
 
-/** @throws {Failure} `declined`, `no-terminal` */
+/** @throws {Failure} `cancelled`, `no-terminal` */
 async function confirmClearing(context: CommandContext): Promise<void> {
   const { globals, notices, prompt, signal, stdin, stderr } = context;
   if (globals.yes) return;
@@ -68,7 +68,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   }
   notices.warning(RISK);
   const word = await prompt.text('Type "clear" to forget the block', undefined, signal);
-  if (word !== 'clear') throw new Failure('declined', { action: 'Clearing the block' });
+  if (word !== 'clear') throw new Failure('cancelled', { action: 'Clearing the block' });
 }
 
 /** Instants of the ledger are monotonic; people and programs want the wall clock. */

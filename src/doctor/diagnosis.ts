@@ -1,7 +1,7 @@
 /** What `doctor` finds: how it stands, in a sentence, and what to do about it. */
 import type { JsonValue } from '../api/json.ts';
 import { isFailure, Failure } from '../errors.ts';
-import { describeFailure } from '../report/messages.ts';
+import { describeFailure } from '../report/failures.ts';
 import type { Format, RecordView, RowsView } from '../view/view.ts';
 
 /** `note`: nothing was judged, it is good to know. `skip`: it could not, or was not to be, looked at. */
@@ -25,17 +25,17 @@ export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, 
 /** A failure in its own words. @throws what is no failure */
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error)) throw error;
-  const { sentence, hint } = describeFailure(error, now);
-  return { id, health, says: sentence, fix: hint ?? 'See petstore help exit-codes.' };
+  const { message, hint } = describeFailure(error, now);
+  return { id, health, says: message, fix: hint ?? 'See petstore help exit-codes.' };
 }
 
 const FIELDS = ['check', 'health', 'says', 'fix'] as const;
 
-/** As sentences for people, as rows for programs; exit 13 where something failed. */
+/** As sentences for people, as rows for programs; the command fails where a check did. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
-  const failure = sick.length > 0 ? new Failure('unwell', { failed: sick, of: judged }) : undefined;
+  const failure = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
   if (output === 'table') {
     const margin = marginOf(found);
     return { view: 'record', text: asText(found, margin), margin, json: null, fields: [], ...(failure && { failure }) };

@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import type { Context, SignalName } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { EXIT, Failure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
@@ -11,7 +11,7 @@ import { nodePrompt } from './prompt.ts';
 import { nodeSettings } from './settings.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
-const EXIT_CODES: Readonly<Record<SignalName, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -141,9 +141,9 @@ function namespace(kind: 'pid' | 'time'): string {
 /** The first signal stops the work in an orderly way, a second one ends the process at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of Object.keys(EXIT_CODES) as SignalName[]) {
+  for (const signal of SIGNALS) {
     process.on(signal, () => {
-      if (controller.signal.aborted) exit(EXIT_CODES[signal]);
+      if (controller.signal.aborted) exit(EXIT[signal]);
       controller.abort(new Failure('interrupted', { signal }));
     });
   }

@@ -1,4 +1,5 @@
 /** This process, as little of it as the shortest commands need. */
+import { EXIT } from '../errors.ts';
 import { isStdoutClosed } from './closed.ts';
 
 export const argv: readonly string[] = process.argv.slice(2);
@@ -8,11 +9,11 @@ export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
-/** Prints and lets the process end. A reader that is gone is no failure; a full disk, or a closed stdout, is (exit 3). */
+/** Prints and lets the process end. A reader that is gone is no failure; a full disk, or a closed stdout, is. */
 export function printAndEnd(text: string): void {
   const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
-    process.exitCode = code === 'EPIPE' ? 0 : 3;
-    if (process.exitCode === 3) process.stderr.write(`error: The output could not be written (${code}).\n`);
+    process.exitCode = code === 'EPIPE' ? EXIT.ok : EXIT.local;
+    if (process.exitCode === EXIT.local) process.stderr.write(`error: The output could not be written (${code}).\n`);
   };
   process.stdout.on('error', fail);
   if (isStdoutClosed()) fail(Object.assign(new Error('closed'), { code: 'EBADF' }));
@@ -34,7 +35,7 @@ export function exit(code: number): never {
 
 /** Work of Node's thread pool: files and names. */
 const THREAD_WORK = /^(FSReq|FileHandle|GetAddrInfo|GetNameInfo)/;
-const SIGNALS: Readonly<Record<number, NodeJS.Signals>> = { 129: 'SIGHUP', 130: 'SIGINT', 143: 'SIGTERM' };
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /**
  * Ends the process without its threads. process.exit() waits for them, and one may be held up for minutes by a name
@@ -49,7 +50,7 @@ function leaveThreads(code: number): void {
   } catch {
     // There is another way for signals, and none for the rest.
   }
-  const signal = SIGNALS[code];
+  const signal = SIGNALS.find((name) => EXIT[name] === code);
   if (signal === undefined) return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);

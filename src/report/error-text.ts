@@ -1,48 +1,40 @@
 /** A failure as lines for people and as one JSON object for programs. */
 import { stringifyJson, type JsonValue } from '../api/json.ts';
-import type { Failure, Outcome, ServiceError } from '../errors.ts';
-import { describeFailure } from './messages.ts';
+import type { Failure, ServiceError } from '../errors.ts';
+import { describeFailure } from './failures.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
 
-export function failureLines(failure: Failure, now: number, style: Style): string[] {
-  const { sentence, details = [], hint } = describeFailure(failure, now);
-  const lines = [`${style.red('error:')} ${visible(sentence)}`, ...details.map((line) => `  ${visible(line)}`)];
-  if (hint !== undefined) lines.push(`${style.cyan('hint:')} ${visible(hint)}`);
-  return lines;
+/** Returns `error: …`, lines with more, and `hint: …`. */
+export function formatErrorLines(failure: Failure, now: number, style: Style): string[] {
+  const { message, lines = [], hint } = describeFailure(failure, now);
+  const text = [`${style.red('error:')} ${visible(message)}`, ...lines.map((line) => `  ${visible(line)}`)];
+  if (hint !== undefined) text.push(`${style.cyan('hint:')} ${visible(hint)}`);
+  return text;
 }
 
-/** `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,hint?}}`, times in ISO 8601. */
-export function failureJson(failure: Failure, now: number): string {
-  const { exit, sentence, details, hint, retryable, retryAt } = describeFailure(failure, now);
-  const said = saidOf(failure);
-  const outcome = outcomeOf(failure);
+/** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
+export function formatErrorJson(failure: Failure, now: number): string {
+  const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
+  const serviceError = serviceErrorOf(failure);
   const members: [string, JsonValue | undefined][] = [
     ['kind', failure.kind],
-    ['message', sentence],
+    ['message', message],
     ['exitCode', exit],
-    ['status', said?.status],
-    ['code', said?.code],
-    ['retryable', retryable === true],
+    ['status', serviceError?.status],
+    ['code', serviceError?.code],
+    ['retryable', retryable],
     ['retryAt', retryAt === undefined ? undefined : new Date(retryAt).toISOString()],
     ['outcome', outcome],
-    ['details', details === undefined ? undefined : [...details]],
+    ['details', lines === undefined ? undefined : [...lines]],
     ['hint', hint],
   ];
   const present = members.filter((member): member is [string, JsonValue] => member[1] !== undefined);
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 
-function saidOf(failure: Failure): ServiceError | undefined {
-  if (failure.is('outcome-unknown')) return saidOf(failure.facts.because);
-  return 'said' in failure.facts ? failure.facts.said : undefined;
-}
-
-function outcomeOf(failure: Failure): Outcome | undefined {
-  if (failure.is('outcome-unknown')) return 'unknown';
-  if (failure.is('unrecorded')) return 'applied';
-  if (failure.is('interrupted')) return failure.facts.outcome;
-  if (failure.is('network') && !failure.facts.mayHaveBeenSent) return 'not-sent';
-  if (failure.is('rejected') || failure.is('pet-not-found') || failure.is('not-as-expected')) return 'not-applied';
-  return undefined;
+/** Returns what the service said; of a write with an unknown outcome, what it said to the write. */
+function serviceErrorOf(failure: Failure): ServiceError | undefined {
+  if (failure.is('outcome-unknown')) return serviceErrorOf(failure.details.because);
+  return 'serviceError' in failure.details ? failure.details.serviceError : undefined;
 }

@@ -175,7 +175,7 @@ function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFil
 
 function reasonOf(failure: unknown): string {
   if (!isFailure(failure) || !failure.is('state')) return '';
-  const { problem, detail } = failure.facts;
+  const { problem, detail } = failure.details;
   const words = { full: 'the disk is full', held: 'another petstore holds it', readonly: 'it is read-only' } as const;
   const reason = problem in words ? words[problem as keyof typeof words] : detail;
   return reason === undefined ? '' : `: ${reason}`;

@@ -125,7 +125,7 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   return async () => {
     const known = await keyed.allowance();
     if (known !== undefined && known.left < need - sent) {
-      throw new Failure('allowance-short', { ...known, need: need - sent, begun: sent > 0 });
+      throw new Failure('quota-insufficient', { ...known, need: need - sent, begun: sent > 0 });
     }
     sent = 1;
   };

@@ -27,7 +27,7 @@ export interface SmokeClients {
   readonly restorer: Service;
   /** With the key, and one request more than the allowance has. */
   readonly spender: Service;
-  /** Called once the list has been asked for. @throws {Failure} `allowance-short` */
+  /** Called once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;
 }
 

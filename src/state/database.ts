@@ -169,7 +169,7 @@ class StateFile implements State {
     const failed = this.failedOn.get(error as object);
     if (failed === undefined || !(error instanceof Failure) || !error.is('state') || this.warned === undefined)
       return false;
-    const { problem } = error.facts;
+    const { problem } = error.details;
     // A statement of ours that makes no sense: so may be what tells SQLite of the tables.
     const isDamaged =
       problem === 'damaged' || (problem === 'unusable' && !(await isSound(this.ports, FORM, this.place)));

@@ -86,13 +86,13 @@ export function rollBack(database: Database): void {
 }
 
 export function isDamage(error: unknown): boolean {
-  return isFailure(error) && error.is('state') && error.facts.problem === 'damaged';
+  return isFailure(error) && error.is('state') && error.details.problem === 'damaged';
 }
 
 /** True where a state cannot be reached or written, and false where there is one that must not be passed over. */
 export function isOutOfReach(error: unknown): boolean {
   if (!isFailure(error)) return false;
-  if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.facts.problem);
+  if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.details.problem);
   return error.is('file') || error.is('no-home');
 }
 

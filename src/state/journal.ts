@@ -279,7 +279,7 @@ export class Journal {
         return this.readAll(table, [row], read);
       } catch (error) {
         if (this.warn === undefined || !(error instanceof Failure) || !error.is('state')) throw error;
-        this.warn(`Left out of ${this.state.path}: ${error.facts.detail ?? ''}.`);
+        this.warn(`Left out of ${this.state.path}: ${error.details.detail ?? ''}.`);
         return [];
       }
     });

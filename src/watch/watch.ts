@@ -88,7 +88,7 @@ export interface WaitCondition {
   readonly interval: number;
 }
 
-/** The pet, once all of it holds. @throws {Failure} `waited-in-vain`, and what connect throws */
+/** The pet, once all of it holds. @throws {Failure} `wait-timeout`, and what connect throws */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, globals, notices, signal } = context;
   const giveUp = clock.monotonic() + wanted.for;
@@ -101,7 +101,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
         found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
       const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
       if (clock.monotonic() + pause > giveUp) {
-        throw new Failure('waited-in-vain', { petId: wanted.pet, ms: wanted.for, found: state });
+        throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
       }
       if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
       await clock.sleep(pause, signal);

@@ -169,7 +169,7 @@ async function actual(chunks: readonly Uint8Array[]): Promise<Outcome> {
     return { items, end: 'well' };
   } catch (error) {
     if (!(error instanceof Failure && error.is('contract'))) throw error;
-    const { what, problem, at } = error.facts;
+    const { what, problem, at } = error.details;
     const twice = /duplicate key (".*")/.exec(problem)?.[1];
     if (twice !== undefined) return { items, end: `twice ${twice}` };
     if (problem.startsWith('ends too early') || problem.endsWith('the text ends too early'))

@@ -17,7 +17,7 @@ async function read(text: string | Uint8Array, size = 7): Promise<{ items: Inven
     return { items };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const { what, problem } = error.facts as { what: string; problem: string };
+    const { what, problem } = error.details as { what: string; problem: string };
     return { items, problem: { what, problem } };
   }
 }

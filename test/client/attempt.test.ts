@@ -1,104 +1,14 @@
 /** One attempt: what is asked for when, and what the gate and the watcher are told. */
 import { describe, expect, it } from 'vitest';
 import { exchange } from '../../src/client/attempt.ts';
-import type { AttemptFacts, Call, Service } from '../../src/client/service.ts';
-import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../../src/ports.ts';
+import type { Call } from '../../src/client/service.ts';
+import { HttpFailure, type HttpReply } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
-import type { Gate, Ticket } from '../../src/rate-limit/gate.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import { failure, reply, scriptedService, type Send } from './scripted-service.ts';
 
 const LIST: Call = { method: 'GET', path: '/inventory' };
 const SET: Call = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":12}' };
-
-type Send = (request: HttpRequest, maySend: () => boolean) => Promise<HttpReply>;
-
-const failure = (phase: HttpFailure['facts']['phase'], mayHaveBeenSent: boolean): HttpFailure =>
-  new HttpFailure({ phase, mayHaveBeenSent, peer: 'pets.example:443', code: 'X', detail: '' });
-
-async function* pieces(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield await Promise.resolve(Buffer.from(text));
-}
-
-const reply = (status = 200, ...texts: readonly string[]): HttpReply => ({
-  status,
-  headers: new Map([['x', ['y']]]),
-  body: pieces(...texts),
-});
-
-interface Bench {
-  readonly service: Service;
-  readonly clock: VirtualClock;
-  readonly stop: AbortController;
-  /** Everything that happened, in order. */
-  readonly events: string[];
-  readonly attempts: AttemptFacts[];
-  readonly requests: HttpRequest[];
-}
-
-function bench(sends: readonly Send[], more: Partial<Service> = {}, connecting?: HttpFailure): Bench {
-  const clock = new VirtualClock();
-  const stop = new AbortController();
-  const events: string[] = [];
-  const attempts: AttemptFacts[] = [];
-  const requests: HttpRequest[] = [];
-  const left = [...sends];
-  const ticket: Ticket = {
-    isFresh: () => true,
-    answered: (status, headers, at) => {
-      events.push(`answered ${status} ${headers.get('x')?.join()} ${at === clock.now() ? 'now' : 'late'}`);
-      return Promise.resolve();
-    },
-    lost: (mayHaveBeenSent) => {
-      events.push(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);
-      return Promise.resolve();
-    },
-  };
-  const connection: Connection = {
-    isOpen: true,
-    release: () => undefined,
-    send: (request, maySend) => {
-      events.push('send');
-      requests.push(request);
-      return left.shift()!(request, maySend);
-    },
-  };
-  const gate: Gate = {
-    limits: undefined,
-    enter: async (operation, connect) => {
-      events.push(`enter ${operation}`);
-      return { ticket, connection: await connect() };
-    },
-  };
-  const service: Service = {
-    baseUrl: new URL('https://pets.example/v1'),
-    environment: 'staging',
-    apiKey: 'key',
-    keySource: 'the test',
-    userAgent: 'petstore/test',
-    gate,
-    http: {
-      connect: ({ url, timeoutMs, signal }) => {
-        events.push(`connect ${url.href} ${timeoutMs} ${signal === stop.signal ? 'signal' : 'other'}`);
-        return connecting === undefined ? Promise.resolve(connection) : Promise.reject(connecting);
-      },
-      close: () => Promise.resolve(),
-    },
-    clock,
-    random: () => 0,
-    timeoutMs: 30_000,
-    maxWaitMs: 0,
-    maxBodyBytes: 10,
-    signal: stop.signal,
-    watch: {
-      attempt: (facts) => attempts.push(facts),
-      backoff: () => undefined,
-      warning: () => undefined,
-      debug: () => undefined,
-    },
-    ...more,
-  };
-  return { service, clock, stop, events, attempts, requests };
-}
 
 async function text({ body }: HttpReply): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -108,7 +18,7 @@ async function text({ body }: HttpReply): Promise<string> {
 
 describe('an attempt', () => {
   it('asks for leave, connects, sends, and tells the gate what came before anything else', async () => {
-    const { service, events, attempts, requests } = bench([() => Promise.resolve(reply(200, '[', ']'))]);
+    const { service, events, attempts, requests } = scriptedService([() => Promise.resolve(reply(200, '[', ']'))]);
     const answered = await exchange(service, LIST);
     expect(events).toEqual([
       'enter GET /inventory',
@@ -132,7 +42,7 @@ describe('an attempt', () => {
   });
 
   it('of a write carries its body, and without a key no authorization', async () => {
-    const { service, requests } = bench([() => Promise.resolve(reply())], { apiKey: '' });
+    const { service, requests } = scriptedService([() => Promise.resolve(reply())], { apiKey: '' });
     await exchange(service, SET);
     expect(requests[0]).toMatchObject({ body: SET.body, headers: { 'content-type': 'application/json' } });
     expect('authorization' in requests[0]!.headers).toBe(false);
@@ -145,13 +55,13 @@ describe('an attempt', () => {
     ['GET', '/pets/7/photos/8?size=9', 'GET /pets/{id}/photos/{id}'],
     ['GET', '/v2pets/x7#8', 'GET /v2pets/x7'],
   ] as const)('%s %s counts as %s', async (method, path, operation) => {
-    const { service, events } = bench([() => Promise.resolve(reply())]);
+    const { service, events } = scriptedService([() => Promise.resolve(reply())]);
     await exchange(service, { method, path });
     expect(events[0]).toBe(`enter ${operation}`);
   });
 
   it('fault 113: whose leave ended before the first byte asks for it again, and nobody is told of a failure', async () => {
-    const { service, events, attempts } = bench([
+    const { service, events, attempts } = scriptedService([
       () => Promise.reject(HttpFailure.withdrawn('pets.example')),
       () => Promise.resolve(reply()),
     ]);
@@ -168,14 +78,14 @@ describe('an attempt', () => {
   });
 
   it.each([true, false])('without an answer is lost (may have been sent: %s)', async (mayHaveBeenSent) => {
-    const { service, events, attempts } = bench([() => Promise.reject(failure('reset', mayHaveBeenSent))]);
+    const { service, events, attempts } = scriptedService([() => Promise.reject(failure('reset', mayHaveBeenSent))]);
     await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
     expect(events.at(-1)).toBe(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);
     expect(attempts).toMatchObject([{ failure: { phase: 'reset' } }]);
   });
 
   it('without a connection is told, and sends nothing', async () => {
-    const { service, events, attempts } = bench([], {}, failure('dns', false));
+    const { service, events, attempts } = scriptedService([], {}, failure('dns', false));
     await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
     expect([events.includes('send'), attempts]).toMatchObject([false, [{ failure: { phase: 'dns' } }]]);
   });
@@ -197,7 +107,7 @@ describe('once the program is told to stop', () => {
     [LIST, 0],
     [SET, 2_000],
   ])('%j ends after %i ms', async (call, graceMs) => {
-    const { service, clock, stop } = bench([held]);
+    const { service, clock, stop } = scriptedService([held]);
     let isOver = false;
     const ended = exchange(service, call).catch(() => (isOver = true));
     await clock.turn();
@@ -212,7 +122,7 @@ describe('once the program is told to stop', () => {
   });
 
   it('the body of a read ends, too', async () => {
-    const { service, stop, requests } = bench([() => Promise.resolve(reply(200, 'a'))]);
+    const { service, stop, requests } = scriptedService([() => Promise.resolve(reply(200, 'a'))]);
     const { body } = await exchange(service, LIST);
     stop.abort(stopped);
     expect(requests[0]?.signal?.aborted).toBe(true);
@@ -222,14 +132,14 @@ describe('once the program is told to stop', () => {
 
 describe('a body', () => {
   it('may be as large as allowed, and no larger', async () => {
-    const { service } = bench([
+    const { service } = scriptedService([
       () => Promise.resolve(reply(200, '12345', '67890')),
       () => Promise.resolve(reply(200, '12345', '678901')),
     ]);
     expect(await text(await exchange(service, LIST))).toBe('1234567890');
     await expect(text(await exchange(service, LIST))).rejects.toMatchObject({
       kind: 'contract',
-      facts: { problem: 'is larger than the 10 bytes that --max-body allows' },
+      details: { problem: 'is larger than the 10 bytes that --max-body allows' },
     });
   });
 
@@ -241,7 +151,7 @@ describe('a body', () => {
         yield Buffer.from('x');
       }
     }
-    const { service } = bench([() => Promise.resolve({ ...reply(), body: drip() })], { clock });
+    const { service } = scriptedService([() => Promise.resolve({ ...reply(), body: drip() })], { clock });
     const { body } = await exchange(service, LIST);
     const chunks = body[Symbol.asyncIterator]();
     for (let piece = 0; piece < 2; piece++) {

@@ -141,7 +141,7 @@ describe('what stops it beforehand, with nothing sent', () => {
     const { code, stderr } = await at.run([...IMPORT, csv(at, rows)]);
     expect([code, JSON.parse(stderr)]).toMatchObject([
       2,
-      { error: { kind: 'bad-rows', details: ['line 10000: quantity is "many", but must be a whole number'] } },
+      { error: { kind: 'invalid-rows', details: ['line 10000: quantity is "many", but must be a whole number'] } },
     ]);
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
@@ -354,7 +354,7 @@ it('fault 95: two imports with one journal: the second is refused, 3', async () 
     3,
     {
       error: {
-        kind: 'run-held',
+        kind: 'run-locked',
         message: expect.stringMatching(
           /^Another petstore is at work with the journal .*state\.db; nothing was sent\.$/,
         ) as string,

@@ -241,7 +241,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
     expect(() => {
       checkKey('\ufffd\ufffdk\0e\0y\0', 'stdin');
     }).toThrow(
-      expect.objectContaining({ facts: expect.objectContaining({ problem: 'looks like UTF-16' }) as unknown }),
+      expect.objectContaining({ details: expect.objectContaining({ problem: 'looks like UTF-16' }) as unknown }),
     );
   });
 

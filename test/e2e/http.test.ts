@@ -1,4 +1,5 @@
 /** What a service may answer besides what its contract says, through the built program. */
+import { execFileSync } from 'node:child_process';
 import zlib, { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
@@ -323,7 +324,10 @@ describe('a compressed list', () => {
   it('in zstd is read where Node can', async () => {
     const compress = 'zstdCompressSync' in zlib ? (zlib.zstdCompressSync as (text: Buffer) => Buffer) : undefined;
     const server = await scriptedServer([{ body: compress?.(text) ?? text, headers: { 'Content-Encoding': 'zstd' } }]);
-    expect((await runJson(server.baseUrl, LIST)).code).toBe(compress === undefined ? 8 : 0);
+    // The program may run on an older Node than its tests: zstd came with 22.15.
+    const { PETSTORE_NODE: node = process.execPath } = process.env;
+    const isThere = execFileSync(node, ['-p', "'zstdCompressSync' in require('node:zlib')"], { encoding: 'utf8' });
+    expect((await runJson(server.baseUrl, LIST)).code).toBe(isThere.trim() === 'true' ? 0 : 8);
   });
 });
 

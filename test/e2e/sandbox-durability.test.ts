@@ -70,7 +70,7 @@ describe('a million pets', () => {
       code: 0,
       stdout: 'The sandbox has 1000000 pets now.\n',
     });
-    const server = await serveSandbox([], { home });
+    const server = await serveSandbox([], { home, killAfterMs: 110_000 });
     expect((await patch(server, 999_000, 4_711)).status).toBe(200);
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '-o', 'ndjson'], {
       home,

@@ -83,9 +83,9 @@ describe('after a 429', () => {
 
     await refuse(probe, '3');
     const failure = await failureOf(enter(gate));
-    expect({ kind: failure.kind, facts: failure.facts }).toEqual({
+    expect({ kind: failure.kind, details: failure.details }).toEqual({
       kind: 'rate-limited',
-      facts: {
+      details: {
         why: 'rate-limited',
         retryAt: START + 4_000 + 7_000,
         waitMs: 7_000,
@@ -99,7 +99,7 @@ describe('after a 429', () => {
     const { clock, gate } = bench();
     await refuse(await enter(gate), '3600');
     for (let again = 0; again < 3; again++) {
-      expect((await failureOf(enter(gate))).facts).toMatchObject({ retryAt: START + 3_601_000, waitMs: 3_601_000 });
+      expect((await failureOf(enter(gate))).details).toMatchObject({ retryAt: START + 3_601_000, waitMs: 3_601_000 });
     }
     expect(clock.now()).toBe(START);
   });
@@ -164,7 +164,7 @@ describe('the connection comes first', () => {
     await clock.turn();
     await refuse(ticket, '30');
     made.resolve(late);
-    expect(await entering).toMatchObject({ kind: 'rate-limited', facts: { refusals: 0 } });
+    expect(await entering).toMatchObject({ kind: 'rate-limited', details: { refusals: 0 } });
     expect(late.released).toBe(1);
   });
 
@@ -241,7 +241,7 @@ it.each<readonly [number, string]>([
   const { gate } = bench(1_000);
   await (await enter(gate)).answered(status, new Map([['retry-after', ['3600']]]), START);
   const failure = await failureOf(enter(gate));
-  expect(failure).toMatchObject({ kind, facts: { retryAt: START + 3_601_000 } });
+  expect(failure).toMatchObject({ kind, details: { retryAt: START + 3_601_000 } });
 });
 
 describe('while another request asks', () => {
@@ -272,8 +272,8 @@ describe('while another request asks', () => {
   it('longer than allowed: fails with the latest moment at which it is over', async () => {
     const { first, second } = pair(new VirtualClock({ autoAdvance: true }), 10_000);
     await enter(first.gate);
-    const { facts } = await failureOf(enter(second.gate));
-    expect(facts).toMatchObject({ why: 'asking', retryAt: START + 120_000, maxWaitMs: 10_000 });
+    const { details } = await failureOf(enter(second.gate));
+    expect(details).toMatchObject({ why: 'asking', retryAt: START + 120_000, maxWaitMs: 10_000 });
   });
 });
 

@@ -48,7 +48,7 @@ describe('the state database', () => {
   it('of a newer petstore is not touched', async () => {
     const context = createTestContext();
     (await open(context)).database.exec('PRAGMA user_version = 99');
-    await expect(open(context)).rejects.toMatchObject({ kind: 'state', facts: { problem: 'newer' } });
+    await expect(open(context)).rejects.toMatchObject({ kind: 'state', details: { problem: 'newer' } });
   });
 
   it('rolls back what fails', async () => {
@@ -78,9 +78,9 @@ describe('the state database', () => {
     child.kill('SIGSTOP');
     const started = context.clock.monotonic();
     const failure: unknown = await state.exclusively(() => 'stolen').catch((error: unknown) => error);
-    expect(isFailure(failure) && { kind: failure.kind, facts: failure.facts }).toEqual({
+    expect(isFailure(failure) && { kind: failure.kind, details: failure.details }).toEqual({
       kind: 'state',
-      facts: { path: state.path, problem: 'held' },
+      details: { path: state.path, problem: 'held' },
     });
     const waited = context.clock.monotonic() - started;
     expect(waited >= 5_000 && waited < 5_100).toBe(true);

@@ -86,7 +86,7 @@ describe('openStateFile', () => {
     const path = join(context.home.path, 'own.db');
     make(path);
     const before = { bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs };
-    await expect(openStateFile(context, path)).rejects.toMatchObject({ kind: 'state', facts: { path, problem } });
+    await expect(openStateFile(context, path)).rejects.toMatchObject({ kind: 'state', details: { path, problem } });
     expect({ bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs }).toEqual(before);
     expect([existsSync(`${path}-wal`), existsSync(`${path}-shm`)]).toEqual([false, false]);
   });
@@ -102,7 +102,9 @@ describe('openStateFile', () => {
     theirs.close();
     const bytes = (): string[] => ['', '-wal'].map((end) => readFileSync(join(folder, `a.db${end}`), 'hex'));
     const before = bytes();
-    await expect(openStateFile(context, join(folder, 'a.db'))).rejects.toMatchObject({ facts: { problem: 'foreign' } });
+    await expect(openStateFile(context, join(folder, 'a.db'))).rejects.toMatchObject({
+      details: { problem: 'foreign' },
+    });
     expect(bytes()).toEqual(before);
   });
 });
@@ -143,7 +145,7 @@ describe('a state database that is open', () => {
     });
     await put(state, 'before');
     damage(path, 'meta');
-    await expect(put(state, 'after')).rejects.toMatchObject({ facts: { path, what: 'journal', problem: 'damaged' } });
+    await expect(put(state, 'after')).rejects.toMatchObject({ details: { path, what: 'journal', problem: 'damaged' } });
     expect(readdirSync(context.home.path).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 
@@ -154,7 +156,7 @@ describe('a state database that is open', () => {
     holder.exec('BEGIN IMMEDIATE');
     const from = context.clock.monotonic();
     await expect(state.exclusively(() => undefined, { patienceMs: 500 })).rejects.toMatchObject({
-      facts: { problem: 'held' },
+      details: { problem: 'held' },
     });
     const waited = context.clock.monotonic() - from;
     holder.close();
@@ -168,7 +170,9 @@ describe('a state database that is open', () => {
     const where = { environment: 'sandbox', origin: 'sandbox', command: 'x', person: 'me' };
     const id = await journal.sendOne(where, { petId: 7n, after: 12n }, 0);
     damage(state.path, 'change');
-    await expect(journal.settle(id, 0, { state: 'applied' })).rejects.toMatchObject({ facts: { problem: 'replaced' } });
+    await expect(journal.settle(id, 0, { state: 'applied' })).rejects.toMatchObject({
+      details: { problem: 'replaced' },
+    });
   });
 });
 

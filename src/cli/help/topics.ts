@@ -1,5 +1,7 @@
 /** What `petstore help <topic>` tells: facts for people, in paragraphs that are wrapped to their screen. */
 
+import { EXIT } from '../../errors.ts';
+
 export type Topic = 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
 
 interface TopicText {
@@ -58,7 +60,7 @@ Colour is used on terminals only and never alone: NO_COLOR, FORCE_COLOR, TERM=du
     text: `
 The service bans keys that go on sending after a 429. So after a 429 nothing on this machine sends with that key before the time that the service named: no other command, no other process, not after a restart. Then one request sees whether the key is welcome again.
 
-  --max-wait 75s      the longest wait; a longer one ends with exit code 6
+  --max-wait 75s      the longest wait; a longer one ends with exit code ${EXIT.rateLimited}
   --wait              any wait: short for --max-wait forever
   --no-wait           none at all
   --reserve 5         requests to leave for others
@@ -81,10 +83,10 @@ A script reads stdout and the exit code, and nothing else: neither changes by ac
   petstore inventory list --max 0 --fail-if-any -o ndjson
   code=$?
   case $code in
-    0) ;;                         # nothing is sold out
-    13) mail -s 'sold out' ... ;;
-    6) ;;                         # run again after retryAt
-    12) ;;                        # the key may be banned: stop the job
+    ${EXIT.ok}) ;;                         # nothing is sold out
+    ${EXIT.checkFailed}) mail -s 'sold out' ... ;;
+    ${EXIT.rateLimited}) ;;                         # run again after retryAt
+    ${EXIT.forbidden}) ;;                        # the key may be banned: stop the job
   esac
 
   --deadline 10m      the whole command ends by then
@@ -92,7 +94,7 @@ A script reads stdout and the exit code, and nothing else: neither changes by ac
   --timeout 30s       how long one attempt may wait for the service
   --yes               for questions that a person would be asked; how long to wait is not one
 
-A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is 9: look before you run it again. A bulk run that was stopped goes on with import --resume. After one that ended with failed rows or conflicts (exit code 11) import the file again: only what still differs is sent.
+A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is ${EXIT.outcomeUnknown}: look before you run it again. A bulk run that was stopped goes on with import --resume. After one that ended with failed rows or conflicts (exit code ${EXIT.incomplete}) import the file again: only what still differs is sent.
 
 In CI petstore smoke checks the contract of the service, petstore doctor the way to it. Recipes for cron, GitHub Actions and GitLab CI are in the README.
 `,

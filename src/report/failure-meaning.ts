@@ -1,0 +1,62 @@
+/** The columns of the table of failures, and the values that many of its rows share. */
+import type { ExitCode, FailureDetails, Kind, Outcome } from '../errors.ts';
+
+export interface FailureMeaning {
+  readonly exit: ExitCode;
+  /** What happened, and the offending value. Nothing here is sanitised or redacted: the reporter does both. */
+  readonly message: string;
+  /** Lines of their own below the message. */
+  readonly lines?: readonly string[];
+  /** One step, or one command. */
+  readonly hint: string | undefined;
+  /** Whether the same command may succeed later without a change. */
+  readonly retryable: boolean;
+  /** Epoch ms before which a repeat is useless or harmful. */
+  readonly retryAt?: number;
+  /** What became of a single write; undefined where the failure says nothing about one. */
+  readonly outcome: Outcome | undefined;
+  readonly bulkRow: RowOutcome;
+}
+
+/** What the failure of a row's request means for the row, and whether the run continues after it. */
+export interface RowOutcome {
+  readonly state: 'planned' | 'applied' | 'failed' | 'unknown';
+  /** Always with `failed` and `unknown`. */
+  readonly reason?: string;
+  /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
+  readonly continues: 'always' | 'unless-often' | 'never';
+}
+
+export type FailureTable<K extends Kind> = {
+  readonly [L in K]: (details: FailureDetails[L], now: number) => FailureMeaning;
+};
+
+type SharedMeaning = Pick<FailureMeaning, 'exit' | 'retryable' | 'outcome' | 'bulkRow'>;
+
+/** Nothing was sent, or no further request would fare better: a run stops, and the row stays planned. */
+export function stops(exit: ExitCode): SharedMeaning {
+  return { exit, retryable: false, outcome: undefined, bulkRow: { state: 'planned', continues: 'never' } };
+}
+
+/** The service refused this one request: a run marks the row as failed and continues. */
+export function refused(exit: ExitCode, reason: string): SharedMeaning {
+  return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', reason, continues: 'always' } };
+}
+
+export const NO_SUCH_PET = 'there is no such pet';
+export const NO_ANSWER = 'no answer told whether it was applied';
+
+/** The write may have been applied: a run continues, unless it happens often. */
+export function uncertain(exit: ExitCode, reason = NO_ANSWER): SharedMeaning {
+  return {
+    exit,
+    retryable: false,
+    outcome: undefined,
+    bulkRow: { state: 'unknown', reason, continues: 'unless-often' },
+  };
+}
+
+/** Returns `1 row`, `2 rows`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,108 @@
+/** The one table of failures: what each kind means, and its words. A kind that lacks a column does not compile. */
+import { EXIT, type Failure, type FailureDetails, type Kind, type WriteFailures } from '../errors.ts';
+import { CAUSES_FIRST_TO_LAST } from './exit-codes.ts';
+import {
+  type FailureMeaning,
+  type FailureTable,
+  NO_ANSWER,
+  type RowOutcome,
+  stops,
+  uncertain,
+} from './failure-meaning.ts';
+import { LOCAL_FAILURES } from './local-failures.ts';
+import { RUN_FAILURES } from './run-failures.ts';
+import { SERVICE_FAILURES } from './service-failures.ts';
+
+const WRITE_FAILURES = {
+  'outcome-unknown': (details, now) => ({
+    ...uncertain(EXIT.outcomeUnknown),
+    message: describeUnknown(details, now),
+    hint: 'call' in details ? 'Look before you run it again.' : checkHint(details),
+    outcome: 'unknown',
+  }),
+  unrecorded: ({ petId, quantity, environment, because }, now) => {
+    const { exit, message } = describeFailure(because, now);
+    return {
+      ...stops(exit),
+      message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${message}`,
+      hint: 'Do not repeat the write. Fix the cause before the next command.',
+      outcome: 'applied',
+    };
+  },
+  'stored-differently': ({ petId, quantity, stored, environment }) => ({
+    ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
+    message: `Pet ${petId} was to be set to ${quantity} in ${environment}, but the server stored ${stored.quantity} for pet ${stored.petId}.`,
+    hint: 'See which pets there are: petstore inventory list',
+  }),
+  'precondition-failed': ({ petId, expected, found }) => ({
+    ...stops(EXIT.checkFailed),
+    message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
+    hint: `Look again, then run the command with --expect ${found}.`,
+    outcome: 'not-applied',
+  }),
+  'below-zero': ({ petId, found, delta }) => ({
+    ...stops(EXIT.checkFailed),
+    message: `Pet ${petId} has a quantity of ${found}, and ${delta} would take it below zero; nothing was changed.`,
+    hint: 'If a quantity below zero is really meant, add --allow-negative.',
+  }),
+  interrupted: (details) => ({
+    ...stops(EXIT[details.signal]),
+    message: describeInterrupted(details),
+    hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
+    outcome: details.outcome,
+    bulkRow: {
+      ...(details.outcome === 'unknown'
+        ? { state: 'unknown', reason: NO_ANSWER }
+        : { state: details.outcome === 'applied' ? 'applied' : 'planned' }),
+      continues: 'never',
+    },
+  }),
+  bug: ({ message }) => ({
+    ...stops(EXIT.bug),
+    message: `This is a bug in petstore: ${message}`,
+    hint: 'Please report it with the command and the output of the same command with --debug.',
+  }),
+} satisfies FailureTable<keyof WriteFailures>;
+
+const FAILURES: FailureTable<Kind> = { ...LOCAL_FAILURES, ...SERVICE_FAILURES, ...WRITE_FAILURES, ...RUN_FAILURES };
+
+/** Returns the failure's row of the table; `now` is epoch ms. */
+export function describeFailure<K extends Kind>({ kind, details }: Failure<K>, now: number): FailureMeaning {
+  return FAILURES[kind](details, now);
+}
+
+/** Returns what the failure of a row's request means for the row and its run. */
+export function rowOutcome(failure: Failure): RowOutcome {
+  return describeFailure(failure, 0).bulkRow;
+}
+
+/** Returns the cause that a script has to know first, whichever came first; of equal ones the earliest. */
+export function firstCause(causes: readonly Failure[]): Failure | undefined {
+  const place = (failure: Failure): number => {
+    const at = CAUSES_FIRST_TO_LAST.indexOf(describeFailure(failure, 0).exit);
+    return at === -1 ? CAUSES_FIRST_TO_LAST.length : at;
+  };
+  return causes.toSorted((a, b) => place(a) - place(b))[0];
+}
+
+function describeUnknown(details: FailureDetails['outcome-unknown'], now: number): string {
+  const { environment } = details;
+  if ('call' in details) return `It is not known whether ${details.call} took effect in ${environment}.`;
+  const { petId, quantity, looked, because } = details;
+  const look = looked ? 'even after looking' : 'and looking was not possible';
+  const { message } = describeFailure(because, now);
+  return `The outcome is unknown, ${look}: pet ${petId} in ${environment} may or may not have been set to ${quantity}. ${message}`;
+}
+
+function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
+  return `Look before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+}
+
+function describeInterrupted({ signal, outcome, write }: FailureDetails['interrupted']): string {
+  const stopped = `Stopped by ${signal}`;
+  if (write === undefined) return `${stopped}; nothing was in flight.`;
+  const { petId, quantity } = write;
+  return outcome === 'applied'
+    ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`
+    : `${stopped} while a write was in flight: the outcome is unknown, pet ${petId} may or may not be ${quantity}.`;
+}

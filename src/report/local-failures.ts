@@ -1,0 +1,201 @@
+/** The part of the table of failures about the call, the config and this machine. */
+import { EXIT, type LocalFailures } from '../errors.ts';
+import { type FailureTable, stops } from './failure-meaning.ts';
+
+const LOGIN = 'Log in with: petstore login';
+
+export const LOCAL_FAILURES = {
+  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See petstore --help.' }),
+  'invalid-value': ({ name, value, expected, hint }) => ({
+    ...stops(EXIT.usage),
+    message: `${name} is ${JSON.stringify(value)}, but must be ${expected}.`,
+    hint,
+  }),
+  'production-not-confirmed': ({ command }) => ({
+    ...stops(EXIT.usage),
+    message: 'Without a terminal, a write to production must be said explicitly; nothing was sent.',
+    hint: `Add --env production (or PETSTORE_ENV=production, or --yes): petstore --env production ${command}`,
+  }),
+  cancelled: ({ action }) => ({
+    ...stops(EXIT.usage),
+    message: `${action} was not confirmed; nothing was changed.`,
+    hint: undefined,
+  }),
+  'no-terminal': ({ what, instead }) => ({
+    ...stops(EXIT.usage),
+    message: `${what} cannot be asked for: there is no terminal to ask on.`,
+    hint: instead,
+  }),
+
+  'config-invalid': ({ path, problem, line, column }) => ({
+    ...stops(EXIT.local),
+    message: `The config file ${path}${line === undefined ? '' : `:${line}:${column}`} ${problem}; it was left as it is.`,
+    hint: 'Mend it in an editor, or move it away and log in again: petstore login',
+  }),
+  'config-newer': ({ path, version }) => ({
+    ...stops(EXIT.local),
+    message: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
+    hint: 'Update petstore, or use the version that wrote the file.',
+  }),
+  'config-not-a-file': ({ path, found }) => ({
+    ...stops(EXIT.local),
+    message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
+    hint: 'Move it away, then log in again: petstore login',
+  }),
+  'config-unset': ({ key, path }) => ({
+    ...stops(EXIT.local),
+    message: `The setting ${key} has no value in ${path}.`,
+    hint: `Give it one: petstore config set ${key} VALUE`,
+  }),
+  'no-home': ({ what, variable, problem }) => ({
+    ...stops(EXIT.local),
+    message: `There is no folder to keep the ${what} in: ${problem}.`,
+    hint: `Set HOME, or ${variable} to an absolute path.`,
+  }),
+  file: ({ operation, path, code }) => ({
+    ...stops(EXIT.local),
+    message: `Could not ${operation} ${path}: ${systemWords(code)}.`,
+    hint: FILE_HINTS[operation],
+  }),
+  state: (details) => {
+    const [message, hint] = describeState(details);
+    return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
+  },
+  port: ({ host, port, code, free }) => ({
+    ...stops(EXIT.local),
+    message:
+      code === 'EADDRINUSE'
+        ? `Port ${port} of ${host} is in use.`
+        : `The sandbox cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
+    hint:
+      free === undefined
+        ? 'Choose another with --port, or another address with --host.'
+        : `This one is free: petstore sandbox serve --port ${free}`,
+  }),
+  'base-url': ({ shown, problem, hint }) => ({
+    ...stops(EXIT.local),
+    message: `The base URL ${shown} ${problem}.`,
+    hint,
+  }),
+  'no-base-url': ({ environment }) => ({
+    ...stops(EXIT.local),
+    message: `No base URL is known for ${environment}.`,
+    hint: `Say it once with petstore login --env ${environment}, or each time with --base-url or PETSTORE_BASE_URL.`,
+  }),
+  output: ({ code }) => ({
+    ...stops(EXIT.local),
+    message: `The output could not be written: ${systemWords(code)}.`,
+    hint: 'What was written is incomplete; do not use it.',
+  }),
+  editor: ({ command, problem }) => ({
+    ...stops(EXIT.local),
+    message: `The editor ${command} ${problem}; nothing was sent.`,
+    hint: 'Say which editor to use: EDITOR=nano petstore inventory edit',
+  }),
+
+  'no-key': ({ environment }) => ({
+    ...stops(EXIT.key),
+    message: `There is no API key for ${environment}.`,
+    hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
+  }),
+  'key-unreadable': ({ path, code }) => ({
+    ...stops(EXIT.key),
+    message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
+    hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
+  }),
+  'key-malformed': ({ source, problem, hint = 'Give the key alone, on one line.' }) => ({
+    ...stops(EXIT.key),
+    message: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
+    hint,
+  }),
+} satisfies FailureTable<keyof LocalFailures>;
+
+const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> = {
+  create: 'What was there before is unchanged; mend the cause and run the command again.',
+  find: 'Change to a folder that exists, then run the command again.',
+  open: 'Close some files or raise the limit, then run the command again.',
+  read: 'Check the path and its permissions, then run the command again.',
+  write: 'What was there before is unchanged; mend the cause and run the command again.',
+};
+
+type StateFailure = LocalFailures['state'];
+
+/** Returns message and hint. `file`: what cannot be used, with its path; `because`: the detail after a colon. */
+type StateText = (
+  details: StateFailure & { file: string; because: string },
+) => readonly [message: string, hint: string];
+
+const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
+  held: ({ path }) => [
+    `The state in ${path} is held by another petstore.`,
+    'Let it finish, or end it; then run the command again.',
+  ],
+  newer: ({ file, detail }) => [
+    `The ${file} was written by a newer petstore (${detail}); it was left as it is.`,
+    'Update petstore, or use the version that wrote the file.',
+  ],
+  foreign: ({ path, what, because }) => [
+    `${path} is not a petstore ${what}${because}; it was left as it is.`,
+    what === 'state database'
+      ? 'Move the file elsewhere, then run the command again.'
+      : `Name another file with ${what === 'sandbox' ? '--data' : '--journal'}.`,
+  ],
+  damaged: ({ file, what, because }) => [
+    `The ${file} is damaged${because}; it was left as it is.`,
+    what === 'state database'
+      ? 'The next command that writes or sends moves it aside and begins a new one.'
+      : 'Restore the file from a copy, or name another.',
+  ],
+  replaced: ({ file }) => [
+    `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
+    'Run the command again from the start: what is done already is not sent again.',
+  ],
+  row: ({ file, because }) => [
+    `A row in the ${file} cannot be used${because}.`,
+    'See the rest with petstore inventory history; what is still to be done, do with a new command.',
+  ],
+  full: ({ file }) => [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
+  readonly: ({ file }) => [
+    `The ${file} cannot be used: it is read-only.`,
+    'Make the file and its folder writable, then run the command again.',
+  ],
+  lock: ({ path, because }) => [
+    `The lock file ${path} cannot be used${because}.`,
+    `Remove it, once no petstore is running: rm ${path}`,
+  ],
+  unusable: ({ file, because }) => [
+    `The ${file} cannot be used${because}.`,
+    'Check the file, its folder and the disk, then run the command again.',
+  ],
+};
+
+function describeState(details: StateFailure): readonly [message: string, hint: string] {
+  const { path, problem, what, detail } = details;
+  const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
+  return STATE_TEXTS[problem]({ ...details, file, because: detail === undefined ? '' : `: ${detail}` });
+}
+
+const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+  EFBIG: 'the file would be too large',
+  EMFILE: 'this process may not open more files; see ulimit -n',
+  ENFILE: 'this machine has too many files open',
+  ENXIO: 'no program reads from it',
+  EEXIST: 'there is a file of that name',
+  EBADF: 'it is closed',
+};
+
+function systemWords(code: string): string {
+  const words = SYSTEM_WORDS[code];
+  return words === undefined ? code : `${words} (${code})`;
+}

@@ -1,0 +1,213 @@
+/** The part of the table of failures about the service, the network and the limits. */
+import { EXIT, type ServiceError, type ServiceFailures } from '../errors.ts';
+import { INVALID_PROXY } from '../ports.ts';
+import { clockTime, duration } from '../view/progress.ts';
+import { count, type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
+
+export const SERVICE_FAILURES = {
+  'not-the-service': ({ url }) => ({
+    ...stops(EXIT.local),
+    message: `There is no inventory at ${url} (404).`,
+    hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
+  }),
+  unauthorized: ({ serviceError, environment, keySource }) => ({
+    ...stops(EXIT.key),
+    message: `${capital(environment)} refused the API key from ${keySource} (401${quote(serviceError)}).`,
+    hint: 'Log in with: petstore login',
+  }),
+  forbidden: ({ serviceError, environment }) => ({
+    ...stops(EXIT.forbidden),
+    message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
+    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+  }),
+  rejected: ({ serviceError }) => ({
+    ...refused(
+      EXIT.rejected,
+      `the service refused the value (400${serviceError.message === undefined ? '' : `: ${serviceError.message}`})`,
+    ),
+    message: `The service refused the value (400${quote(serviceError)}).`,
+    hint: 'Fix the value and run the command again.',
+  }),
+  'pet-not-found': ({ petId, environment, serviceError }) => ({
+    ...refused(EXIT.notFound, NO_SUCH_PET),
+    message: `Pet ${petId} was not found in ${environment}${serviceError === undefined ? '' : ` (404${quote(serviceError)})`}.`,
+    hint: 'See which pets there are: petstore inventory list',
+  }),
+  'not-found': ({ path, serviceError }) => ({
+    ...refused(EXIT.notFound, NO_SUCH_PET),
+    // The call may have been a read.
+    outcome: undefined,
+    message: `There is no ${path} (404${quote(serviceError)}).`,
+    hint: 'Check the path; petstore status shows the base URL that it is below.',
+  }),
+
+  'rate-limited': (details, now) => ({
+    ...stops(EXIT.rateLimited),
+    message: describeRateLimit(details, now),
+    hint: waitHint(details, now),
+    retryable: true,
+    retryAt: details.retryAt,
+  }),
+  banned: (details, now) => ({
+    ...stops(EXIT.forbidden),
+    message: `The key may be banned (403): petstore sends nothing with it until ${clockTime(details.retryAt, now)}.`,
+    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+    retryAt: details.retryAt,
+  }),
+  paused: (details, now) => ({
+    ...stops(EXIT.service),
+    message: `The service is unavailable (503) and named ${clockTime(details.retryAt, now)} as the time to try again; ${unsent(details)}.`,
+    hint: waitHint(details, now),
+    retryable: true,
+    retryAt: details.retryAt,
+  }),
+  'quota-insufficient': ({ need, left, limit, resetAt, begun }, now) => ({
+    ...stops(EXIT.rateLimited),
+    message:
+      `The checks need ${need} requests, and ${left} of ${limit} are left of the key's allowance until ` +
+      `${clockTime(resetAt, now)}; nothing${begun ? ' more' : ''} was sent.`,
+    hint: need > limit ? 'Run fewer checks: --only or --skip.' : 'Run the command again then, or fewer checks: --only.',
+    retryable: need <= limit,
+    ...(need <= limit && { retryAt: resetAt }),
+  }),
+
+  network: (details) => ({
+    ...uncertain(EXIT.network),
+    message: describeNetwork(details),
+    hint: networkHint(details),
+    retryable: details.phase !== 'tls',
+    ...(!details.mayHaveBeenSent && {
+      outcome: 'not-sent',
+      bulkRow: { state: 'planned', continues: 'unless-often' },
+    }),
+  }),
+  deadline: ({ deadlineMs }) => ({
+    ...stops(EXIT.network),
+    message: `The command did not end within its deadline of ${duration(deadlineMs)}.`,
+    hint: 'Allow more with --deadline.',
+    retryable: true,
+  }),
+
+  'service-failed': ({ serviceError, attempts, retryAt }, now) => ({
+    ...uncertain(EXIT.service),
+    message:
+      `The service failed (${serviceError.status}${quote(serviceError)}) in ${count(attempts, 'attempt')}.` +
+      (retryAt === undefined ? '' : ` It says it is available after ${clockTime(retryAt, now)}.`),
+    hint: 'Try again later, and tell the owners of the service if it lasts.',
+    retryable: true,
+    ...(retryAt !== undefined && { retryAt }),
+  }),
+  contract: ({ what, problem }) => ({
+    ...uncertain(EXIT.service),
+    message: `${what} ${problem}: an invalid response.`,
+    hint: 'Tell the owners of the service; --debug shows more.',
+  }),
+  redirected: ({ status, origin }) => ({
+    ...stops(EXIT.service),
+    message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore never follows, and did not send the key there.`,
+    hint: 'If the new address is right, make it the base URL: petstore login',
+  }),
+  'unexpected-status': ({ serviceError }) => ({
+    ...uncertain(EXIT.service),
+    message: `The service answered with a status that its contract does not have here (${serviceError.status}${quote(serviceError)}).`,
+    hint: 'This petstore may be outdated: update it, and tell the owners of the service if that does not help.',
+  }),
+} satisfies FailureTable<keyof ServiceFailures>;
+
+/** `, NOT_FOUND: no such pet` as far as the service said so. */
+function quote({ code, message }: ServiceError): string {
+  const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
+  return words === '' ? '' : `, ${words}`;
+}
+
+function describeRateLimit(details: ServiceFailures['rate-limited'], now: number): string {
+  const wait = `${duration(details.waitMs)}, until ${clockTime(details.retryAt, now)}`;
+  const allowed = details.waitMs > details.maxWaitMs ? `, longer than the ${duration(details.maxWaitMs)} allowed` : '';
+  const nothing = unsent(details);
+  switch (details.why) {
+    case 'window-spent':
+      return `The key's allowance is spent for ${wait}${allowed}; ${nothing}.`;
+    case 'asking':
+      return `Another request with this key has no answer yet, and nothing is sent before it, for at most ${wait}${allowed}; ${nothing}.`;
+    case 'paced':
+      return `The service does not tell this key's limits, so petstore sends one request a second, the next after ${wait}${allowed}; ${nothing}.`;
+    case 'rate-limited':
+      return `The service is rate limiting this key (429) for ${wait}${allowed}; ${nothing}.`;
+  }
+}
+
+function unsent({ refusals, begun }: ServiceFailures['paused']): string {
+  return nothingSent(refusals > 0 || begun === true);
+}
+
+function waitHint({ retryAt, waitMs, maxWaitMs }: ServiceFailures['paused'], now: number): string {
+  const allow = waitMs > maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(waitMs / 1000)}s` : '.';
+  return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
+}
+
+function nothingSent(begun: boolean): string {
+  return begun ? 'nothing more was sent' : 'nothing was sent';
+}
+
+function describeNetwork(details: ServiceFailures['network']): string {
+  const { peer, code, timeoutMs } = details;
+  const nothing = nothingSent(details.begun === true);
+  const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
+  switch (details.phase) {
+    case 'dns':
+      return `Cannot resolve ${peer} (${code})${tries}; ${nothing}.`;
+    case 'connect':
+      return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
+    case 'connect-timeout':
+      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; ${nothing}.`;
+    case 'tls':
+      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); ${nothing}.`;
+    case 'proxy':
+      return describeProxy(details);
+    case 'response-timeout':
+      return `There was no answer from ${peer} in ${duration(timeoutMs)}${tries}.`;
+    case 'body-timeout':
+      return `The answer of ${peer} did not end within ${duration(timeoutMs)}${tries}.`;
+    default:
+      return `The connection to ${peer} broke before the answer (${code})${tries}${details.mayHaveBeenSent ? '' : '; nothing was sent'}.`;
+  }
+}
+
+function describeProxy({ peer, code, detail, mayHaveBeenSent }: ServiceFailures['network']): string {
+  const sent = mayHaveBeenSent ? '' : '; nothing was sent';
+  if (code === INVALID_PROXY) return `${detail}${sent}.`;
+  return `The proxy ${peer} did not let the request through: ${detail} (${code})${sent}.`;
+}
+
+const TLS_WORDS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet; check the clock of this machine',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in an unknown self-signed authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its authority is unknown',
+  UNABLE_TO_GET_ISSUER_CERT: 'its authority is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is unknown',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it belongs to another host',
+};
+
+function tlsWords(code: string): string {
+  return TLS_WORDS[code] ?? 'the handshake failed';
+}
+
+/** Never suggests to skip the check of a certificate. */
+function networkHint(details: ServiceFailures['network']): string {
+  switch (details.phase) {
+    case 'dns':
+      return 'Check the base URL (petstore status) and the network, then run the command again.';
+    case 'tls':
+      return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
+    case 'proxy':
+      return 'Check the proxy variables of the environment: petstore doctor names the one that is used.';
+    default:
+      return 'Check the network and run the command again.';
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

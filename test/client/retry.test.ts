@@ -1,0 +1,226 @@
+/** Which failure is repeated, how often, and after how long: with chance and time in the test's hands. */
+import { describe, expect, it } from 'vitest';
+import { type Operation, perform, AttemptError } from '../../src/client/retry.ts';
+import type { Call, Service } from '../../src/client/service.ts';
+import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
+import { Failure, isFailure } from '../../src/errors.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { failure, reply, scriptedService, type Send } from './scripted-service.ts';
+
+const LIST: Call = { method: 'GET', path: '/inventory' };
+const SET: Call = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":12}' };
+
+/** A status, a status with a Retry-After in seconds, or where the exchange breaks and whether after sending. */
+type Step = number | readonly [status: number, retryAfter: string] | readonly [HttpFailurePhase, 'sent' | 'unsent'];
+
+interface Options {
+  readonly call?: Call;
+  readonly maxWaitMs?: number;
+  readonly chance?: number;
+  /** Attempts that the caller has already made. */
+  readonly spent?: number;
+  readonly read?: Operation<string>['read'];
+}
+
+function answer(step: Step): Promise<HttpReply> {
+  if (typeof step === 'number') return Promise.resolve(reply(step));
+  const [what, more] = step;
+  if (typeof what !== 'number') return Promise.reject(failure(what, more === 'sent'));
+  return Promise.resolve({ ...reply(what), headers: new Map([['retry-after', [more]]]) });
+}
+
+/** Performs the operation, and notes when each attempt began (ms) and what came of it. */
+async function run(steps: readonly Step[], options: Options = {}) {
+  const { call = LIST, maxWaitMs = 60_000, chance = 0.5, spent = 0, read = () => Promise.resolve('done') } = options;
+  const clock = new VirtualClock({ autoAdvance: true });
+  const start = clock.monotonic();
+  const at: number[] = [];
+  const sends = steps.map((step) => (): Promise<HttpReply> => {
+    at.push(clock.monotonic() - start);
+    return clock.during(() => answer(step));
+  });
+  const { service } = scriptedService(sends, { clock, maxWaitMs, random: () => chance });
+  const outcome = await perform(service, { call, read }, spent).catch((error: unknown) => outcomeOf(error));
+  return { outcome, at };
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof AttemptError) return `${error.trouble.failure.kind}, ${error.trouble.repeat}`;
+  if (isFailure(error)) return error.kind;
+  throw error;
+}
+
+describe('a read', () => {
+  it.each<[title: string, steps: Step[], outcome: string, at: number[]]>([
+    ['a success', [200], 'done', [0]],
+    ['a broken connection', [['reset', 'sent'], 200], 'done', [0, 250]],
+    ['no connection', [['connect', 'unsent'], ['dns', 'unsent'], 200], 'done', [0, 250, 750]],
+    ['a response that does not come', [['response-timeout', 'sent'], 200], 'done', [0, 250]],
+    ['a body that breaks off', [['body-cut', 'sent'], 200], 'done', [0, 250]],
+    ['a server that fails for a while', [500, 503, 200], 'done', [0, 250, 750]],
+    ['a server that goes on failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
+    ['a network that goes on failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
+    ['a certificate that is refused', [['tls', 'unsent']], 'network, never', [0]],
+    ['a server that cannot do it', [501], 'service-failed, never', [0]],
+    ['a refusal', [401], 'unauthorized, never', [0]],
+    ['a failure, then a refusal', [503, 403], 'forbidden, never', [0, 250]],
+  ])('%s: %j', async (_title, steps, outcome, at) => {
+    expect(await run(steps)).toEqual({ outcome, at });
+  });
+});
+
+describe('a write', () => {
+  it.each<[title: string, steps: Step[], outcome: string, at: number[]]>([
+    ['a success', [200], 'done', [0]],
+    ['a request that was not sent', [['reset', 'unsent'], ['dns', 'unsent'], 200], 'done', [0, 250, 750]],
+    ['a request that may have been sent', [['reset', 'sent']], 'network, look', [0]],
+    [
+      'not sent, then perhaps sent',
+      [
+        ['connect', 'unsent'],
+        ['reset', 'sent'],
+      ],
+      'network, look',
+      [0, 250],
+    ],
+    ['a server that fails', [503], 'service-failed, look', [0]],
+    ['a redirect', [307], 'redirected, look-only', [0]],
+    ['a refusal', [400], 'rejected, never', [0]],
+  ])('%s: %j', async (_title, steps, outcome, at) => {
+    expect(await run(steps, { call: SET })).toEqual({ outcome, at });
+  });
+});
+
+describe('a 429', () => {
+  it('is no attempt of the three, and the wait before the next request is the gate’s', async () => {
+    expect(await run([429, 429, 429, 429, 429, 200])).toEqual({ outcome: 'done', at: [0, 0, 0, 0, 0, 0] });
+    expect(await run([429, 503, 429, 503, 429, 503])).toEqual({
+      outcome: 'service-failed, read',
+      at: [0, 0, 250, 250, 750, 750],
+    });
+    expect(await run([429, 200], { call: SET, maxWaitMs: 0 })).toEqual({ outcome: 'done', at: [0, 0] });
+  });
+});
+
+describe('the wait', () => {
+  it.each<[title: string, steps: Step[], options: Options, at: number[]]>([
+    ['least', [503, 503, 503], { chance: 0 }, [0, 0, 0]],
+    ['most', [503, 503, 503], { chance: 0.999 }, [0, 499.5, 1_498.5]],
+    ['a Retry-After is longer than the backoff', [[503, '7'], [503, '2'], 503], {}, [0, 7_000, 9_000]],
+    ['the backoff is longer than a Retry-After', [[503, '0'], 503, 503], {}, [0, 250, 750]],
+    ['a Retry-After as long as --max-wait', [[503, '60'], 503, 503], {}, [0, 60_000, 60_500]],
+    ['a Retry-After longer than --max-wait', [[503, '61']], {}, [0]],
+    ['--max-wait 0', [503], { maxWaitMs: 0 }, [0]],
+    ['a backoff that may be longer than --max-wait', [503], { maxWaitMs: 499, chance: 0 }, [0]],
+    ['the second one may be longer than --max-wait', [503, 503], { maxWaitMs: 500 }, [0, 250]],
+    ['one attempt was made before', [503, 503], { spent: 1 }, [0, 500]],
+    ['two attempts were made before', [503], { spent: 2 }, [0]],
+  ])('%s: %j %j', async (_title, steps, options, at) => {
+    expect(await run(steps, options)).toEqual({ outcome: 'service-failed, read', at });
+  });
+
+  type Backoff = Parameters<Service['watch']['backoff']>[0];
+
+  /** What the watcher is told, of a 503 that is followed by a success. */
+  async function told(first: Step): Promise<{ told: Backoff[]; start: number }> {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const told: Backoff[] = [];
+    const sends = [first, 200].map(
+      (step): Send =>
+        () =>
+          clock.during(() => answer(step)),
+    );
+    const { service } = scriptedService(sends, { clock, maxWaitMs: 60_000, random: () => 0.3 });
+    const watch = { ...service.watch, backoff: (wait: Backoff) => told.push(wait) };
+    const start = clock.now();
+    await perform({ ...service, watch }, { call: LIST, read: () => Promise.resolve('done') });
+    return { told, start };
+  }
+
+  it('is told of once a second, with the attempt that follows it, and when it is over', async () => {
+    const { told: waits, start } = await told([503, '3']);
+    const wait = { until: start + 3_000, attempt: 2, attempts: 3 };
+    expect(waits).toEqual([
+      { ...wait, remainingMs: 3_000 },
+      { ...wait, remainingMs: 2_000 },
+      { ...wait, remainingMs: 1_000 },
+      undefined,
+    ]);
+  });
+
+  it('is not told of where it is shorter than 0.2 s', async () => {
+    expect((await told(503)).told).toEqual([undefined]);
+  });
+
+  it('ends when the program is to stop', async () => {
+    const clock = new VirtualClock();
+    const over: Backoff[] = [];
+    const { service, stop } = scriptedService([() => answer(503)], { clock, maxWaitMs: 60_000, random: () => 0.5 });
+    const watch = { ...service.watch, backoff: (wait: Backoff) => over.push(wait) };
+    const performed = perform({ ...service, watch }, { call: LIST, read: () => Promise.resolve('done') });
+    await clock.advance(100);
+    const reason = new Failure('interrupted', { signal: 'SIGINT' });
+    stop.abort(reason);
+    await expect(performed).rejects.toBe(reason);
+    expect(over.at(-1)).toBeUndefined();
+  });
+});
+
+describe('a body', () => {
+  const failing = (error: Error, times: number): Operation<string>['read'] => {
+    let left = times;
+    return () => (left-- > 0 ? Promise.reject(error) : Promise.resolve('done'));
+  };
+
+  it('that breaks off while it is read is asked for again, three times in all', async () => {
+    const cut = failure('body-cut', true);
+    expect(await run([200, 200], { read: failing(cut, 1) })).toEqual({ outcome: 'done', at: [0, 250] });
+    expect(await run([200, 200, 200], { read: failing(cut, 3) })).toEqual({
+      outcome: 'contract, read',
+      at: [0, 250, 750],
+    });
+  });
+
+  it('of a write that breaks off leaves its outcome open', async () => {
+    const read = failing(failure('body-cut', true), 1);
+    expect(await run([200], { call: SET, read })).toEqual({ outcome: 'contract, look', at: [0] });
+  });
+
+  it('that breaks the contract is not asked for again', async () => {
+    const read = failing(new Failure('contract', { what: 'The response', problem: 'is not JSON' }), 1);
+    expect(await run([200], { read })).toEqual({ outcome: 'contract', at: [0] });
+  });
+});
+
+describe('an attempt that the program’s own end cut short', () => {
+  const reason = new Failure('interrupted', { signal: 'SIGINT' });
+
+  async function cutShort(call: Call, mayHaveBeenSent: boolean): Promise<unknown> {
+    const { service, stop } = scriptedService([
+      () => {
+        stop.abort(reason);
+        return Promise.reject(failure('aborted', mayHaveBeenSent));
+      },
+    ]);
+    return perform(service, { call, read: () => Promise.resolve('done') }).catch((error: unknown) => error);
+  }
+
+  it('throws the reason to stop, where nothing can have been applied', async () => {
+    expect([await cutShort(LIST, true), await cutShort(LIST, false), await cutShort(SET, false)]).toEqual([
+      reason,
+      reason,
+      reason,
+    ]);
+  });
+
+  it('leaves the outcome of a write open that may have been sent', async () => {
+    const error = await cutShort(SET, true);
+    expect(outcomeOf(error)).toBe('network, look');
+  });
+});
+
+it('a fault of the program’s own is not taken for the network’s', async () => {
+  const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
+  const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
+  await expect(performed).rejects.toThrow(new TypeError('a mistake'));
+});

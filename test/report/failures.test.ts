@@ -1,0 +1,146 @@
+/** What every kind of failure means: for the exit code, for a repeat, for a single write and for a row of a bulk run. */
+import { expect, it } from 'vitest';
+import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
+import { formatErrorJson } from '../../src/report/error-text.ts';
+import { describeFailure, rowOutcome } from '../../src/report/failures.ts';
+
+const serviceError = { status: 500, code: 'X', message: 'x' };
+const waiting = { retryAt: 60_000, waitMs: 60_000, maxWaitMs: 1_000, refusals: 0 };
+const write = { petId: 7n, quantity: 1n, environment: 'staging' };
+const network = { code: 'ECONNRESET', peer: 'pets.example:443', detail: '', timeoutMs: 1_000, attempts: 1 };
+const lost = { ...network, phase: 'reset', mayHaveBeenSent: true } as const;
+const because = new Failure('network', lost);
+
+type Row = readonly [exit: number, retryable: boolean, outcome: string | undefined, row: string, continues: string];
+type Case<K extends Kind> = readonly [details: FailureDetails[K], expected: Row];
+
+const stops = (exit: number, retryable = false): Row => [exit, retryable, undefined, 'planned', 'never'];
+
+const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
+  usage: [[{ problem: 'p' }, stops(2)]],
+  'invalid-value': [[{ name: 'n', value: 'v', expected: 'e' }, stops(2)]],
+  'production-not-confirmed': [[{ command: 'c' }, stops(2)]],
+  cancelled: [[{ action: 'a' }, stops(2)]],
+  'no-terminal': [[{ what: 'w', instead: 'i' }, stops(2)]],
+  'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],
+  'config-newer': [[{ path: 'p', version: 2 }, stops(3)]],
+  'config-not-a-file': [[{ path: 'p', found: 'fifo' }, stops(3)]],
+  'config-unset': [[{ key: 'k', path: 'p' }, stops(3)]],
+  'no-home': [[{ what: 'w', variable: 'v', problem: 'p' }, stops(3)]],
+  file: [[{ operation: 'read', path: 'p', code: 'ENOENT' }, stops(3)]],
+  state: [
+    [{ path: 'p', problem: 'held' }, stops(3, true)],
+    [{ path: 'p', problem: 'full' }, stops(3)],
+  ],
+  port: [[{ host: 'h', port: 1, code: 'EADDRINUSE' }, stops(3)]],
+  'base-url': [[{ shown: 's', problem: 'p', hint: 'h' }, stops(3)]],
+  'no-base-url': [[{ environment: 'staging' }, stops(3)]],
+  'not-the-service': [[{ url: 'u' }, stops(3)]],
+  output: [[{ code: 'ENOSPC' }, stops(3)]],
+  editor: [[{ command: 'c', problem: 'p' }, stops(3)]],
+  'no-key': [[{ environment: 'staging' }, stops(4)]],
+  'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
+  'key-malformed': [[{ source: 's', problem: 'p' }, stops(4)]],
+  unauthorized: [[{ serviceError, environment: 'staging', keySource: 'k' }, stops(4)]],
+  'pet-not-found': [[{ petId: 7n, environment: 'staging' }, [5, false, 'not-applied', 'failed', 'always']]],
+  'rate-limited': [[{ why: 'rate-limited', ...waiting }, stops(6, true)]],
+  banned: [[waiting, stops(12)]],
+  paused: [[waiting, stops(8, true)]],
+  network: [
+    [lost, [7, true, undefined, 'unknown', 'unless-often']],
+    [{ ...lost, mayHaveBeenSent: false }, [7, true, 'not-sent', 'planned', 'unless-often']],
+    [{ ...lost, phase: 'tls', mayHaveBeenSent: false }, [7, false, 'not-sent', 'planned', 'unless-often']],
+  ],
+  deadline: [[{ deadlineMs: 1 }, stops(7, true)]],
+  'service-failed': [[{ serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
+  contract: [[{ what: 'w', problem: 'p' }, [8, false, undefined, 'unknown', 'unless-often']]],
+  redirected: [[{ status: 301, origin: undefined }, stops(8)]],
+  'unexpected-status': [[{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']]],
+  'outcome-unknown': [
+    [{ ...write, because, looked: true }, [9, false, 'unknown', 'unknown', 'unless-often']],
+    [{ call: 'POST /p', environment: 'staging', because }, [9, false, 'unknown', 'unknown', 'unless-often']],
+  ],
+  unrecorded: [
+    [{ ...write, because: new Failure('output', { code: 'EIO' }) }, [3, false, 'applied', 'planned', 'never']],
+    [{ ...write, because }, [7, false, 'applied', 'planned', 'never']],
+  ],
+  'not-found': [[{ path: '/p', serviceError }, [5, false, undefined, 'failed', 'always']]],
+  'stored-differently': [
+    [{ ...write, stored: { petId: 7n, quantity: 2n } }, [9, false, undefined, 'unknown', 'unless-often']],
+  ],
+  rejected: [[{ serviceError }, [10, false, 'not-applied', 'failed', 'always']]],
+  forbidden: [[{ serviceError, environment: 'staging' }, stops(12)]],
+  'quota-insufficient': [
+    [{ need: 2, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6, true)],
+    [{ need: 61, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6)],
+  ],
+  'checks-failed': [[{ failed: ['a'], of: 1 }, stops(13)]],
+  'doctor-failed': [[{ failed: ['a'], of: 1 }, stops(13)]],
+  'wait-timeout': [[{ petId: 7n, ms: 1, found: 'f' }, stops(13)]],
+  'invalid-rows': [[{ source: 's', problems: [] }, stops(2)]],
+  'run-too-long': [[{ requests: 1, ms: 1, maxWaitMs: 1 }, stops(6, true)]],
+  'run-locked': [[{ path: 'p' }, stops(3, true)]],
+  'cannot-resume': [[{ problem: 'p', hint: 'h' }, stops(2)]],
+  'run-incomplete': [[{ failed: 1, conflicts: 1, report: undefined }, stops(11)]],
+  'run-unknown': [[{ unknown: 1, resume: 'r' }, stops(9)]],
+  'precondition-failed': [[{ petId: 7n, expected: 1n, found: 2n }, [13, false, 'not-applied', 'planned', 'never']]],
+  'below-zero': [[{ petId: 7n, found: 1n, delta: -2n }, stops(13)]],
+  'would-change': [[{ changes: 1, obstacles: 0 }, stops(13)]],
+  'check-failed': [[{ check: '--fail-if-any', matched: 1 }, stops(13)]],
+  interrupted: [
+    [{ signal: 'SIGINT' }, stops(130)],
+    [{ signal: 'SIGHUP', outcome: 'applied', write }, [129, false, 'applied', 'applied', 'never']],
+    [{ signal: 'SIGTERM', outcome: 'unknown', write }, [143, false, 'unknown', 'unknown', 'never']],
+    [{ signal: 'SIGTERM', outcome: 'not-sent' }, [143, false, 'not-sent', 'planned', 'never']],
+  ],
+  bug: [[{ message: 'm' }, stops(1)]],
+};
+
+const ALL = Object.entries(CASES).flatMap(([kind, cases]: [string, readonly Case<Kind>[]]) =>
+  cases.map(([details, expected]) => ({ kind, failure: new Failure(kind as Kind, details), expected })),
+);
+
+const NO_ANSWER = 'no answer told whether it was applied';
+const REASONS: { readonly [K in Kind]?: string } = {
+  'pet-not-found': 'there is no such pet',
+  'not-found': 'there is no such pet',
+  rejected: 'the service refused the value (400: x)',
+  'stored-differently': 'the service stored 2',
+};
+
+it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
+  const { error } = JSON.parse(formatErrorJson(failure, 0)) as {
+    error: { kind: string; exitCode: number; retryable: boolean; outcome?: string };
+  };
+  const { state, continues, reason } = rowOutcome(failure);
+  expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
+  expect(reason).toBe(state === 'failed' || state === 'unknown' ? (REASONS[failure.kind] ?? NO_ANSWER) : undefined);
+});
+
+it.each([
+  ['read', 'Check the path and its permissions, then run the command again.'],
+  ['write', 'What was there before is unchanged; mend the cause and run the command again.'],
+] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {
+  const failure = new Failure('file', { operation, path: '/nope.csv', code: 'ENOENT' });
+  expect(describeFailure(failure, 0)).toMatchObject({
+    message: `Could not ${operation} /nope.csv: it does not exist (ENOENT).`,
+    hint,
+  });
+});
+
+it('a raw call of unknown outcome says what the service answered', () => {
+  const failed = new Failure('service-failed', { serviceError, attempts: 1 });
+  const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
+  expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
+    error: {
+      kind: 'outcome-unknown',
+      message: 'It is not known whether POST /p took effect in staging.',
+      exitCode: 9,
+      status: 500,
+      code: 'X',
+      retryable: false,
+      outcome: 'unknown',
+      hint: 'Look before you run it again.',
+    },
+  });
+});
