@@ -9,12 +9,12 @@ import { join, relative } from 'node:path';
 import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
 import { buildTree } from '../commands/tree.ts';
 import {
-  asData,
   betweenFiles,
   entries,
   FILES,
   gettingBuiltins,
   leaveOut,
+  madeByBuild,
   standIn,
   toVendors,
   VENDORS,
@@ -22,6 +22,7 @@ import {
 import { licences, VENDOR_FOLDER } from './licences.ts';
 import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
+import { buildPage } from './page.ts';
 
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
@@ -55,9 +56,9 @@ function options(plugins: readonly Plugin[]) {
   } as const satisfies BuildOptions;
 }
 
-function bundleOurs(): Promise<Bundle> {
+async function bundleOurs(): Promise<Bundle> {
   return build({
-    ...options([entries, asData(tree), betweenFiles, toVendors]),
+    ...options([entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors]),
     entryPoints: Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`])),
   });
 }

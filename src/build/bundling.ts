@@ -140,14 +140,16 @@ export const entries: Plugin = {
   },
 };
 
-/** The commands as data, in place of the module that makes them of all command specs. */
-export function asData(tree: Tree): Plugin {
+/** What the build alone makes: the commands as data, in place of the module that makes them of all specs; the page. */
+export function madeByBuild(tree: Tree, page: object): Plugin {
   return {
-    name: 'as-data',
+    name: 'made-by-build',
     setup(setup) {
       setup.onLoad({ filter: /\/src\/commands\/tree\.ts$/ }, () => ({
         contents: `export const buildTree = () => Promise.resolve(${JSON.stringify(tree)});`,
       }));
+      setup.onResolve({ filter: /\/page\.json$/ }, ({ path }) => ({ path, namespace: 'page' }));
+      setup.onLoad({ filter: /./, namespace: 'page' }, () => ({ contents: JSON.stringify(page), loader: 'json' }));
     },
   };
 }

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
-import { generatePage } from './page.ts';
 import { generateReadme } from './readme.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -13,7 +12,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
   'src/api/openapi.json': generateOpenapi,
-  'src/sandbox/page.json': generatePage,
   ...Object.fromEntries(
     Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
   ),
