@@ -24,7 +24,7 @@ async function start(): Promise<void> {
   if (argv[0] === '__complete') {
     commandName = 'complete';
     const [{ complete }, tree] = await Promise.all([import('./cli/completion/complete.ts'), loadTree()]);
-    printAndEnd(await complete(tree, argv.slice(1), knownPets));
+    printAndEnd(await complete(tree, argv.slice(1), petsHere));
     return;
   }
   const [{ run }, { LOADERS: loaders }, { nodeContext }] = await Promise.all([
@@ -44,8 +44,11 @@ async function loadTree(): Promise<Tree> {
   return (await import('./commands/tree.ts')).buildTree();
 }
 
-async function knownPets(): Promise<readonly bigint[]> {
-  const [pets, { nodeContext }] = await Promise.all([import('./commands/completion.ts'), import('./node/context.ts')]);
+async function petsHere(): Promise<readonly bigint[]> {
   commandName = 'complete.pets';
-  return pets.knownPets(nodeContext()).catch(() => []);
+  const [{ knownPets }, { nodeContext }] = await Promise.all([
+    import('./commands/completion.ts'),
+    import('./node/context.ts'),
+  ]);
+  return knownPets(nodeContext()).catch(() => []);
 }
