@@ -315,8 +315,8 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Writes settings files (conf): whole, atomically, mode 0600. */
-export interface Settings {
+/** Writes config files (conf): whole, atomically, mode 0600. */
+export interface ConfigWriter {
   /** Loads what `write` needs, so that no lock is held meanwhile. */
   prepare(): Promise<void>;
   write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
@@ -362,7 +362,7 @@ export interface Context {
   /** Random enough for secrets. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
-  readonly settings: Settings;
+  readonly configWriter: ConfigWriter;
   readonly prompt: Prompt;
   readonly machine: Machine;
   /**

@@ -275,6 +275,6 @@ describe('each rule', () => {
 
 it('the top of the repository holds what was agreed, and nothing else', () => {
   const agreed =
-    /^(\..*|README\.md|CHANGELOG\.md|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|standalone|test|completions|dist|node_modules|coverage)$/;
+    /^(\..*|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|docs|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|standalone|test|completions|dist|node_modules|coverage)$/;
   expect(readdirSync(ROOT).filter((entry) => !agreed.test(entry))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
-import { generateReadme } from './readme.ts';
+import { generateCommands, generateExitCodes } from './docs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -15,7 +15,8 @@ const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
   ...Object.fromEntries(
     Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
   ),
-  'README.md': async (path) => format(await generateReadme(path), { ...(await resolveConfig(path)), filepath: path }),
+  'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
+  'docs/exit-codes.md': async (path) => formatted(path, await generateExitCodes(path)),
 };
 
 const check = process.argv.includes('--check');
@@ -33,6 +34,10 @@ for (const [name, generate] of Object.entries(FILES)) {
 if (stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run: npm run generate`);
   process.exitCode = 1;
+}
+
+async function formatted(path: string, text: string): Promise<string> {
+  return format(text, { ...(await resolveConfig(path)), filepath: path });
 }
 
 function read(path: string): string | undefined {

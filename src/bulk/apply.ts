@@ -1,13 +1,15 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
 import type { JsonValue } from '../api/json.ts';
-import type { Session } from '../session/connect.ts';
+import { FOREVER_MS } from '../duration.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
-import { executeChanges, midway, type Outcome, readStock, type Seen } from './runner.ts';
+import { executeChanges, look, midway, type Outcome, readStock, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
@@ -31,7 +33,35 @@ export interface RunContext {
   readonly journal: Journal;
   /** Where it is kept, if not in the state database. */
   readonly journalFile?: string | undefined;
-  readonly onOutcome?: (outcome: Outcome) => void;
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+}
+
+export interface PlannedWork extends Pick<RunContext, 'journalFile' | 'onOutcome'> {
+  readonly work: RunSpec;
+  plan(stock: Stock): Plan;
+  /** Where it has to be done, if not anywhere. @throws {Failure} */
+  check?(session: Session): void;
+}
+
+/** A plan for the stock as it is: shown, agreed to, carried out. */
+export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
+  const { work, plan, check, ...rest } = planned;
+  const equipment = { context, journal, ...rest };
+  const agreed = await confirmAndStart();
+  if ('view' in agreed) return agreed;
+  const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
+  await using session = await connect(patient, { isBulk: true });
+  return await startRun({ ...equipment, session }, work, agreed, await look(session.service, journal));
+
+  async function confirmAndStart(): Promise<RecordView | Plan> {
+    await using session = await connect(context, { isBulk: true });
+    check?.(session);
+    const seen = await look(session.service, journal);
+    const made = plan(seen.stock);
+    // A longer wait than this session allows: another one, with a fresh look.
+    if (await confirmPlan(context, session, made)) return made;
+    return await startRun({ ...equipment, session }, work, made, seen);
+  }
 }
 
 /**
@@ -39,8 +69,8 @@ export interface RunContext {
  * @returns whether a person has agreed to a wait beyond --max-wait
  * @throws {Failure} `cancelled`, `run-too-long`
  */
-export async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
-  const { clock, globals, notices, prompt, signal, stderr, stdin } = context;
+async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
+  const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
   const tooLong = ms > globals.maxWait;
@@ -50,7 +80,7 @@ export async function confirmPlan(context: CommandContext, session: Session, pla
     const end = clockTime(clock.now() + ms, clock.now());
     notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
   }
-  if (!globals.yes && globals.input && stdin.isTTY && stderr.isTTY) {
+  if (!globals.yes && canAsk(context)) {
     const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
     if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
     return tooLong;
@@ -60,7 +90,7 @@ export async function confirmPlan(context: CommandContext, session: Session, pla
 }
 
 /** Begins a run and carries it out. */
-export async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
+async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = equipment;
   const where = whereOf(context, session, work.command);
   const rows = [...plan.steps, ...plan.obstacles];

@@ -1,12 +1,13 @@
 /** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
 import { parseInt64, parseInteger } from '../api/values.ts';
-import type { Session } from '../session/connect.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
+import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
@@ -25,11 +26,7 @@ const COMMAND = 'inventory count';
 export async function count(context: CommandContext, options: CountOptions): Promise<RecordView> {
   await assertWriteAllowed(context, COMMAND);
   return withLockedJournal(context, undefined, async (journal) => {
-    const { run, stock } = await withSession(context, async (session) => ({
-      stock: await readStock(session.service),
-      run:
-        options.resume === undefined ? await begin(context, journal, session) : find(journal, options.resume, session),
-    }));
+    const { run, stock } = await prepare(context, journal, options);
     const tally = new Tally(context, journal, run, stock);
     await tally.read(options.prefix ?? '');
     const rows = tally.rows();
@@ -44,6 +41,16 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       plan: (present) => makePlan(rows, present),
     });
   });
+}
+
+async function prepare(
+  context: CommandContext,
+  journal: Journal,
+  { resume }: CountOptions,
+): Promise<{ run: Run; stock: Stock }> {
+  await using session = await connect(context, { isBulk: true });
+  const stock = await readStock(session.service);
+  return { stock, run: resume === undefined ? await begin(context, journal, session) : find(journal, resume, session) };
 }
 
 async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {

@@ -4,12 +4,14 @@ import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
+import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan, assertWriteAllowed, withSession } from './import.ts';
+import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { makePlan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
@@ -27,7 +29,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const { files, notices } = context;
   needEditor(context);
   await assertWriteAllowed(context, 'inventory edit');
-  const items = await withSession(context, async ({ service }) => [...(await readStock(service)).values()]);
+  const items = await presentItems(context);
   const folder = `${stateFolder(context)}/edit`;
   const path = `${folder}/stock-${context.machine.pid}.csv`;
   await files.makePrivateFolder(folder);
@@ -52,16 +54,21 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   }
 }
 
+async function presentItems(context: CommandContext): Promise<InventoryItem[]> {
+  await using session = await connect(context, { isBulk: true });
+  return [...(await readStock(session.service)).values()];
+}
+
 /** What was changed; on a terminal, what cannot be used may be mended at once. */
 async function editedRows(context: CommandContext, path: string, text: string, options: EditOptions): Promise<Row[]> {
-  const { globals, notices, prompt, signal, stderr, stdin } = context;
+  const { globals, notices, prompt, signal } = context;
   for (;;) {
     await context.openEditor(path, signal);
     try {
       return changedRows(await readText(context, path), text, path, options);
     } catch (error) {
       if (!isFailure(error) || !error.is('invalid-rows')) throw error;
-      if (globals.yes || !globals.input || !stdin.isTTY || !stderr.isTTY) throw error;
+      if (globals.yes || !canAsk(context)) throw error;
       for (const { line, reason } of error.details.problems) notices.warning(`line ${line}: ${reason}`);
       if (!(await prompt.confirm('Edit it again?', signal))) throw error;
     }
@@ -69,9 +76,10 @@ async function editedRows(context: CommandContext, path: string, text: string, o
 }
 
 /** An editor that was named may be a script; the one that is guessed needs a terminal. @throws {Failure} `no-terminal` */
-function needEditor({ env, globals, stderr, stdin }: CommandContext): void {
+function needEditor(context: CommandContext): void {
+  const { env, globals } = context;
   const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
-  if (globals.input && (isNamed || (stdin.isTTY && stderr.isTTY))) return;
+  if (canAsk(context) || (globals.input && isNamed)) return;
   throw new Failure('no-terminal', { what: 'The changes', instead: 'Use petstore inventory import.' });
 }
 

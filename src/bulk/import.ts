@@ -1,26 +1,20 @@
 /** `inventory import`: rows of a file, through plan and engine. */
 import { hash } from 'node:crypto';
-import { connect, type Session } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { resolveSettings } from '../session/resolve.ts';
-import { assertWriteAllowed as assertAllowed } from '../session/write-policy.ts';
-import { FOREVER_MS } from '../duration.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { confirmPlan, resumeRun, startRun, type RunSpec } from './apply.ts';
+import { applyPlan, resumeRun, type RunSpec } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { look, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
+import { makePlan } from './plan.ts';
 import { parseRows, type Row } from './rows.ts';
 import { planView } from './plan-view.ts';
-
-/** Bulk work gives up at the third 429 in a row; with --max-wait forever, never. */
-const BULK_PROBES = 2;
 
 export interface ImportOptions {
   readonly file?: string;
@@ -39,17 +33,13 @@ interface Source {
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
   const { rows } = await readSource(context, options);
-  const session = await connect(context);
-  try {
-    const plan = makePlan(rows, await readStock(session.service));
-    const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
-    const isSame = differences.changes + differences.obstacles === 0;
-    const check = (): Failure | undefined =>
-      options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-    return { ...planView(plan), check };
-  } finally {
-    await session.close();
-  }
+  await using session = await connect(context);
+  const plan = makePlan(rows, await readStock(session.service));
+  const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
+  const isSame = differences.changes + differences.obstacles === 0;
+  const check = (): Failure | undefined =>
+    options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
+  return { ...planView(plan), check };
 }
 
 export async function runImport(
@@ -66,41 +56,8 @@ export async function runImport(
       work,
       plan: (stock) => makePlan(source.rows, stock),
       journalFile: options.journal,
-      ...(onOutcome && { onOutcome }),
+      onOutcome,
     }),
-  );
-}
-
-export interface PlannedWork {
-  readonly work: RunSpec;
-  plan(stock: Stock): Plan;
-  /** Where it has to be done, if not anywhere. @throws {Failure} */
-  check?(session: Session): void;
-  readonly journalFile?: string | undefined;
-  readonly onOutcome?: OnOutcome;
-}
-
-/** A plan for the stock as it is: shown, agreed to, carried out. */
-export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
-  const { work, journalFile, onOutcome } = planned;
-  const equipment = {
-    context,
-    journal,
-    journalFile,
-    ...(onOutcome && { onOutcome }),
-  };
-  const agreed = await withSession(context, async (session) => {
-    planned.check?.(session);
-    const seen = await look(session.service, journal);
-    const plan = planned.plan(seen.stock);
-    // A longer wait than this session allows: another one, with a fresh look.
-    if (await confirmPlan(context, session, plan)) return plan;
-    return startRun({ ...equipment, session }, work, plan, seen);
-  });
-  if ('view' in agreed) return agreed;
-  const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
-  return withSession(patient, async (session) =>
-    startRun({ ...equipment, session }, work, agreed, await look(session.service, journal)),
   );
 }
 
@@ -112,22 +69,15 @@ export async function resumeImport(
 ): Promise<RecordView> {
   return withLockedJournal(context, options.journal, async (journal) => {
     const run = findRun(journal, options.resume);
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
+    const { environment } = await context.settings();
     const again = `inventory import --resume ${run.id}`;
-    assertSameEnvironment(settled.environment.value, run, `Run ${run.id}`, again);
+    assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
     await checkSource(context, run);
     await assertWriteAllowed(context, again);
-    return withSession(context, async (session) => {
-      assertSameOrigin(session, run, `Run ${run.id}`, again);
-      const equipment = {
-        context,
-        session,
-        journal,
-        journalFile: options.journal,
-        ...(onOutcome && { onOutcome }),
-      };
-      return resumeRun(equipment, run, await look(session.service, journal));
-    });
+    await using session = await connect(context, { isBulk: true });
+    assertSameOrigin(session, run, `Run ${run.id}`, again);
+    const equipment = { context, session, journal, journalFile: options.journal, onOutcome };
+    return await resumeRun(equipment, run, await look(session.service, journal));
   });
 }
 
@@ -196,21 +146,6 @@ export async function unfinishedRuns(context: CommandContext, journal: string | 
       left: opened.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state)).length,
     })),
   );
-}
-
-/** @throws {Failure} `production-not-confirmed` */
-export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
-  assertAllowed(context, resolveSettings(context.globals, context.env, await readConfigFile(context)), command);
-}
-
-export async function withSession<T>(context: CommandContext, work: (session: Session) => Promise<T>): Promise<T> {
-  const probes = context.globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : BULK_PROBES;
-  const session = await connect(context, { probes });
-  try {
-    return await work(session);
-  } finally {
-    await session.close();
-  }
 }
 
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */

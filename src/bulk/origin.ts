@@ -7,12 +7,7 @@ import type { Run, Where } from '../state/journal.ts';
 type Origin = Pick<Run, 'environment' | 'origin'>;
 
 export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
-  return { ...placeOf(session), command, person: machine.user };
-}
-
-function placeOf({ environment, service }: Session): Origin {
-  // The sandbox's port changes from command to command.
-  return { environment, origin: environment === 'sandbox' ? 'sandbox' : service.baseUrl.origin };
+  return { environment: session.environment, origin: session.origin, command, person: machine.user };
 }
 
 /**
@@ -28,8 +23,7 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
 }
 
 /** The same, and at the same address. @throws {Failure} `cannot-resume` */
-export function assertSameOrigin(session: Session, made: Origin, what: string, command: string): void {
-  const here = placeOf(session);
+export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
   assertSameEnvironment(here.environment, made, what, command);
   if (made.origin === here.origin) return;
   throw new Failure('cannot-resume', {

@@ -1,6 +1,7 @@
 /** Rows against the present stock: what is to be changed, what is already so, and what must not be touched. */
 import type { InventoryItem } from '../api/item.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
+import type { RateLimit } from '../rate-limit/gate.ts';
 import type { Row } from './rows.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
@@ -47,23 +48,11 @@ export function makePlan(rows: readonly Row[], stock: Stock): Plan {
   return { steps, unchanged, obstacles };
 }
 
-export interface RequestBudget {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch ms. */
-  readonly resetAt: number;
-}
-
 /** How long a window lasts is not told: to its end at least, and the service counts by the minute. */
 const MINUTE_MS = 60_000;
 
 /** How long so many requests take at the pace of the allowance, in ms: at least, for a day has its limit too. */
-export function forecastMs(
-  requests: number,
-  allowance: RequestBudget | undefined,
-  reserve: number,
-  now: number,
-): number {
+export function forecastMs(requests: number, allowance: RateLimit | undefined, reserve: number, now: number): number {
   if (allowance === undefined) return requests * 1_000;
   const left = Math.max(0, allowance.remaining - reserve);
   if (requests <= left) return 0;

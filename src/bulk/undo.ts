@@ -1,12 +1,11 @@
 /** Puts back what this machine changed, where the service still has what we wrote. */
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { resolveSettings } from '../session/resolve.ts';
+import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
 import { changedBy } from './runner.ts';
-import { applyPlan, assertWriteAllowed } from './import.ts';
+import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
@@ -24,13 +23,13 @@ export interface UndoOptions {
 
 /** @throws {Failure} `usage`, `cannot-resume`, and what connect throws */
 export async function undo(context: CommandContext, options: UndoOptions): Promise<RecordView> {
-  const { environment } = resolveSettings(context.globals, context.env, await readConfigFile(context));
+  const environment = (await context.settings()).environment.value;
   return withLockedJournal(context, undefined, async (journal) => {
-    const changes = changesFor(journal, options, environment.value);
+    const changes = changesFor(journal, options, environment);
     const first = changes[0]!;
     const isRun = options.import !== undefined;
     const command = `inventory undo ${isRun ? `--import ${options.import}` : first.id}`;
-    assertSameEnvironment(environment.value, first, 'What is to be undone', command);
+    assertSameEnvironment(environment, first, 'What is to be undone', command);
     await assertWriteAllowed(context, command);
     return applyPlan(context, journal, {
       work: { kind: 'undo', command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}` },

@@ -2,7 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { GLOBAL_OPTIONS, HELP_OPTIONS } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
@@ -151,29 +151,36 @@ function buildCommand(name: string, spec: AnyCommand, program: Command, onRun: (
   }
   for (const each of optionsOf(spec)) command.addOption(option(each));
   return command.action(() => {
-    const values = specified.map((each, i) => {
-      const value: unknown = command.processedArgs[i];
-      return [each.name, typeof value === 'string' && each.parse !== undefined ? each.parse(value) : value] as const;
-    });
-    const input = { ...Object.fromEntries(values), ...command.opts() };
+    const input: Record<string, unknown> = { ...command.opts() };
+    for (const [i, { name, parser }] of specified.entries()) {
+      const given: unknown = command.processedArgs[i];
+      if (isArray(given)) input[name] = given.flatMap((each) => parser.parse(String(each), name));
+      else if (typeof given === 'string') input[name] = parser.parse(given, name);
+    }
     onRun({ does: 'run', command: spec, input, globals: globalsOf(program) });
   });
 }
 
-function option(spec: OptionSpec): Option {
-  const built = new Option(spec.flags, spec.description);
+function option({ flags, description, parser, ...spec }: OptionSpec): Option {
+  const built = new Option(flags, description);
   if (spec.default !== undefined) {
     built.default(spec.default, spec.shownDefault);
   }
-  const { parse } = spec;
-  if (parse !== undefined) {
-    built.argParser((text: string, before: unknown) => parse(text, before === spec.default ? undefined : before));
+  if (parser !== undefined) {
+    built.argParser((text: string, before: unknown) => {
+      const value = parser.parse(text, built.long ?? flags);
+      return isArray(value) && isArray(before) ? [...before, ...value] : value;
+    });
   }
   return spec.conflicts === undefined ? built : built.conflicts([...spec.conflicts]);
 }
 
+function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
 function globalsOf(program: Command): Globals {
-  const { json, wait, ...values } = program.opts<Globals & { json?: boolean; wait?: boolean }>();
+  const { json, wait, ...values } = program.opts<GlobalInput>();
   return {
     ...OFF,
     ...values,

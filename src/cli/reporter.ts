@@ -1,10 +1,10 @@
 /** Everything the program says beside its data, on stderr: warnings, attempts, waits, limits, the error. */
 import type { AttemptFacts } from '../client/service.ts';
 import type { Globals } from '../session/globals.ts';
-import type { RateLimit, Notices } from '../session/notices.ts';
+import type { Notices } from '../session/notices.ts';
 import type { Clock, Output } from '../ports.ts';
 import { type Failure } from '../errors.ts';
-import type { Wait } from '../rate-limit/gate.ts';
+import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import { formatErrorJson, formatErrorLines } from '../report/error-text.ts';
 import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';

@@ -1,6 +1,7 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
 import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals } from '../session/globals.ts';
+import { lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
@@ -58,7 +59,8 @@ async function runCommand(invocation: RunInvocation, context: Context, secrets: 
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
   const notices = await consoleFor(context, globals, secrets);
-  const commandContext: CommandContext = { ...context, signal: ending.signal, globals, notices, secrets };
+  const ports = { ...context, signal: ending.signal, globals, notices, secrets };
+  const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   try {
     const work = async (): Promise<void> => {

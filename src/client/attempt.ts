@@ -16,7 +16,7 @@ const GRACE_MS = 2_000;
  * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
 export async function exchange(service: Service, call: Call): Promise<HttpReply> {
-  const url = new URL(`${service.baseUrl.href.replace(/\/$/, '')}${call.path}`);
+  const url = new URL(`${service.baseUrl.href}${call.path}`);
   for (;;) {
     const reply = await attempt(service, call, url);
     if (reply !== undefined) return reply;

@@ -49,7 +49,7 @@ function askedOf<T>(service: Service, operation: Operation<T>, attempts: number)
   return {
     isWrite: operation.call.method !== 'GET',
     ...(operation.petId !== undefined && { petId: operation.petId }),
-    url: `${service.baseUrl.href.replace(/\/$/, '')}${operation.call.path}`,
+    url: `${service.baseUrl.href}${operation.call.path}`,
     environment: service.environment,
     keySource: service.keySource,
     timeoutMs: service.timeoutMs,

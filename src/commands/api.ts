@@ -2,29 +2,53 @@ import { JsonError, type JsonValue, parseJson, RawNumber, stringifyJson } from '
 import { parseInt64, parseInteger } from '../api/values.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
-import { type CommandSpec, repeated } from '../cli/command.ts';
+import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
 import { connect, type Session } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource, resolveSettings } from '../session/resolve.ts';
+import { environmentSource } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
-import type { HttpRequest } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
-
-interface ApiInput {
-  readonly method: HttpRequest['method'];
-  readonly path: string;
-  readonly field?: readonly (readonly [string, JsonValue])[];
-  readonly input?: string;
-  readonly include?: boolean;
-}
 
 const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const MOST_BYTES = 64 * 2 ** 20;
 
-export const api: CommandSpec<ApiInput> = {
+const methodValue = parserOf(
+  `one of ${METHODS.join(', ')}`,
+  (text) => METHODS.find((each) => each === text.toUpperCase()),
+  { words: METHODS },
+);
+
+/** `quantity=12`: what reads as a JSON number, true, false or null is one; all else is a text. */
+const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a value: quantity=12', (text) => {
+  const at = text.indexOf('=');
+  if (at < 1) return undefined;
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (/^(true|false|null)$/.test(value)) return [name, parseJson(value)];
+  if (/^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value)) return [name, new RawNumber(value)];
+  return [name, value];
+});
+
+const ARGUMENTS = {
+  method: argument(methodValue, METHODS.join(', ')),
+  path: argument(textValue, 'below the base URL; or a whole URL of the same service'),
+};
+
+const OPTIONS = {
+  field: option(
+    '-f, --field <name=value>',
+    repeated(fieldValue),
+    'a member of the JSON body; numbers, true, false and null as such; may be repeated',
+  ),
+  input: option('--input <file>', textValue, 'the body; - for stdin', { conflicts: ['field'] }),
+  include: flag('-i, --include', 'print status and headers before the body'),
+};
+
+type ApiInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
+
+export const api = defineCommand({
   path: 'api',
   summary: 'Call any path of the service: same key, same limits, same safety',
   description:
@@ -37,45 +61,31 @@ export const api: CommandSpec<ApiInput> = {
     { says: 'A body from fields: numbers stay exact', command: 'petstore api PATCH /inventory/7 -f quantity=12' },
     { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
   ],
-  arguments: [
-    { name: 'method', description: METHODS.join(', '), parse: methodValue, words: METHODS },
-    { name: 'path', description: 'below the base URL; or a whole URL of the same service' },
-  ],
-  options: [
-    {
-      flags: '-f, --field <name=value>',
-      description: 'a member of the JSON body; numbers, true, false and null as such; may be repeated',
-      parse: repeated(fieldValue),
-    },
-    { flags: '--input <file>', description: 'the body; - for stdin', conflicts: ['field'] },
-    { flags: '-i, --include', description: 'print status and headers before the body' },
-  ],
+  arguments: ARGUMENTS,
+  options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RawView> {
     const { method } = input;
     const { callRaw, isWrite } = await import('../client/raw.ts');
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    if (isWrite(method)) assertWriteAllowed(context, settled, `api ${method} ${input.path}`);
+    if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
-    const session = await connect(context);
-    try {
-      const path = pathBelow(session.service.baseUrl, input.path);
-      if (isWrite(method)) {
-        context.notices.info(`Sending ${method} ${path} to ${session.environment} (${environmentSource(settled)}).`);
-      }
-      const call = { method, path, ...(body !== undefined && { body }) };
-      const answer = await remembered(context, session, call, () => callRaw(session.service, call));
-      return {
-        view: 'raw',
-        head: input.include === true ? headOf(answer) : '',
-        body: answer.body,
-        ...(answer.failure !== undefined && { failure: answer.failure }),
-      };
-    } finally {
-      await session.close();
+    await using session = await connect(context);
+    const path = pathBelow(session.service.baseUrl, input.path);
+    if (isWrite(method)) {
+      const source = environmentSource(await context.settings());
+      context.notices.info(`Sending ${method} ${path} to ${session.environment} (${source}).`);
     }
+    const call = { method, path, ...(body !== undefined && { body }) };
+    const { service } = session;
+    const answer = await remembered(context, session, call, () => callRaw(service, call));
+    return {
+      view: 'raw',
+      head: input.include === true ? headOf(answer) : '',
+      body: answer.body,
+      ...(answer.failure !== undefined && { failure: answer.failure }),
+    };
   },
-};
+});
 
 /** An update of one pet takes turns with other commands and is in the history, whichever command sends it. */
 async function remembered(
@@ -120,24 +130,6 @@ function updateIn({ method, path, body }: Call): { petId: bigint; after: bigint 
   }
 }
 
-function methodValue(text: string): string {
-  const method = METHODS.find((each) => each === text.toUpperCase());
-  if (method !== undefined) return method;
-  throw new Failure('invalid-value', { name: 'method', value: text, expected: `one of ${METHODS.join(', ')}` });
-}
-
-/** `quantity=12`: what reads as a JSON number, true, false or null is one; all else is a text. */
-function fieldValue(text: string): readonly [string, JsonValue] {
-  const at = text.indexOf('=');
-  if (at < 1) {
-    throw new Failure('invalid-value', { name: '--field', value: text, expected: 'a name and a value: quantity=12' });
-  }
-  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
-  if (/^(true|false|null)$/.test(value)) return [name, JSON.parse(value) as boolean | null];
-  if (/^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value)) return [name, new RawNumber(value)];
-  return [name, value];
-}
-
 async function bodyOf({ field, input, method }: ApiInput, context: CommandContext): Promise<string | undefined> {
   if (field === undefined && input === undefined) return undefined;
   if (method === 'GET' || method === 'HEAD') {
@@ -149,7 +141,7 @@ async function bodyOf({ field, input, method }: ApiInput, context: CommandContex
 
 /** The key goes to the service and nowhere else. @throws {Failure} `usage` */
 function pathBelow(baseUrl: URL, given: string): string {
-  const base = baseUrl.href.replace(/\/$/, '');
+  const base = baseUrl.href;
   const whole = /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `${base}/${given.replace(/^\//, '')}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url?.origin === baseUrl.origin && url.href.startsWith(`${base}/`) && url.username === '') {

@@ -1,19 +1,15 @@
-import type { CommandSpec } from '../cli/command.ts';
+import { argument, defineCommand, flag } from '../cli/command.ts';
 import { SHIMS, type Shell } from '../cli/completion/shims.ts';
+import { wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
-interface CompletionInput {
-  readonly shell: Shell | 'pets';
-  readonly install?: boolean;
-}
-
 const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
 
-export const completion: CommandSpec<CompletionInput> = {
+export const completion = defineCommand({
   path: 'completion',
   summary: 'Print the completion script of a shell, or install it',
   description:
@@ -24,8 +20,8 @@ export const completion: CommandSpec<CompletionInput> = {
     { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
   ],
-  arguments: [{ name: 'shell', description: SHELL_ARGUMENTS.join(', '), words: SHELL_ARGUMENTS, parse: shellValue }],
-  options: [{ flags: '--install', description: "write it to the user's own folder, and say what is left to do" }],
+  arguments: { shell: argument(wordValue(SHELL_ARGUMENTS), SHELL_ARGUMENTS.join(', ')) },
+  options: { install: flag('--install', "write it to the user's own folder, and say what is left to do") },
   more: ['scripting'],
   async run({ shell, install }, context): Promise<View> {
     if (shell === 'pets') {
@@ -38,16 +34,10 @@ export const completion: CommandSpec<CompletionInput> = {
     const { script } = SHIMS[shell];
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
-};
+});
 
 function text(content: string): View {
   return content === '' ? { view: 'nothing' } : { view: 'text', text: content };
-}
-
-function shellValue(word: string): CompletionInput['shell'] {
-  const found = SHELL_ARGUMENTS.find((each) => each === word);
-  if (found !== undefined) return found;
-  throw new Failure('invalid-value', { name: 'shell', value: word, expected: `one of ${SHELL_ARGUMENTS.join(', ')}` });
 }
 
 /** Returns the ids that this machine has seen, those changed last first. */

@@ -1,21 +1,15 @@
-import type { CommandSpec } from '../cli/command.ts';
-import { changeConfig, configPath, readConfigFile } from '../session/config-file.ts';
+import { argument, defineCommand } from '../cli/command.ts';
+import { textValue } from '../cli/values.ts';
+import { changeConfig, type ConfigFile, configPath } from '../session/config-file.ts';
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 
-const SETTING = {
-  name: 'setting',
-  description: SETTINGS.map(({ key }) => key).join(', '),
-  parse: settingNamed,
-  words: SETTINGS.map(({ key }) => key),
-};
+const NAMES = SETTINGS.map(({ key }) => key);
+const setting = argument({ parse: settingNamed, words: NAMES }, NAMES.join(', '));
 
-interface SettingInput {
-  readonly setting: Setting;
-}
-
-export const configList: CommandSpec<object> = {
+export const configList = defineCommand({
   path: 'config list',
   summary: 'Show every setting in the config file',
   examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
@@ -39,13 +33,13 @@ export const configList: CommandSpec<object> = {
     };
     return view;
   },
-};
+});
 
-export const configGet: CommandSpec<SettingInput> = {
+export const configGet = defineCommand({
   path: 'config get',
   summary: 'Show one setting',
   examples: [{ says: 'The environment used when none is said', command: 'petstore config get environment' }],
-  arguments: [SETTING],
+  arguments: { setting },
   more: ['environments'],
   async run({ setting }, context) {
     const { config, path } = await readReadable(context);
@@ -53,34 +47,34 @@ export const configGet: CommandSpec<SettingInput> = {
     if (value === undefined) throw new Failure('config-unset', { key: setting.key, path });
     return record(setting, value, value);
   },
-};
+});
 
-export const configSet: CommandSpec<SettingInput & { readonly value: string }> = {
+export const configSet = defineCommand({
   path: 'config set',
   summary: 'Change one setting',
   examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
-  arguments: [SETTING, { name: 'value', description: 'the new value' }],
+  arguments: { setting, value: argument(textValue, 'the new value') },
   more: ['environments'],
   async run({ setting, value }, context) {
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
     return record(setting, kept, `${setting.key} is now ${kept} (${path}).`);
   },
-};
+});
 
-export const configUnset: CommandSpec<SettingInput> = {
+export const configUnset = defineCommand({
   path: 'config unset',
   summary: 'Remove one setting',
   examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
-  arguments: [SETTING],
+  arguments: { setting },
   more: ['environments'],
   async run({ setting }, context) {
     const { path } = await changeConfig(context, (before) => setting.unset(before));
     return record(setting, undefined, `${setting.key} is removed (${path}).`);
   },
-};
+});
 
-export const configPathCommand: CommandSpec<object> = {
+export const configPathCommand = defineCommand({
   path: 'config path',
   summary: 'Show where the config file is',
   examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
@@ -95,10 +89,10 @@ export const configPathCommand: CommandSpec<object> = {
     };
     return Promise.resolve(view);
   },
-};
+});
 
-async function readReadable(context: Parameters<typeof readConfigFile>[0]): ReturnType<typeof readConfigFile> {
-  const file = await readConfigFile(context);
+async function readReadable(context: CommandContext): Promise<ConfigFile> {
+  const file = await context.configFile();
   if (file.unreadable === undefined) return file;
   throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
 }

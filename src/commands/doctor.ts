@@ -1,20 +1,76 @@
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import type { DomainOptions, Redirect } from '../doctor/domain.ts';
-import { type CommandSpec, repeated } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { parserOf, repeated } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 
-interface DoctorInput {
-  readonly offline?: boolean;
-  readonly domain?: string;
-  readonly target?: string;
-  readonly ca?: string;
-  readonly dnsServer?: string;
-  readonly connect?: { readonly address: string; readonly port: number };
-  readonly redirect?: readonly Redirect[];
-}
+const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
-export const doctor: CommandSpec<DoctorInput> = {
+/** A domain name of two labels or more, in the form that DNS has (international ones as Punycode), without a final dot. */
+const hostValue = parserOf('a domain name such as shop.example.com', (text) => {
+  const url = `http://${text}`;
+  const host = /^[^/\\?#@:\s]+$/.test(text) && URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : '';
+  return HOST.test(host) ? host : undefined;
+});
+
+const redirectValue = parserOf(
+  'from=HOST,to=HOST,status=301 (or 302, 307, 308)',
+  (text, option): Redirect | undefined => {
+    const fields = text.split(',').map((field): [string, string] => {
+      const [name = '', ...value] = field.split('=');
+      return [name, value.join('=')];
+    });
+    const { from, to, status, ...others }: Partial<Record<string, string>> = Object.fromEntries(fields);
+    const isStatus = /^30[1278]$/.test(status ?? '');
+    if (from === undefined || to === undefined || !isStatus || Object.keys(others).length > 0) return undefined;
+    return {
+      from: hostValue.parse(from, `${option} from`),
+      to: hostValue.parse(to, `${option} to`),
+      status: Number(status),
+    };
+  },
+);
+
+/** c-ares takes addresses alone: a name would have to be resolved first. */
+const dnsServerValue = parserOf('an address, with or without a port', (text) => {
+  const isAddress = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*)$/i.test(text);
+  return isAddress && URL.canParse(`http://${/^[^[]*:.*:/.test(text) ? `[${text}]` : text}`) ? text : undefined;
+});
+
+const connectValue = parserOf('HOST:PORT', (text) => {
+  const [, address, port] = /^(?:\[(?=.*\]))?([^\s/\]]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
+  const isPort = Number(port) > 0 && Number(port) < 65_536;
+  return address !== undefined && isPort ? { address, port: Number(port) } : undefined;
+});
+
+const OPTIONS = {
+  offline: flag('--offline', 'look at this machine alone', { conflicts: ['domain'] }),
+  ...under('A custom domain', {
+    domain: option('--domain <host>', hostValue, 'look at this custom domain'),
+    target: option('--target <host>', hostValue, 'what the platform says the domain must point to'),
+    ca: option('--ca <name>', hostValue, "the platform's authority, as CAA records name it: letsencrypt.org"),
+    redirect: option(
+      '--redirect <entry>',
+      repeated(redirectValue),
+      'an entry to check as well: from=HOST,to=HOST,status=301; may be repeated',
+    ),
+    dnsServer: option(
+      '--dns-server <address>',
+      dnsServerValue,
+      "the server to ask, ADDRESS[:PORT]; the zone's own knows of a change first",
+    ),
+    connect: option(
+      '--connect <host:port>',
+      connectValue,
+      "where to look at the certificate, in place of the domain's own address",
+    ),
+  }),
+};
+
+type DoctorInput = InputOf<typeof OPTIONS>;
+
+export const doctor = defineCommand({
   path: 'doctor',
   summary: 'Look for what is wrong with this machine, the way to the service, or a custom domain',
   description:
@@ -29,45 +85,7 @@ export const doctor: CommandSpec<DoctorInput> = {
       command: 'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
     },
   ],
-  options: [
-    { flags: '--offline', description: 'look at this machine alone', conflicts: ['domain'] },
-    {
-      purpose: 'A custom domain',
-      flags: '--domain <host>',
-      description: 'look at this custom domain',
-      parse: hostValue('--domain'),
-    },
-    {
-      purpose: 'A custom domain',
-      flags: '--target <host>',
-      description: 'what the platform says the domain must point to',
-      parse: hostValue('--target'),
-    },
-    {
-      purpose: 'A custom domain',
-      flags: '--ca <name>',
-      description: "the platform's authority, as CAA records name it: letsencrypt.org",
-      parse: hostValue('--ca'),
-    },
-    {
-      purpose: 'A custom domain',
-      flags: '--redirect <entry>',
-      description: 'an entry to check as well: from=HOST,to=HOST,status=301; may be repeated',
-      parse: repeated(redirectValue),
-    },
-    {
-      purpose: 'A custom domain',
-      flags: '--dns-server <address>',
-      description: "the server to ask, ADDRESS[:PORT]; the zone's own knows of a change first",
-      parse: dnsServerValue,
-    },
-    {
-      purpose: 'A custom domain',
-      flags: '--connect <host:port>',
-      description: "where to look at the certificate, in place of the domain's own address",
-      parse: connectValue,
-    },
-  ],
+  options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { diagnosisView } = await import('../doctor/diagnosis.ts');
@@ -82,7 +100,7 @@ export const doctor: CommandSpec<DoctorInput> = {
     }
     return diagnosisView(found, context.globals.output);
   },
-};
+});
 
 async function steps(input: DoctorInput, context: CommandContext): Promise<AsyncIterable<Diagnosis>> {
   const options = domainOptions(input);
@@ -118,50 +136,4 @@ function domainOptions(input: DoctorInput): DomainOptions | undefined {
     ...(dnsServer !== undefined && { dnsServer }),
     ...(connect !== undefined && { connect }),
   };
-}
-
-const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
-
-/** A domain name of two labels or more, in the form that DNS has (international ones as Punycode), without a final dot. */
-function hostValue(name: string): (text: string) => string {
-  return (text) => {
-    const url = `http://${text}`;
-    const host = /^[^/\\?#@:\s]+$/.test(text) && URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : '';
-    if (HOST.test(host)) return host;
-    throw new Failure('invalid-value', { name, value: text, expected: 'a domain name such as shop.example.com' });
-  };
-}
-
-function redirectValue(text: string): Redirect {
-  const fields = text.split(',').map((field): [string, string] => {
-    const [name = '', ...value] = field.split('=');
-    return [name, value.join('=')];
-  });
-  const { from, to, status, ...others }: Partial<Record<string, string>> = Object.fromEntries(fields);
-  const isStatus = /^30[1278]$/.test(status ?? '');
-  if (from === undefined || to === undefined || !isStatus || Object.keys(others).length > 0) {
-    throw new Failure('invalid-value', {
-      name: '--redirect',
-      value: text,
-      expected: 'from=HOST,to=HOST,status=301 (or 302, 307, 308)',
-    });
-  }
-  return { from: hostValue('--redirect from')(from), to: hostValue('--redirect to')(to), status: Number(status) };
-}
-
-/** c-ares takes addresses alone: a name would have to be resolved first. */
-function dnsServerValue(text: string): string {
-  const isAddress = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*)$/i.test(text);
-  if (isAddress && URL.canParse(`http://${/^[^[]*:.*:/.test(text) ? `[${text}]` : text}`)) return text;
-  throw new Failure('invalid-value', {
-    name: '--dns-server',
-    value: text,
-    expected: 'an address, with or without a port',
-  });
-}
-
-function connectValue(text: string): { address: string; port: number } {
-  const [, address, port] = /^(?:\[(?=.*\]))?([^\s/\]]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
-  if (address !== undefined && Number(port) > 0 && Number(port) < 65_536) return { address, port: Number(port) };
-  throw new Failure('invalid-value', { name: '--connect', value: text, expected: 'HOST:PORT' });
 }

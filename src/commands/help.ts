@@ -1,4 +1,5 @@
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand } from '../cli/command.ts';
+import { repeated, textValue } from '../cli/values.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
@@ -8,22 +9,21 @@ import type { RowsView } from '../view/view.ts';
 const NAMES = Object.keys(TOPICS) as Topic[];
 
 /** `petstore help COMMAND` is answered where the commands are known (program.ts); here are the topics. */
-export const help: CommandSpec<{ readonly topic: readonly string[] }> = {
+export const help = defineCommand({
   path: 'help',
   summary: 'Show help on a command or a topic',
   examples: [
     { says: 'What each exit code means', command: 'petstore help exit-codes' },
     { says: 'The options of a command', command: 'petstore help inventory set' },
   ],
-  arguments: [
-    {
-      name: 'topic',
+  arguments: {
+    topic: {
+      parser: repeated({ ...textValue, words: NAMES }),
       description: `a command, or one of ${NAMES.join(', ')}`,
       optional: true,
       variadic: true,
-      words: NAMES,
     },
-  ],
+  },
   run({ topic }, { stdout }) {
     const name = NAMES.find((each) => each === topic.join(' '));
     if (name === 'exit-codes') return Promise.resolve(exitCodes());
@@ -35,7 +35,7 @@ export const help: CommandSpec<{ readonly topic: readonly string[] }> = {
       hint: `Topics: ${NAMES.join(', ')}. Commands: petstore --help`,
     });
   },
-};
+});
 
 function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
   return {

@@ -1,23 +1,31 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { parseInteger } from '../api/values.ts';
-import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
-import type { Session } from '../session/connect.ts';
+import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
 import { connect } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { resolveSettings } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface AdjustInput {
-  readonly petId: bigint;
-  readonly delta: bigint;
-  readonly expect?: bigint;
-  readonly allowNegative?: boolean;
-}
+/** Of a change a plus is a natural part. */
+const deltaValue = parserOf('a whole number with or without a sign: +3, 3 or -1', (text) =>
+  parseInteger(text.replace(/^\+(?=[1-9])/, '')),
+);
 
-export const inventoryAdjust: CommandSpec<AdjustInput> = {
+const ARGUMENTS = {
+  petId: argument(petIdValue, 'id of the pet, an int64'),
+  delta: argument(deltaValue, 'how many to add; with a minus, to take away'),
+};
+
+const OPTIONS = {
+  expect: option('--expect <quantity>', integerValue, 'refuse (exit 13) if the present quantity is another'),
+  allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
+};
+
+type AdjustInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
+
+export const inventoryAdjust = defineCommand({
   path: 'inventory adjust',
   summary: 'Add to the stock of one pet, or take away from it',
   description:
@@ -29,37 +37,20 @@ export const inventoryAdjust: CommandSpec<AdjustInput> = {
     { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
     { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
   ],
-  arguments: [
-    { name: 'petId', description: 'id of the pet, an int64', parse: petIdValue('petId') },
-    { name: 'delta', description: 'how many to add; with a minus, to take away', parse: deltaValue },
-  ],
-  options: [
-    {
-      flags: '--expect <quantity>',
-      description: 'refuse (exit 13) if the present quantity is another',
-      parse: integerValue('--expect'),
-    },
-    { flags: '--allow-negative', description: 'allow a result below zero; without it, exit 13' },
-  ],
+  arguments: ARGUMENTS,
+  options: OPTIONS,
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    assertWriteAllowed(context, settled, `inventory adjust ${input.petId} ${signed(input.delta)}`);
+    await assertWriteAllowed(context, `inventory adjust ${input.petId} ${signed(input.delta)}`);
     const { withPetLock } = await import('../bulk/pet-lock.ts');
-    return withPetLock(context, input.petId, async () => {
-      const session = await connect(context);
-      try {
-        return await adjust(input, session, context);
-      } finally {
-        await session.close();
-      }
-    });
+    return withPetLock(context, input.petId, () => adjust(input, context));
   },
-};
+});
 
-async function adjust(input: AdjustInput, session: Session, context: CommandContext): Promise<RecordView> {
+async function adjust(input: AdjustInput, context: CommandContext): Promise<RecordView> {
   const { petId, delta, expect } = input;
+  await using session = await connect(context);
   const { environment, service } = session;
   const { findPet, updateInventory } = await import('../client/update.ts');
   const { recorded } = await import('../bulk/record-write.ts');
@@ -98,12 +89,4 @@ function shown(item: InventoryItem, before: bigint, environment: string): Record
 
 function signed(by: bigint): string {
   return by > 0n ? `+${by}` : `${by}`;
-}
-
-/** Of a change a plus is a natural part. */
-function deltaValue(text: string): bigint {
-  const value = parseInteger(text.replace(/^\+(?=[1-9])/, ''));
-  if (value !== undefined) return value;
-  const expected = 'a whole number with or without a sign: +3, 3 or -1';
-  throw new Failure('invalid-value', { name: 'delta', value: text, expected });
 }

@@ -1,12 +1,8 @@
-import { type CommandSpec, integerValue } from '../cli/command.ts';
+import { defineCommand, option } from '../cli/command.ts';
+import { integerValue, textValue } from '../cli/values.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface CountInput {
-  readonly prefix?: string;
-  readonly resume?: bigint | true;
-}
-
-export const inventoryCount: CommandSpec<CountInput> = {
+export const inventoryCount = defineCommand({
   path: 'inventory count',
   summary: 'Take stock with a barcode scanner: scan, see the differences, set them',
   description:
@@ -20,18 +16,14 @@ export const inventoryCount: CommandSpec<CountInput> = {
     { says: 'After a crash, or Ctrl-C', command: 'petstore inventory count --resume' },
     { says: 'Scans from a file', command: 'petstore inventory count --yes < scans.txt' },
   ],
-  options: [
-    { flags: '--prefix <text>', description: 'what stands before each id on the labels' },
-    {
-      flags: '--resume [run]',
-      description: 'go on scanning; the newest stocktake, unless its number is given',
-      parse: integerValue('--resume'),
-    },
-  ],
+  options: {
+    prefix: option('--prefix <text>', textValue, 'what stands before each id on the labels'),
+    resume: option('--resume [run]', integerValue, 'go on scanning; the newest stocktake, unless its number is given'),
+  },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { count } = await import('../bulk/count.ts');
     return count(context, input);
   },
-};
+});

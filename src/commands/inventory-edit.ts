@@ -1,8 +1,8 @@
-import type { EditOptions } from '../bulk/edit.ts';
-import { type CommandSpec, FILTER_OPTIONS } from '../cli/command.ts';
+import { defineCommand, flag } from '../cli/command.ts';
+import { FILTER_OPTIONS } from '../cli/filter-options.ts';
 import type { RecordView } from '../view/view.ts';
 
-export const inventoryEdit: CommandSpec<EditOptions> = {
+export const inventoryEdit = defineCommand({
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
@@ -12,11 +12,11 @@ export const inventoryEdit: CommandSpec<EditOptions> = {
     { says: 'All of it', command: 'petstore inventory edit' },
     { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
   ],
-  options: [...FILTER_OPTIONS, { flags: '--allow-negative', description: 'allow quantities below zero' }],
+  options: { ...FILTER_OPTIONS, allowNegative: flag('--allow-negative', 'allow quantities below zero') },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { edit } = await import('../bulk/edit.ts');
     return edit(context, input);
   },
-};
+});

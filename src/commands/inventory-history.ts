@@ -1,18 +1,12 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, integerValue, listOf, petIdValue } from '../cli/command.ts';
+import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { countValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Change } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import type { Column, RecordView, RowsView } from '../view/view.ts';
 
-interface HistoryInput {
-  readonly pet?: readonly bigint[];
-  readonly import?: bigint;
-  readonly limit: number;
-  readonly journal?: string;
-}
-
-export const inventoryHistory: CommandSpec<HistoryInput> = {
+export const inventoryHistory = defineCommand({
   path: 'inventory history',
   summary: 'Show what this machine changed: when, who, from what to what',
   description:
@@ -23,12 +17,12 @@ export const inventoryHistory: CommandSpec<HistoryInput> = {
     { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
     { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
   ],
-  options: [
-    { flags: '--pet <id...>', description: 'only these pets', parse: listOf(petIdValue('--pet')) },
-    { flags: '--import <run>', description: 'only this run', parse: integerValue('--import') },
-    { flags: '--limit <count>', description: 'how many', default: 50, parse: countValue('--limit', 1) },
-    { flags: '--journal <file>', description: 'of a journal elsewhere' },
-  ],
+  options: {
+    pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
+    import: option('--import <run>', integerValue, 'only this run'),
+    limit: option('--limit <count>', countValue(1), 'how many', { default: 50 }),
+    journal: option('--journal <file>', textValue, 'of a journal elsewhere'),
+  },
   more: ['output', 'exit-codes'],
   async run({ pet, import: run, limit, journal: path }, context) {
     const { withJournal } = await import('../bulk/open-journal.ts');
@@ -43,7 +37,7 @@ export const inventoryHistory: CommandSpec<HistoryInput> = {
     );
     return historyView(changes, context);
   },
-};
+});
 
 function historyView(changes: readonly Change[], { clock, globals }: CommandContext): RowsView<Change> {
   const now = clock.now();
@@ -100,13 +94,7 @@ function outcomeOf(state: Change['state']): string {
   return state === 'sent' ? 'unknown' : state;
 }
 
-interface UndoInput {
-  readonly changeId?: bigint;
-  readonly last?: boolean;
-  readonly import?: bigint;
-}
-
-export const inventoryUndo: CommandSpec<UndoInput> = {
+export const inventoryUndo = defineCommand({
   path: 'inventory undo',
   summary: 'Put back what this machine changed, if nobody else has touched it since',
   description:
@@ -117,22 +105,15 @@ export const inventoryUndo: CommandSpec<UndoInput> = {
     { says: 'One that the history shows', command: 'petstore inventory undo 12' },
     { says: 'A whole import', command: 'petstore inventory undo --import 3' },
   ],
-  arguments: [
-    { name: 'changeId', description: 'number of the change', optional: true, parse: integerValue('changeId') },
-  ],
-  options: [
-    { flags: '--last', description: 'the last change' },
-    {
-      flags: '--import <run>',
-      description: 'all changes of a run',
-      parse: integerValue('--import'),
-      conflicts: ['last'],
-    },
-  ],
+  arguments: { changeId: optionalArgument(integerValue, 'number of the change') },
+  options: {
+    last: flag('--last', 'the last change'),
+    import: option('--import <run>', integerValue, 'all changes of a run', { conflicts: ['last'] }),
+  },
   experimental: true,
   more: ['output', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { undo } = await import('../bulk/undo.ts');
     return undo(context, input);
   },
-};
+});

@@ -1,22 +1,10 @@
 import type { RecordView, RowsView, View } from '../view/view.ts';
-import type { CommandSpec } from '../cli/command.ts';
-import { integerValue } from '../cli/command.ts';
+import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
+import { integerValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { JsonValue } from '../api/json.ts';
 
-export interface ImportInput {
-  readonly file?: string;
-  readonly dryRun?: boolean;
-  readonly exitCode?: boolean;
-  readonly allowNegative?: boolean;
-  readonly events?: boolean;
-  readonly journal?: string;
-  /** A run's number, or true for the newest. */
-  readonly resume?: bigint | true;
-  readonly status?: boolean;
-}
-
-export const inventoryImport: CommandSpec<ImportInput> = {
+export const inventoryImport = defineCommand({
   path: 'inventory import',
   summary: 'Set the stock of many pets from a file',
   description:
@@ -30,39 +18,27 @@ export const inventoryImport: CommandSpec<ImportInput> = {
     { says: 'Ten thousand rows, for as long as it takes', command: 'petstore inventory import stock.csv --wait --yes' },
     { says: 'What was left unfinished', command: 'petstore inventory import --resume --wait' },
   ],
-  arguments: [{ name: 'file', description: 'CSV or JSON; - for stdin', optional: true }],
-  options: [
-    { purpose: 'Before', flags: '--dry-run', description: 'show what would change and send nothing' },
-    {
-      purpose: 'Before',
-      flags: '--exit-code',
-      description: 'with --dry-run: exit 13 if anything would change, or a row cannot be applied',
-    },
-    { purpose: 'Before', flags: '--allow-negative', description: 'allow quantities below zero' },
-    {
-      purpose: 'While it runs',
-      flags: '--events',
-      description: 'print one JSON object for each row as it is done, and one at the end',
-    },
-    {
-      purpose: 'While it runs',
-      flags: '--journal <file>',
-      description: 'keep the journal there in place of the state folder',
-    },
-    {
-      purpose: 'After a stop',
-      flags: '--resume [run]',
-      description: 'go on with a run that was stopped; the newest, unless its number is given',
-      parse: integerValue('--resume'),
-      conflicts: ['dryRun', 'status'],
-    },
-    {
-      purpose: 'After a stop',
-      flags: '--status',
-      description: 'list the runs that were stopped',
-      conflicts: ['dryRun', 'events'],
-    },
-  ],
+  arguments: { file: optionalArgument(textValue, 'CSV or JSON; - for stdin') },
+  options: {
+    ...under('Before', {
+      dryRun: flag('--dry-run', 'show what would change and send nothing'),
+      exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change, or a row cannot be applied'),
+      allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+    }),
+    ...under('While it runs', {
+      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
+      journal: option('--journal <file>', textValue, 'keep the journal there in place of the state folder'),
+    }),
+    ...under('After a stop', {
+      resume: option(
+        '--resume [run]',
+        integerValue,
+        'go on with a run that was stopped; the newest, unless its number is given',
+        { conflicts: ['dryRun', 'status'] },
+      ),
+      status: flag('--status', 'list the runs that were stopped', { conflicts: ['dryRun', 'events'] }),
+    }),
+  },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
@@ -77,7 +53,7 @@ export const inventoryImport: CommandSpec<ImportInput> = {
     const { eventsView } = await import('../bulk/events.ts');
     return eventsView(work);
   },
-};
+});
 
 interface RunRow {
   readonly run: bigint;

@@ -9,7 +9,9 @@ import {
 import { stringifyJson } from '../api/json.ts';
 import { comparison, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
-import { type CommandSpec, durationValue, FILTER_OPTIONS, listOf, wordValue } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { FILTER_OPTIONS } from '../cli/filter-options.ts';
+import { durationValue, listOf, parserOf, wordValue } from '../cli/values.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
@@ -18,18 +20,43 @@ import type { Column, RowsView, View } from '../view/view.ts';
 /** `-quantity`: the largest first. */
 const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
 
-interface ListInput extends Filter {
-  readonly sort?: (typeof SORTS)[number];
-  readonly desc?: boolean;
-  readonly columns?: readonly string[];
-  readonly header: boolean;
-  readonly failIfAny?: boolean;
-  readonly failIfNone?: boolean;
-  /** In ms, or true for the usual pace. */
-  readonly watch?: number | true;
-}
+const columnValue = parserOf(
+  'names of fields with commas between them',
+  (text) => (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
+  { words: ITEM_FIELDS },
+);
 
-export const inventoryList: CommandSpec<ListInput> = {
+const OPTIONS = {
+  ...FILTER_OPTIONS,
+  ...under('Rows and columns', {
+    sort: option(
+      '--sort <field>',
+      wordValue(SORTS),
+      `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
+    ),
+    desc: flag('--desc', 'with --sort: the largest first'),
+    columns: option(
+      '--columns <fields>',
+      listOf(columnValue),
+      'which fields to show, in this order, e.g. petId,quantity',
+    ),
+    header: flag('--no-header', 'leave out the header line (table, csv)'),
+  }),
+  ...under('Watching', {
+    watch: option(
+      '--watch [interval]',
+      durationValue(1_000),
+      'go on looking, and print what changes (default: every 10s, less often if the allowance is short)',
+      { conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'] },
+    ),
+    failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
+    failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
+  }),
+};
+
+type ListInput = InputOf<typeof OPTIONS>;
+
+export const inventoryList = defineCommand({
   path: 'inventory list',
   summary: 'Show stock levels',
   description:
@@ -42,37 +69,7 @@ export const inventoryList: CommandSpec<ListInput> = {
     { says: 'What changes, as it changes', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
-  options: [
-    ...FILTER_OPTIONS,
-    {
-      purpose: 'Rows and columns',
-      flags: '--sort <field>',
-      description: `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
-      parse: wordValue('--sort', SORTS),
-    },
-    { purpose: 'Rows and columns', flags: '--desc', description: 'with --sort: the largest first' },
-    {
-      purpose: 'Rows and columns',
-      flags: '--columns <fields>',
-      description: 'which fields to show, in this order, e.g. petId,quantity',
-      parse: listOf(Object.assign(columnName, { words: ITEM_FIELDS })),
-    },
-    { purpose: 'Rows and columns', flags: '--no-header', description: 'leave out the header line (table, csv)' },
-    {
-      purpose: 'Watching',
-      flags: '--watch [interval]',
-      description: 'go on looking, and print what changes (default: every 10s, less often if the allowance is short)',
-      parse: durationValue('--watch', 1_000),
-      conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'],
-    },
-    {
-      purpose: 'Watching',
-      flags: '--fail-if-any',
-      description: 'exit 13 if any pet is listed',
-      conflicts: ['failIfNone'],
-    },
-    { purpose: 'Watching', flags: '--fail-if-none', description: 'exit 13 if no pet is listed' },
-  ],
+  options: OPTIONS,
   more: ['output', 'scripting', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.watch !== undefined) {
@@ -103,13 +100,7 @@ export const inventoryList: CommandSpec<ListInput> = {
     };
     return view;
   },
-};
-
-function columnName(text: string): string {
-  if (/^[^\s,]{1,100}$/u.test(text)) return text;
-  const expected = 'names of fields with commas between them';
-  throw new Failure('invalid-value', { name: '--columns', value: text, expected });
-}
+});
 
 function column(name: string): Column<InventoryItem> {
   const field = ITEM_FIELDS.find((each) => each === name);
@@ -146,14 +137,10 @@ async function* filtered(
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet, input.columns);
   const matches = matcher(input);
-  const session = await connect(context);
-  try {
-    for await (const items of listInventory(session.service)) {
-      oddities.see(items);
-      yield isFilter(input) ? items.filter(matches) : items;
-    }
-  } finally {
-    await session.close();
+  await using session = await connect(context);
+  for await (const items of listInventory(session.service)) {
+    oddities.see(items);
+    yield isFilter(input) ? items.filter(matches) : items;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }

@@ -1,23 +1,32 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { type CommandSpec, integerValue, petIdValue } from '../cli/command.ts';
-import { connect, type Session } from '../session/connect.ts';
-import { readConfigFile } from '../session/config-file.ts';
+import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { integerValue, petIdValue } from '../cli/values.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { environmentSource, requireBaseUrl, type ResolvedSettings, resolveSettings } from '../session/resolve.ts';
+import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface SetInput {
-  readonly petId: bigint;
-  readonly quantity: bigint;
-  readonly dryRun?: boolean;
-  readonly expect?: bigint;
-  readonly allowNegative?: boolean;
-}
+const ARGUMENTS = {
+  petId: argument(petIdValue, 'id of the pet, an int64'),
+  quantity: argument(integerValue, 'the new count'),
+};
 
-export const inventorySet: CommandSpec<SetInput> = {
+const OPTIONS = {
+  dryRun: flag('--dry-run', 'show the request and send nothing', { conflicts: ['expect'] }),
+  expect: option(
+    '--expect <quantity>',
+    integerValue,
+    'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
+  ),
+  allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
+};
+
+type SetInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
+
+export const inventorySet = defineCommand({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
@@ -30,51 +39,27 @@ export const inventorySet: CommandSpec<SetInput> = {
     { says: 'What would be sent', command: 'petstore inventory set 7 12 --dry-run' },
     { says: 'From a script', command: 'petstore --env production inventory set 7 12 --json' },
   ],
-  arguments: [
-    { name: 'petId', description: 'id of the pet, an int64', parse: petIdValue('petId') },
-    { name: 'quantity', description: 'the new count', parse: integerValue('quantity') },
-  ],
-  options: [
-    { flags: '--dry-run', description: 'show the request and send nothing', conflicts: ['expect'] },
-    {
-      flags: '--expect <quantity>',
-      description:
-        'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
-      parse: integerValue('--expect'),
-    },
-    { flags: '--allow-negative', description: 'allow a quantity below zero' },
-  ],
+  arguments: ARGUMENTS,
+  options: OPTIONS,
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     allowQuantity(input.quantity, { petId: input.petId, allowNegative: input.allowNegative === true });
-    const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-    if (input.dryRun === true) return dryRun(input, settled, context);
-    assertWriteAllowed(context, settled, `inventory set ${input.petId} ${input.quantity}`);
+    if (input.dryRun === true) return dryRun(input, context);
+    await assertWriteAllowed(context, `inventory set ${input.petId} ${input.quantity}`);
     const { withPetLock } = await import('../bulk/pet-lock.ts');
-    const work = async (): Promise<RecordView> => {
-      const session = await connect(context);
-      try {
-        return await set(input, session, settled, context);
-      } finally {
-        await session.close();
-      }
-    };
-    return withPetLock(context, input.petId, work, { isOptional: true });
+    return withPetLock(context, input.petId, () => set(input, context), { isOptional: true });
   },
-};
+});
 
-async function set(
-  input: SetInput,
-  session: Session,
-  settled: ResolvedSettings,
-  context: CommandContext,
-): Promise<RecordView> {
+async function set(input: SetInput, context: CommandContext): Promise<RecordView> {
   const { petId, quantity, expect } = input;
+  await using session = await connect(context);
   const { environment, service } = session;
   const { notices } = context;
   const { findPet, updateInventory } = await import('../client/update.ts');
-  notices.info(`Setting pet ${petId} to ${quantity} in ${environment} (${environmentSource(settled)}).`);
+  const source = environmentSource(await context.settings());
+  notices.info(`Setting pet ${petId} to ${quantity} in ${environment} (${source}).`);
   if (expect !== undefined) {
     const now = await findPet(service, petId);
     if (now === undefined) throw new Failure('pet-not-found', { petId, environment });
@@ -104,14 +89,12 @@ function stored(item: InventoryItem, environment: string, before: bigint | undef
   };
 }
 
-async function dryRun(input: SetInput, settled: ResolvedSettings, context: CommandContext): Promise<RecordView> {
+async function dryRun(input: SetInput, context: CommandContext): Promise<RecordView> {
   const { updateCall } = await import('../client/update.ts');
   const { method, path, body } = updateCall(input);
-  const environment = settled.environment.value;
-  // The sandbox gets its port when it starts, which a dry run does not make it do.
-  const base =
-    environment === 'sandbox' ? 'http://sandbox.localhost/v1' : requireBaseUrl(settled, context.globals).href;
-  const url = `${base.replace(/\/$/, '')}${path}`;
+  const settings = await context.settings();
+  const environment = settings.environment.value;
+  const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members: [string, JsonValue][] = [
     ['dryRun', true],
     ['environment', environment],

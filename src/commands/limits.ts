@@ -1,26 +1,23 @@
 import type { JsonValue } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../cli/command.ts';
-import { connect, findLedgerOwner } from '../session/connect.ts';
+import { defineCommand, flag } from '../cli/command.ts';
+import { connect } from '../session/connect.ts';
 import { openLedger } from '../session/open-ledger.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerName } from '../rate-limit/owner.ts';
+import { shift } from '../rate-limit/rebase.ts';
 import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import type { RecordView } from '../view/view.ts';
-
-interface LimitsInput {
-  readonly refresh?: boolean;
-  readonly clearBlock?: boolean;
-}
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
   'Clear a block only if you know that it is over, after a plan upgrade for instance.';
 
-export const limits: CommandSpec<LimitsInput> = {
+export const limits = defineCommand({
   path: 'limits',
   summary: "Show what is left of the key's allowance, without a request",
   description:
@@ -31,39 +28,31 @@ export const limits: CommandSpec<LimitsInput> = {
     { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
     { says: 'For a script', command: 'petstore limits --json' },
   ],
-  options: [
-    { flags: '--refresh', description: 'ask the service first, with one request', conflicts: ['clearBlock'] },
-    { flags: '--clear-block', description: 'forget a block; asks for the word, or --yes' },
-  ],
+  options: {
+    refresh: flag('--refresh', 'ask the service first, with one request', { conflicts: ['clearBlock'] }),
+    clearBlock: flag('--clear-block', 'forget a block; asks for the word, or --yes'),
+  },
   more: ['rate-limits'],
   async run(input, context) {
-    const owner = await findLedgerOwner(context);
+    const target = await context.target();
     if (input.refresh === true) await askService(context);
-    const { ledger, close } = await openLedger(context, owner, owner.environment === 'sandbox');
-    try {
-      if (input.clearBlock !== true) return describe(await ledger.view(), owner.environment, context);
-      await confirmClearing(context);
-      return describe(await ledger.clearBlock(), owner.environment, context);
-    } finally {
-      close();
-    }
+    using opened = await openLedger(context, target);
+    if (input.clearBlock !== true) return describe(await opened.ledger.view(), target.environment, context);
+    await confirmClearing(context);
+    return describe(await opened.ledger.clearBlock(), target.environment, context);
   },
-};
+});
 
 async function askService(context: CommandContext): Promise<void> {
-  const session = await connect(context);
-  try {
-    await listInventory(session.service).next();
-  } finally {
-    await session.close();
-  }
+  await using session = await connect(context);
+  await listInventory(session.service).next();
 }
 
 /** @throws {Failure} `cancelled`, `no-terminal` */
 async function confirmClearing(context: CommandContext): Promise<void> {
-  const { globals, notices, prompt, signal, stdin, stderr } = context;
+  const { globals, notices, prompt, signal } = context;
   if (globals.yes) return;
-  if (!globals.input || !stdin.isTTY || !stderr.isTTY) {
+  if (!canAsk(context)) {
     throw new Failure('no-terminal', { what: 'Whether to clear the block', instead: `${RISK} Then add --yes.` });
   }
   notices.warning(RISK);
@@ -71,23 +60,23 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   if (word !== 'clear') throw new Failure('cancelled', { action: 'Clearing the block' });
 }
 
-/** Instants of the ledger are monotonic; people and programs want the wall clock. */
-function describe(view: LedgerView, environment: string, { clock }: CommandContext): RecordView {
+function describe(known: LedgerView, environment: string, { clock }: CommandContext): RecordView {
   const now = clock.now();
-  const toWall = (at: number): number => now + at - clock.monotonic();
-  const live = view.windows.filter(({ resetAt }) => toWall(resetAt) > now);
+  // Instants of the ledger are monotonic; people and programs want the wall clock.
+  const view = shift(known, now - clock.monotonic());
+  const live = view.windows.filter(({ resetAt }) => resetAt > now);
   const isShared = live.some(({ sharedWithOthers }) => sharedWithOthers);
   const lines: [string, string][] = [
     ['environment', environment],
-    ...allowanceWords(view, live, toWall, now).map((words): [string, string] => ['allowance', words]),
-    ['block', blockWords(view, toWall, now)],
-    ['in flight', inFlightWords(view, toWall, now)],
+    ...allowanceWords(view, live, now).map((words): [string, string] => ['allowance', words]),
+    ['block', blockWords(view, now)],
+    ['in flight', inFlightWords(view, now)],
     ['others', isShared ? 'another client draws on the key too' : 'none seen'],
-    ['known since', view.seenAt === undefined ? 'never' : `${duration(now - toWall(view.seenAt))} ago`],
+    ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
-  const tightest = tightestWindow(view, clock.monotonic());
-  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(toWall(at)).toISOString());
+  const tightest = tightestWindow(view, now);
+  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
   const members: [string, JsonValue][] = [
     ['environment', environment],
     ['limit', (tightest ?? view.windows.at(-1))?.limit ?? null],
@@ -97,7 +86,7 @@ function describe(view: LedgerView, environment: string, { clock }: CommandConte
     ...(live.length > 1
       ? [['windows', live.map((window) => windowJson(window, iso(window.resetAt)))] as [string, JsonValue]]
       : []),
-    ['block', block === undefined ? null : blockJson(view, iso(block.until), toWall(block.until) <= now)],
+    ['block', block === undefined ? null : blockJson(view, iso(block.until), block.until <= now)],
     [
       'inFlight',
       view.inFlight.map(({ id, at }) => new Map([['by', ownerName(id)] as const, ['since', iso(at)] as const])),
@@ -116,16 +105,14 @@ function describe(view: LedgerView, environment: string, { clock }: CommandConte
   };
 }
 
-type ToWall = (at: number) => number;
-
 /** One line, or one for each window where operations have limits of their own. */
-function allowanceWords({ windows }: LedgerView, live: LedgerView['windows'], toWall: ToWall, now: number): string[] {
+function allowanceWords({ windows }: LedgerView, live: LedgerView['windows'], now: number): string[] {
   const [last] = windows.slice(-1);
   if (last === undefined) return ['unknown'];
   if (live.length === 0) return [`the window of ${last.limit} is over; the next request tells what is left`];
   return live.map((window) => {
     const names = live.length > 1 ? ` for ${window.operations.join(', ')}` : '';
-    return `${limitWords({ ...window, resetAt: toWall(window.resetAt), now })}${names}`;
+    return `${limitWords({ ...window, now })}${names}`;
   });
 }
 
@@ -138,9 +125,9 @@ function windowJson({ operations, limit, remaining }: Window, resetAt: string | 
   ]);
 }
 
-function blockWords({ block, strikes }: LedgerView, toWall: ToWall, now: number): string {
+function blockWords({ block, strikes }: LedgerView, now: number): string {
   if (block === undefined) return 'none';
-  const until = toWall(block.until);
+  const { until } = block;
   const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
   if (until <= now) return `over (${why}); the next request is a probe`;
   return `${why}: nothing is sent for ${duration(until - now)}, until ${clockTime(until, now)}`;
@@ -155,7 +142,7 @@ function blockJson({ block, strikes }: LedgerView, until: JsonValue, over: boole
   ]);
 }
 
-function inFlightWords({ inFlight }: LedgerView, toWall: ToWall, now: number): string {
+function inFlightWords({ inFlight }: LedgerView, now: number): string {
   if (inFlight.length === 0) return 'none';
-  return inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - toWall(at))}`).join('; ');
+  return inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
 }

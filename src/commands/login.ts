@@ -1,5 +1,5 @@
 import { listInventory } from '../client/list.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf } from '../cli/command.ts';
 import { open } from '../session/connect.ts';
 import {
   isRemoteEnvironment,
@@ -7,21 +7,24 @@ import {
   REMOTE_ENVIRONMENTS,
   type RemoteEnvironment,
 } from '../session/environments.ts';
-import { changeConfig, type ConfigFile, readConfigFile, withSettings } from '../session/config-file.ts';
+import { changeConfig, type ConfigFile, withSettings } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { checkKey } from '../session/resolve.ts';
+import { takeKey } from '../session/settings.ts';
+import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
-
-interface LoginInput {
-  readonly keyStdin?: boolean;
-  readonly verify: boolean;
-}
 
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
 
-export const login: CommandSpec<LoginInput> = {
+const OPTIONS = {
+  keyStdin: flag('--key-stdin', 'read the key from stdin, one line'),
+  verify: flag('--no-verify', 'keep the key without trying it'),
+};
+
+type LoginInput = InputOf<typeof OPTIONS>;
+
+export const login = defineCommand({
   path: 'login',
   summary: 'Keep the base URL and API key of an environment',
   description:
@@ -35,33 +38,22 @@ export const login: CommandSpec<LoginInput> = {
       command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
     },
   ],
-  options: [
-    { flags: '--key-stdin', description: 'read the key from stdin, one line' },
-    { flags: '--no-verify', description: 'keep the key without trying it' },
-  ],
+  options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
-    const file = await readConfigFile(context);
+    const file = await context.configFile();
     const environment = await askEnvironment(context, file);
     const baseUrl = await askBaseUrl(context, file, environment);
     const apiKey = await askKey(input, context, environment);
     if (input.verify) await verify(context, environment, baseUrl, apiKey);
     const kept = await changeConfig(context, (config) => ({
-      ...withSettings(config, environment, { baseUrl: hrefOf(baseUrl), apiKey }),
+      ...withSettings(config, environment, { baseUrl: baseUrl.href, apiKey }),
       environment: config.environment ?? environment,
     }));
     warnOfShadows(context);
     return loggedIn(environment, baseUrl, kept, input.verify);
   },
-};
-
-function hrefOf(url: URL): string {
-  return url.href.replace(/\/$/, '');
-}
-
-function canAsk(context: CommandContext): boolean {
-  return context.globals.input && context.stdin.isTTY && context.stderr.isTTY;
-}
+});
 
 async function askEnvironment(context: CommandContext, file: ConfigFile): Promise<RemoteEnvironment> {
   const said = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
@@ -98,9 +90,7 @@ async function askBaseUrl(context: CommandContext, file: ConfigFile, environment
 
 async function askKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
   const key = await readKey(input, context, environment);
-  checkKey(key, input.keyStdin === true ? 'stdin' : 'the prompt');
-  context.secrets.add(key);
-  return key;
+  return takeKey(context, key, input.keyStdin === true ? 'stdin' : 'the prompt');
 }
 
 async function readKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
@@ -123,14 +113,9 @@ async function verify(
   apiKey: string,
 ): Promise<void> {
   context.notices.info(`Checking the key with one request to ${baseUrl.host}.`);
-  const target = { environment, baseUrl, apiKey, keySource: 'this login', ledgerOrigin: baseUrl.origin };
-  const session = await open(context, target);
-  try {
-    // The first rows tell as much as all of them.
-    await listInventory(session.service).next();
-  } finally {
-    await session.close();
-  }
+  await using session = await open(context, { environment, baseUrl, apiKey, keySource: 'this login' });
+  // The first rows tell as much as all of them.
+  await listInventory(session.service).next();
 }
 
 function warnOfShadows(context: CommandContext): void {
@@ -154,16 +139,16 @@ function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified:
   const checked = verified ? 'The key works' : 'The key was not tried';
   return {
     view: 'record',
-    text: `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${hrefOf(baseUrl)}.${use}`,
+    text: `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`,
     json: new Map<string, string | boolean>([
       ['environment', environment],
-      ['baseUrl', hrefOf(baseUrl)],
+      ['baseUrl', baseUrl.href],
       ['verified', verified],
       ['config', file.path],
     ]),
     fields: [
       { name: 'environment', value: environment },
-      { name: 'baseUrl', value: hrefOf(baseUrl) },
+      { name: 'baseUrl', value: baseUrl.href },
       { name: 'verified', value: String(verified) },
       { name: 'config', value: file.path },
     ],

@@ -1,10 +1,9 @@
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand, flag } from '../cli/command.ts';
 import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, readConfigFile, withSettings } from '../session/config-file.ts';
-import { resolveSettings } from '../session/resolve.ts';
+import { changeConfig, withSettings } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 
-export const logout: CommandSpec<{ readonly all?: boolean }> = {
+export const logout = defineCommand({
   path: 'logout',
   summary: 'Drop the API key of an environment',
   description: 'Removes the key from the config file. The base URL stays. The service is not asked.',
@@ -12,11 +11,11 @@ export const logout: CommandSpec<{ readonly all?: boolean }> = {
     { says: 'The environment in force', command: 'petstore logout' },
     { says: 'Every key', command: 'petstore logout --all' },
   ],
-  options: [{ flags: '--all', description: 'the keys of all environments' }],
+  options: { all: flag('--all', 'the keys of all environments') },
   more: ['environments'],
   async run({ all }, context) {
-    const file = await readConfigFile(context);
-    const { value } = resolveSettings(context.globals, context.env, file).environment;
+    const { value } = (await context.settings()).environment;
+    const file = await context.configFile();
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
         problem: `There is no key for ${value}: it is built in.`,
@@ -41,4 +40,4 @@ export const logout: CommandSpec<{ readonly all?: boolean }> = {
       fields: [{ name: 'loggedOut', value: dropped.join(' ') }],
     };
   },
-};
+});

@@ -1,155 +1,100 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, durationValue, type OptionSpec, repeated, wordValue } from '../cli/command.ts';
+import { defineCommand, flag, option, under } from '../cli/command.ts';
+import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
+import { parseInteger } from '../api/values.ts';
+import { parseSignedDuration } from '../duration.ts';
 import { dataFile, ownFile } from '../serve/data-file.ts';
-import { keyValue, PLAN_NAMES, rangeValue, type RuleInput, skewValue } from '../serve/values.ts';
-import { DEFAULT_RULES } from '../sandbox/plans.ts';
+import { DEFAULT_RULES, PLAN_NAMES } from '../sandbox/plans.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { RecordView } from '../view/view.ts';
-
-interface ServeInput extends RuleInput {
-  readonly port: number;
-  readonly host: string;
-  readonly allowHost?: readonly string[];
-  readonly data?: string;
-  readonly seed?: string;
-  readonly key?: readonly string[];
-  readonly clockSkew: number;
-  readonly fault?: readonly string[];
-  readonly faultSeed: number;
-  readonly log?: string;
-}
 
 /** How long requests in flight may take once the server is to end, in ms. */
 const GRACE_MS = 2_000;
 
-const OPTIONS: readonly OptionSpec[] = [
-  {
-    purpose: 'Where',
-    flags: '--port <port>',
-    description: '0 takes a free one',
-    default: 4010,
-    parse: countValue('--port', 0, 65_535),
-  },
-  {
-    purpose: 'Where',
-    flags: '--host <address>',
-    description: 'address to listen on; beyond this machine only with --key',
-    default: '127.0.0.1',
-  },
-  {
-    purpose: 'Where',
-    flags: '--allow-host <name...>',
-    description: 'further names that clients use for it',
-    parse: repeated(String),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--plan <plan>',
-    description: `limits: ${PLAN_NAMES.join(', ')}`,
-    default: 'free',
-    parse: wordValue('--plan', PLAN_NAMES),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--per-minute <requests>',
-    description: 'limit of a minute, for any plan',
-    parse: countValue('--per-minute'),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--per-day <requests>',
-    description: 'limit of a day, for any plan',
-    parse: countValue('--per-day'),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--minute <duration>',
-    description: 'a shorter minute, for those who cannot wait (default: 60s)',
-    parse: durationValue('--minute', 1),
-  },
-  { purpose: 'Stock', flags: '--data <file>', description: 'where the stock is kept (default: that of --env sandbox)' },
-  {
-    purpose: 'Stock',
-    flags: '--seed <file|pets>',
-    description: 'begin with the pets of a file, or with so many made-up ones',
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--key <key...>',
-    description: 'valid keys in place of the usual one; made up, never a real one',
-    parse: repeated(keyValue),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--ban-after <requests>',
-    description: 'early requests after a 429 that get a key banned; 0: never',
-    default: DEFAULT_RULES.banAfter,
-    parse: countValue('--ban-after'),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--ban-for <duration>',
-    description: 'how long a ban lasts',
-    default: DEFAULT_RULES.banForMs,
-    shownDefault: '15m',
-    parse: durationValue('--ban-for', 1),
-  },
-  {
-    purpose: 'Keys and limits',
-    flags: '--ban-status <status>',
-    description: 'what a banned key is answered',
-    default: DEFAULT_RULES.banStatus,
-    parse: countValue('--ban-status', 400, 499),
-  },
-  {
-    purpose: 'Stock',
-    flags: '--quantity <least..most>',
-    description: 'quantities that are accepted',
-    default: DEFAULT_RULES.quantity,
-    shownDefault: `${DEFAULT_RULES.quantity.least}..${DEFAULT_RULES.quantity.most}`,
-    parse: rangeValue,
-  },
-  {
-    purpose: 'What goes wrong',
-    flags: '--clock-skew <duration>',
-    description: "how far the sandbox's clock is off, for instance -1h",
-    default: 0,
-    shownDefault: '0s',
-    parse: skewValue,
-  },
-  {
-    purpose: 'What goes wrong',
-    flags: '--retry-after-format <form>',
-    description: 'seconds, date',
-    default: 'seconds',
-    parse: wordValue('--retry-after-format', ['seconds', 'date']),
-  },
-  {
-    purpose: 'What goes wrong',
-    flags: '--with-undocumented',
-    description: '501 for what the specification only names: /pets/{petId}, /store/orders',
-  },
-  {
-    purpose: 'What goes wrong',
-    flags: '--fault <rule>',
-    description: 'something that goes wrong, as below; may be repeated',
-    parse: repeated(String),
-  },
-  {
-    purpose: 'What goes wrong',
-    flags: '--fault-seed <number>',
-    description: 'the same seed, the same faults',
-    default: 1,
-    parse: countValue('--fault-seed'),
-  },
-  {
-    purpose: 'Where',
-    flags: '--log <file>',
-    description: 'add one JSON object for each request to a file, in place of lines on stderr',
-  },
-];
+const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
+  const [least, most, ...rest] = text.split('..').map(parseInteger);
+  const isRange = least !== undefined && most !== undefined && rest.length === 0 && least <= most;
+  return isRange ? { least, most } : undefined;
+});
 
-export const sandboxServe: CommandSpec<ServeInput> = {
+/** `-1h` -> ms. */
+const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
+
+const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
+
+const OPTIONS = {
+  ...under('Where', {
+    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4010 }),
+    host: option('--host <address>', textValue, 'address to listen on; beyond this machine only with --key', {
+      default: '127.0.0.1',
+    }),
+    allowHost: option('--allow-host <name...>', repeated(textValue), 'further names that clients use for it'),
+  }),
+  ...under('Keys and limits', {
+    plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
+    perMinute: option('--per-minute <requests>', countValue(), 'limit of a minute, for any plan'),
+    perDay: option('--per-day <requests>', countValue(), 'limit of a day, for any plan'),
+    minute: option(
+      '--minute <duration>',
+      durationValue(1),
+      'a shorter minute, for those who cannot wait (default: 60s)',
+    ),
+  }),
+  ...under('Stock', {
+    data: option('--data <file>', textValue, 'where the stock is kept (default: that of --env sandbox)'),
+    seed: option('--seed <file|pets>', textValue, 'begin with the pets of a file, or with so many made-up ones'),
+  }),
+  ...under('Keys and limits', {
+    key: option(
+      '--key <key...>',
+      repeated(sandboxKeyValue),
+      'valid keys in place of the usual one; made up, never a real one',
+    ),
+    banAfter: option(
+      '--ban-after <requests>',
+      countValue(),
+      'early requests after a 429 that get a key banned; 0: never',
+      { default: banAfter },
+    ),
+    banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
+      default: banForMs,
+      shownDefault: '15m',
+    }),
+    banStatus: option('--ban-status <status>', countValue(400, 499), 'what a banned key is answered', {
+      default: banStatus,
+    }),
+  }),
+  ...under('Stock', {
+    quantity: option('--quantity <least..most>', rangeValue, 'quantities that are accepted', {
+      default: quantity,
+      shownDefault: `${quantity.least}..${quantity.most}`,
+    }),
+  }),
+  ...under('What goes wrong', {
+    clockSkew: option('--clock-skew <duration>', skewValue, "how far the sandbox's clock is off, for instance -1h", {
+      default: 0,
+      shownDefault: '0s',
+    }),
+    retryAfterFormat: option('--retry-after-format <form>', wordValue(['seconds', 'date']), 'seconds, date', {
+      default: 'seconds',
+    }),
+    withUndocumented: flag(
+      '--with-undocumented',
+      '501 for what the specification only names: /pets/{petId}, /store/orders',
+    ),
+    fault: option('--fault <rule>', repeated(textValue), 'something that goes wrong, as below; may be repeated'),
+    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: 1 }),
+  }),
+  ...under('Where', {
+    log: option(
+      '--log <file>',
+      textValue,
+      'add one JSON object for each request to a file, in place of lines on stderr',
+    ),
+  }),
+};
+
+export const sandboxServe = defineCommand({
   path: 'sandbox serve',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
@@ -204,7 +149,7 @@ export const sandboxServe: CommandSpec<ServeInput> = {
       },
     };
   },
-};
+});
 
 function introduce({ baseUrl, apiKey }: Sandbox): RecordView {
   const command = `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`;

@@ -1,23 +1,19 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, countValue, type OptionSpec } from '../cli/command.ts';
+import { defineCommand, option } from '../cli/command.ts';
+import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
-import { keyValue } from '../serve/values.ts';
 import { Failure } from '../errors.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 
-interface DataInput {
-  readonly data?: string;
-}
+const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
 
-const DATA: OptionSpec = { flags: '--data <file>', description: "the sandbox's file (default: that of --env sandbox)" };
-
-export const sandboxReset: CommandSpec<DataInput> = {
+export const sandboxReset = defineCommand({
   path: 'sandbox reset',
   summary: 'Make the sandbox as new: its 25 pets, no limits used, no bans, no keys of your own',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
-  options: [DATA],
+  options: { data },
   more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
@@ -36,9 +32,9 @@ export const sandboxReset: CommandSpec<DataInput> = {
     );
     return stocked(`The sandbox is as new: ${pets} pets, no limits used, no bans, no added keys.`, file, pets);
   },
-};
+});
 
-export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; readonly file?: string }> = {
+export const sandboxSeed = defineCommand({
   path: 'sandbox seed',
   summary: 'Put other pets into the sandbox, in place of all that are there',
   description:
@@ -50,11 +46,11 @@ export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; read
       command: 'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
     },
   ],
-  options: [
-    { flags: '--pets <count>', description: 'so many made-up pets', parse: countValue('--pets'), conflicts: ['file'] },
-    { flags: '--file <file>', description: 'those of a file' },
-    DATA,
-  ],
+  options: {
+    pets: option('--pets <count>', countValue(), 'so many made-up pets', { conflicts: ['file'] }),
+    file: option('--file <file>', textValue, 'those of a file'),
+    data,
+  },
   more: ['environments', 'rate-limits'],
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
@@ -74,7 +70,7 @@ export const sandboxSeed: CommandSpec<DataInput & { readonly pets?: number; read
     );
     return stocked(`The sandbox has ${count} ${count === 1 ? 'pet' : 'pets'} now.`, file, count);
   },
-};
+});
 
 function stocked(text: string, file: string, pets: number): RecordView {
   return {
@@ -91,11 +87,11 @@ function stocked(text: string, file: string, pets: number): RecordView {
   };
 }
 
-export const sandboxStatus: CommandSpec<DataInput> = {
+export const sandboxStatus = defineCommand({
   path: 'sandbox status',
   summary: 'Show what the sandbox holds, without a request',
   examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
-  options: [DATA],
+  options: { data },
   more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
@@ -117,13 +113,7 @@ export const sandboxStatus: CommandSpec<DataInput> = {
       fields: rows.map(([name, value]) => ({ name, value: value ?? '' })),
     };
   },
-};
-
-interface KeysInput extends DataInput {
-  readonly add?: string;
-  readonly remove?: string;
-  readonly unban?: string;
-}
+});
 
 interface KeyRow {
   readonly key: string;
@@ -134,7 +124,7 @@ interface KeyRow {
   readonly bannedUntil: number;
 }
 
-export const sandboxKeys: CommandSpec<KeysInput> = {
+export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
   summary: "List the sandbox's keys and what they have used; add, remove, unban one",
   description: 'The keys are made up, for the sandbox alone: never give it a real one.',
@@ -142,12 +132,12 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
     { says: 'All keys', command: 'petstore sandbox keys' },
     { says: 'A second till', command: 'petstore sandbox keys --add till-2' },
   ],
-  options: [
-    { flags: '--add <key>', description: 'a further key', parse: keyValue },
-    { flags: '--remove <key>', description: 'a key that was added', parse: keyValue },
-    { flags: '--unban <key>', description: 'forget what a key has used, and its ban', parse: keyValue },
-    DATA,
-  ],
+  options: {
+    add: option('--add <key>', sandboxKeyValue, 'a further key'),
+    remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
+    unban: option('--unban <key>', sandboxKeyValue, 'forget what a key has used, and its ban'),
+    data,
+  },
   more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
     const { SANDBOX_KEY } = await import('../sandbox/key.ts');
@@ -169,7 +159,7 @@ export const sandboxKeys: CommandSpec<KeysInput> = {
     );
     return keyRows(rows, context);
   },
-};
+});
 
 function keyRows(rows: readonly KeyRow[], { clock, globals }: CommandContext): RowsView<KeyRow> {
   const now = clock.now();

@@ -1,8 +1,7 @@
 import type { JsonValue } from '../api/json.ts';
-import { type CommandSpec, durationValue, listOf, petIdValue, repeated, wordValue } from '../cli/command.ts';
-import { readConfigFile } from '../session/config-file.ts';
+import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { resolveSettings } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RowsView, View } from '../view/view.ts';
@@ -11,23 +10,57 @@ import type { RowsView, View } from '../view/view.ts';
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
 type Format = (typeof FORMATS)[number];
 
-interface SmokeInput {
-  readonly format?: Format;
-  readonly out?: readonly { readonly format: Format; readonly path: string }[];
-  readonly only?: readonly string[];
-  readonly skip?: readonly string[];
-  readonly list?: boolean;
-  readonly maxLatency?: number;
-  readonly maxSkew: number;
-  readonly waitReady?: number;
-  readonly write?: boolean;
-  readonly pet?: bigint;
-  readonly provoke429?: boolean;
-}
+const BY_ENDING: Readonly<Record<string, Format>> = {
+  xml: 'junit',
+  tap: 'tap',
+  json: 'json',
+  txt: 'text',
+  log: 'text',
+};
+
+const outValue = parserOf(
+  'a file that ends in .xml, .tap, .json or .txt; or junit=FILE, tap=FILE and so on',
+  (text): { format: Format; path: string } | undefined => {
+    const [name = '', ...rest] = text.split('=');
+    const named = FORMATS.find((format) => format === name);
+    if (named !== undefined && rest.join('=') !== '') return { format: named, path: rest.join('=') };
+    const format = BY_ENDING[/\.([a-z]+)$/i.exec(text)?.[1]?.toLowerCase() ?? ''];
+    return format && { format, path: text };
+  },
+);
 
 const checkNames = async (): Promise<readonly string[]> => (await import('../smoke/suite.ts')).ALL.map(({ id }) => id);
 
-export const smoke: CommandSpec<SmokeInput> = {
+const OPTIONS = {
+  ...under('Reports', {
+    format: option('--format <format>', wordValue(FORMATS), `${FORMATS.join(', ')} (default: text; json with --json)`),
+    out: option(
+      '--out <file>',
+      repeated(outValue),
+      'a report as well: JUnit for .xml, TAP for .tap, JSON for .json; or format=file; may be repeated',
+    ),
+  }),
+  ...under('Which checks', {
+    only: option('--only <ids>', listOf(textValue), 'only these checks', { words: checkNames }),
+    skip: option('--skip <ids>', listOf(textValue), 'all but these checks', { words: checkNames }),
+    write: flag('--write', 'check the update too, with --pet'),
+    pet: option('--pet <id>', petIdValue, 'the pet to set and to put back'),
+    provoke429: flag('--provoke-429', 'at the end spend the allowance and one request more; staging and sandbox only'),
+    list: flag('--list', 'show the checks, and run none'),
+  }),
+  ...under('Bounds', {
+    maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
+    maxSkew: option('--max-skew <duration>', durationValue(1), "how far the service's clock may be off", {
+      default: 60_000,
+      shownDefault: '60s',
+    }),
+    waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers at all'),
+  }),
+};
+
+type SmokeInput = InputOf<typeof OPTIONS>;
+
+export const smoke = defineCommand({
   path: 'smoke',
   summary: 'Check that the service answers and keeps its contract, for CI',
   description:
@@ -43,67 +76,7 @@ export const smoke: CommandSpec<SmokeInput> = {
   ],
   // A write in flight, and one more that puts the pet back.
   graceMs: 5_000,
-  options: [
-    {
-      purpose: 'Reports',
-      flags: '--format <format>',
-      description: `${FORMATS.join(', ')} (default: text; json with --json)`,
-      parse: wordValue('--format', FORMATS),
-    },
-    {
-      purpose: 'Reports',
-      flags: '--out <file>',
-      description: 'a report as well: JUnit for .xml, TAP for .tap, JSON for .json; or format=file; may be repeated',
-      parse: repeated(outValue),
-    },
-    {
-      purpose: 'Which checks',
-      flags: '--only <ids>',
-      description: 'only these checks',
-      parse: listOf(String),
-      words: checkNames,
-    },
-    {
-      purpose: 'Which checks',
-      flags: '--skip <ids>',
-      description: 'all but these checks',
-      parse: listOf(String),
-      words: checkNames,
-    },
-    { purpose: 'Which checks', flags: '--write', description: 'check the update too, with --pet' },
-    {
-      purpose: 'Which checks',
-      flags: '--pet <id>',
-      description: 'the pet to set and to put back',
-      parse: petIdValue('--pet'),
-    },
-    {
-      purpose: 'Which checks',
-      flags: '--provoke-429',
-      description: 'at the end spend the allowance and one request more; staging and sandbox only',
-    },
-    { purpose: 'Which checks', flags: '--list', description: 'show the checks, and run none' },
-    {
-      purpose: 'Bounds',
-      flags: '--max-latency <duration>',
-      description: 'longest time for the list',
-      parse: durationValue('--max-latency', 1),
-    },
-    {
-      purpose: 'Bounds',
-      flags: '--max-skew <duration>',
-      description: "how far the service's clock may be off",
-      default: 60_000,
-      shownDefault: '60s',
-      parse: durationValue('--max-skew', 1),
-    },
-    {
-      purpose: 'Bounds',
-      flags: '--wait-ready <duration>',
-      description: 'wait until the service answers at all',
-      parse: durationValue('--wait-ready', 1),
-    },
-  ],
+  options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
     if (input.list === true) {
@@ -127,7 +100,7 @@ export const smoke: CommandSpec<SmokeInput> = {
       ...(waitReady !== undefined && { waitReadyMs: waitReady }),
     });
   },
-};
+});
 
 /** @throws {Failure} `usage`, `production-not-confirmed` */
 async function writablePet({ write, pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
@@ -135,40 +108,17 @@ async function writablePet({ write, pet }: SmokeInput, context: CommandContext):
   if (write !== true || pet === undefined) {
     throw new Failure('usage', { problem: '--write and --pet go together: say that a pet may be set, and which.' });
   }
-  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-  assertWriteAllowed(context, settled, `smoke --write --pet ${pet}`);
+  await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
   return pet;
 }
 
 /** @throws {Failure} `usage` */
 async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
   if (provoke429 !== true) return;
-  const settled = resolveSettings(context.globals, context.env, await readConfigFile(context));
-  if (settled.environment.value !== 'production') return;
+  if ((await context.settings()).environment.value !== 'production') return;
   throw new Failure('usage', {
     problem: '--provoke-429 is not for production: the key would be blocked for everybody who uses it.',
     hint: 'Say --env staging or --env sandbox.',
-  });
-}
-
-const BY_ENDING: Readonly<Record<string, Format>> = {
-  xml: 'junit',
-  tap: 'tap',
-  json: 'json',
-  txt: 'text',
-  log: 'text',
-};
-
-function outValue(text: string): { format: Format; path: string } {
-  const [name = '', ...rest] = text.split('=');
-  const named = FORMATS.find((format) => format === name);
-  if (named !== undefined && rest.join('=') !== '') return { format: named, path: rest.join('=') };
-  const format = BY_ENDING[/\.([a-z]+)$/i.exec(text)?.[1]?.toLowerCase() ?? ''];
-  if (format !== undefined) return { format, path: text };
-  throw new Failure('invalid-value', {
-    name: '--out',
-    value: text,
-    expected: 'a file that ends in .xml, .tap, .json or .txt; or junit=FILE, tap=FILE and so on',
   });
 }
 

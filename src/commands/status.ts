@@ -1,14 +1,14 @@
 import type { JsonValue } from '../api/json.ts';
-import type { CommandSpec } from '../cli/command.ts';
+import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
-import { type ConfigFile, readConfigFile } from '../session/config-file.ts';
+import type { ConfigFile } from '../session/config-file.ts';
+import { maskKey } from '../session/config-keys.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { maskKey } from '../session/masked.ts';
-import { type ResolvedSettings, resolveSettings, type Source, type Sourced } from '../session/resolve.ts';
+import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
 import type { RecordView } from '../view/view.ts';
 
-export const status: CommandSpec<object> = {
+export const status = defineCommand({
   path: 'status',
   summary: 'Show the environment, base URL and key in force',
   description: 'Sends nothing. Names the source of each value: flag, variable, config or built in.',
@@ -18,12 +18,9 @@ export const status: CommandSpec<object> = {
   ],
   more: ['environments'],
   async run(_input, context) {
-    const file = await readConfigFile(context);
-    const settled = resolveSettings(context.globals, context.env, file);
-    if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
-    return describe(linesOf(settled, context), file, context);
+    return describe(linesOf(await context.settings(), context), await context.configFile(), context);
   },
-};
+});
 
 interface Line {
   readonly name: string;
@@ -33,8 +30,8 @@ interface Line {
   readonly shadows?: Source;
 }
 
-function linesOf(settled: ResolvedSettings, context: CommandContext): Line[] {
-  const { environment, baseUrl, apiKey } = settled;
+function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
+  const { environment, baseUrl, apiKey } = settings;
   const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
     name,
     value: shown ?? sourced?.value,
@@ -58,7 +55,7 @@ function linesOf(settled: ResolvedSettings, context: CommandContext): Line[] {
 
 /** A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked. */
 function shownUrl(text: string, context: CommandContext): string {
-  return parseBaseUrl(text, context.globals).href.replace(/\/$/, '');
+  return parseBaseUrl(text, context.globals).href;
 }
 
 function describe(lines: readonly Line[], file: ConfigFile, context: CommandContext): RecordView {

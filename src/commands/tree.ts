@@ -1,8 +1,9 @@
-import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf, type Parser } from '../cli/command.ts';
+import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
-import { GROUPS, SECTIONS } from './index.ts';
-import { shapeOf } from '../cli/scan.ts';
 import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
+import { shapeOf } from '../cli/scan.ts';
+import type { Parser } from '../cli/values.ts';
+import { GROUPS, SECTIONS } from './index.ts';
 
 /** Returns the command specs as plain data. The build evaluates it once, and puts its result in its place. */
 export async function buildTree(): Promise<Tree> {
@@ -54,13 +55,13 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
     summary: spec.summary,
     ...(spec.description !== undefined && { description: spec.description }),
     examples: spec.examples,
-    arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parse, words }) => ({
+    arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
       name,
       description,
       optional,
       variadic,
-      list: parse?.isList === true,
-      ...proposals(name, parse, words),
+      list: parser.isList === true,
+      ...proposals(name, parser),
     })),
     options: await Promise.all(optionsOf(spec).map(treeOption)),
     experimental: spec.experimental === true,
@@ -68,7 +69,7 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
   };
 }
 
-async function treeOption({ flags, description, purpose, parse, words, ...spec }: OptionSpec): Promise<TreeOption> {
+async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
   const { names, value, valueName = '' } = shapeOf(flags);
   const shown =
     spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
@@ -81,15 +82,15 @@ async function treeOption({ flags, description, purpose, parse, words, ...spec }
       value: {
         name: valueName,
         ...value,
-        list: parse?.isList === true,
-        ...proposals(valueName, parse, await words?.()),
+        list: parser?.isList === true,
+        ...proposals(valueName, parser, await words?.()),
       },
     }),
   };
 }
 
-function proposals(name: string, parse?: Parser, words = parse?.words): Pick<ValueSpec, 'words' | 'from'> {
+function proposals(name: string, parser?: Parser, words = parser?.words): Pick<ValueSpec, 'words' | 'from'> {
   if (words !== undefined) return { words };
-  if (parse?.isPet === true) return { from: 'pets' };
+  if (parser?.isPet === true) return { from: 'pets' };
   return /\bfile\b/.test(name) ? { from: 'files' } : {};
 }

@@ -1,23 +1,13 @@
 import { itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
-import { type CommandSpec, durationValue, integerValue, petIdValue, wordValue } from '../cli/command.ts';
+import { defineCommand, option, under } from '../cli/command.ts';
+import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView } from '../view/view.ts';
 
-interface WaitInput {
-  readonly pet?: bigint;
-  readonly quantity?: bigint;
-  readonly min?: bigint;
-  readonly max?: bigint;
-  readonly status?: string;
-  /** In ms. */
-  readonly for?: number;
-  readonly interval: number;
-}
-
 const DEFAULT_MS = 300_000;
 
-export const wait: CommandSpec<WaitInput> = {
+export const wait = defineCommand({
   path: 'wait',
   summary: 'Wait until a pet has a quantity or a status',
   description:
@@ -27,47 +17,26 @@ export const wait: CommandSpec<WaitInput> = {
     { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
     { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
   ],
-  options: [
-    { purpose: 'What to wait for', flags: '--pet <id>', description: 'the pet', parse: petIdValue('--pet') },
-    {
-      purpose: 'What to wait for',
-      flags: '--quantity <quantity>',
-      description: 'exactly this quantity',
-      parse: integerValue('--quantity'),
-    },
-    {
-      purpose: 'What to wait for',
-      flags: '--min <quantity>',
-      description: 'at least this quantity',
-      parse: integerValue('--min'),
-    },
-    {
-      purpose: 'What to wait for',
-      flags: '--max <quantity>',
-      description: 'at most this quantity',
-      parse: integerValue('--max'),
-    },
-    {
-      purpose: 'What to wait for',
-      flags: '--status <status>',
-      description: PET_STATUSES.join(', '),
-      parse: wordValue('--status', PET_STATUSES),
-    },
-    {
-      purpose: 'How long',
-      flags: '--for <duration>',
-      description: 'how long at most (default: --timeout where it is given, else 5m)',
-      parse: durationValue('--for', 0),
-    },
-    {
-      purpose: 'How long',
-      flags: '--interval <duration>',
-      description: 'at least so long between two looks',
-      default: 5_000,
-      shownDefault: '5s',
-      parse: durationValue('--interval', 100),
-    },
-  ],
+  options: {
+    ...under('What to wait for', {
+      pet: option('--pet <id>', petIdValue, 'the pet'),
+      quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
+      min: option('--min <quantity>', integerValue, 'at least this quantity'),
+      max: option('--max <quantity>', integerValue, 'at most this quantity'),
+      status: option('--status <status>', wordValue(PET_STATUSES), PET_STATUSES.join(', ')),
+    }),
+    ...under('How long', {
+      for: option(
+        '--for <duration>',
+        durationValue(0),
+        'how long at most (default: --timeout where it is given, else 5m)',
+      ),
+      interval: option('--interval <duration>', durationValue(100), 'at least so long between two looks', {
+        default: 5_000,
+        shownDefault: '5s',
+      }),
+    }),
+  },
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { pet, quantity, min, max, status } = input;
@@ -93,4 +62,4 @@ export const wait: CommandSpec<WaitInput> = {
       ],
     };
   },
-};
+});

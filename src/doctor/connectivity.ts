@@ -17,9 +17,9 @@ const SKEW_MS = 60_000;
 /** Said with the machine. */
 const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
-export async function* lookAtService(context: CommandContext, settled: ResolvedSettings): AsyncGenerator<Diagnosis> {
-  if (settled.environment.value !== 'sandbox') {
-    const url = baseUrlOf(context, settled);
+export async function* lookAtService(context: CommandContext, settings: ResolvedSettings): AsyncGenerator<Diagnosis> {
+  if (settings.environment.value !== 'sandbox') {
+    const url = baseUrlOf(context, settings);
     if (url === undefined) {
       yield skipped('service', 'There is no base URL to ask.');
       return;
@@ -35,9 +35,9 @@ export async function* lookAtService(context: CommandContext, settled: ResolvedS
   yield* lookAtKey(context);
 }
 
-function baseUrlOf(context: CommandContext, settled: ResolvedSettings): URL | undefined {
+function baseUrlOf(context: CommandContext, settings: ResolvedSettings): URL | undefined {
   try {
-    return requireBaseUrl(settled, context.globals);
+    return requireBaseUrl(settings, context.globals);
   } catch (error) {
     if (isFailure(error)) return undefined;
     throw error;
@@ -168,42 +168,39 @@ async function* lookAtCertificate(
 async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   try {
-    const { service, close } = await connect(context);
-    try {
-      const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
-      context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
-      const answer = await probe(service, { method: 'GET', path: '/inventory' });
-      const asked = {
-        isWrite: false,
-        url: `${service.baseUrl.href}/inventory`,
-        environment: service.environment,
-        keySource: service.keySource,
-        timeoutMs: service.timeoutMs,
-        attempts: 1,
-      };
-      if ('unreachable' in answer) {
-        yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
-        return;
-      }
-      const { status } = answer;
-      if (status !== 200) {
-        const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
-        yield failed('service', judgeStatus({ status }, asked, more).failure, now);
-      } else if (!Array.isArray(answer.json)) {
-        yield bad(
-          'service',
-          'What answers is not the service: it sent no list.',
-          'Check the base URL, and for a login page of the network.',
-        );
-      } else
-        yield ok(
-          'service',
-          `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`,
-        );
-      yield* lookAtHeaders(answer);
-    } finally {
-      await close();
+    await using session = await connect(context);
+    const { service } = session;
+    const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
+    context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
+    const answer = await probe(service, { method: 'GET', path: '/inventory' });
+    const asked = {
+      isWrite: false,
+      url: `${service.baseUrl.href}/inventory`,
+      environment: service.environment,
+      keySource: service.keySource,
+      timeoutMs: service.timeoutMs,
+      attempts: 1,
+    };
+    if ('unreachable' in answer) {
+      yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
+      return;
     }
+    const { status } = answer;
+    if (status !== 200) {
+      const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
+      yield failed('service', judgeStatus({ status }, asked, more).failure, now);
+    } else if (!Array.isArray(answer.json)) {
+      yield bad(
+        'service',
+        'What answers is not the service: it sent no list.',
+        'Check the base URL, and for a login page of the network.',
+      );
+    } else
+      yield ok(
+        'service',
+        `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`,
+      );
+    yield* lookAtHeaders(answer);
   } catch (error) {
     if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
       yield skipped('service', 'There is no key to ask with.');

@@ -5,8 +5,8 @@ import { lookAtMachine } from './local.ts';
 import { lookAtService } from './connectivity.ts';
 
 export async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
-  const settled = yield* lookAtMachine(context);
+  const settings = yield* lookAtMachine(context);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
-  else if (settled === undefined) yield skipped('service', 'It is not known which.');
-  else yield* lookAtService(context, settled);
+  else if (settings === undefined) yield skipped('service', 'It is not known which.');
+  else yield* lookAtService(context, settings);
 }

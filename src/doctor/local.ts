@@ -1,19 +1,12 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../ports.ts';
 import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
-import { type ConfigFile, isForeign, readConfigFile } from '../session/config-file.ts';
+import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { findLedgerOwner } from '../session/connect.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import {
-  requireBaseUrl,
-  requireKey,
-  type ResolvedSettings,
-  resolveSettings,
-  type Sourced,
-  sourceName,
-} from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
 import { isFailure } from '../errors.ts';
+import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
@@ -28,15 +21,15 @@ const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PET
 export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
   yield version(context);
   const file = yield* config(context);
-  const settled = file === undefined ? undefined : yield* environment(context, file);
-  yield* variables(context, settled);
-  if (file !== undefined && settled !== undefined) {
-    yield baseUrl(context, settled);
-    yield key(context, settled, file);
+  const settings = file === undefined ? undefined : yield* environment(context);
+  yield* variables(context, settings);
+  if (file !== undefined && settings !== undefined) {
+    yield baseUrl(context, settings);
+    yield key(context, settings, file);
   }
   const stateIsSound = yield* state(context);
-  if (stateIsSound && settled !== undefined) yield* ledger(context);
-  return settled;
+  if (stateIsSound && settings !== undefined) yield* ledger(context);
+  return settings;
 }
 
 function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
@@ -51,7 +44,7 @@ function version({ machine: { runtime, platform } }: CommandContext): Diagnosis 
 async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile | undefined> {
   let file: ConfigFile;
   try {
-    file = await readConfigFile(context);
+    file = await context.configFile();
   } catch (error) {
     yield failed('config', error, context.clock.now());
     return undefined;
@@ -92,12 +85,11 @@ async function openToOthers(
   return found;
 }
 
-function* environment(context: CommandContext, file: ConfigFile): Generator<Diagnosis, ResolvedSettings | undefined> {
+async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
   try {
-    const settled = resolveSettings(context.globals, context.env, file);
-    if (settled.apiKey !== undefined) context.secrets.add(settled.apiKey.value);
-    yield ok('environment', `${settled.environment.value}, from ${sourceName(settled.environment.source)}.`);
-    return settled;
+    const settings = await context.settings();
+    yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
+    return settings;
   } catch (error) {
     yield failed('environment', error, context.clock.now());
     return undefined;
@@ -105,10 +97,11 @@ function* environment(context: CommandContext, file: ConfigFile): Generator<Diag
 }
 
 /** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
-function* variables({ env }: CommandContext, settled: ResolvedSettings | undefined): Generator<Diagnosis> {
+function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
   const said: Diagnosis[] = [];
-  for (const { source, shadows } of [settled?.environment, settled?.baseUrl, settled?.apiKey].filter(isSourced)) {
-    if (source.from !== 'variable' || shadows === undefined) continue;
+  for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
+    if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
+    const { source, shadows } = value;
     const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
     said.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
@@ -124,31 +117,24 @@ function* variables({ env }: CommandContext, settled: ResolvedSettings | undefin
   yield* said;
 }
 
-function isSourced(value: Sourced<string> | undefined): value is Sourced<string> {
-  return value !== undefined;
-}
-
-function baseUrl(context: CommandContext, settled: ResolvedSettings): Diagnosis {
-  if (settled.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
+function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis {
+  if (settings.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
   try {
-    const { href, protocol, hostname } = requireBaseUrl(settled, context.globals);
-    const shown = href.replace(/\/$/, '');
-    const from = settled.baseUrl === undefined ? '' : `, from ${sourceName(settled.baseUrl.source)}`;
+    const { href, protocol, hostname } = requireBaseUrl(settings, context.globals);
     if (protocol === 'http:' && context.globals.insecureHttp) {
       return warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.');
     }
-    return ok('base-url', `${shown}${from}.`);
+    return ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
   } catch (error) {
     return failed('base-url', error, context.clock.now());
   }
 }
 
-function key(context: CommandContext, settled: ResolvedSettings, file: ConfigFile): Diagnosis {
-  if (settled.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
+function key(context: CommandContext, settings: ResolvedSettings, file: ConfigFile): Diagnosis {
+  if (settings.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
   try {
-    requireKey(settled, file);
-    const from = settled.apiKey === undefined ? '' : `, from ${sourceName(settled.apiKey.source)}`;
-    return ok('key', `There is one${from}.`);
+    requireKey(settings, file);
+    return ok('key', `There is one, from ${sourceName(settings.apiKey?.source)}.`);
   } catch (error) {
     return failed('key', error, context.clock.now());
   }
@@ -219,21 +205,16 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
       yield note('ledger', 'Limits are shared through PETSTORE_LEDGER.');
       return;
     }
-    const owner = await findLedgerOwner(context);
-    const { ledger: opened, close } = await openLedger(context, owner, owner.environment === 'sandbox');
-    try {
-      const { block } = await opened.view();
-      const until = block === undefined ? now : now + block.until - context.clock.monotonic();
-      yield until > now
-        ? warn(
-            'ledger',
-            `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`,
-            'Wait. petstore limits shows why.',
-          )
-        : ok('ledger', 'No block is in force.');
-    } finally {
-      close();
-    }
+    using opened = await openLedger(context, await context.target());
+    const { block } = await opened.ledger.view();
+    const until = block === undefined ? now : toWall(context.clock, block.until);
+    yield until > now
+      ? warn(
+          'ledger',
+          `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`,
+          'Wait. petstore limits shows why.',
+        )
+      : ok('ledger', 'No block is in force.');
   } catch (error) {
     if (!isFailure(error)) throw error;
     // The address or the key: said above.

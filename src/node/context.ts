@@ -8,7 +8,7 @@ import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
 import { exit } from './process.ts';
 import { nodePrompt } from './prompt.ts';
-import { nodeSettings } from './settings.ts';
+import { nodeConfigWriter } from './config-writer.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -25,7 +25,7 @@ export function nodeContext(): Context {
     // Loaded by the few commands that need it.
     randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
-    settings: nodeSettings,
+    configWriter: nodeConfigWriter,
     prompt: nodePrompt,
     machine: {
       platform: process.platform,

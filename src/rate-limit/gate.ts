@@ -7,6 +7,14 @@ import { Failure } from '../errors.ts';
 import type { Decision, Hold, Intent, WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, type LedgerView, tightestWindow } from './ledger.ts';
+import { toWall } from './rebase.ts';
+
+export interface RateLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Epoch ms. */
+  readonly resetAt: number;
+}
 
 export interface Wait {
   readonly why: WaitReason;
@@ -42,8 +50,8 @@ export interface Gate {
    * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
    */
   enter<C extends Gated>(operation: string, connect: () => Promise<C>): Promise<{ ticket: Ticket; connection: C }>;
-  /** The newest headers; `resetAt` in epoch ms. */
-  readonly limits: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined;
+  /** By the newest headers. */
+  readonly limits: RateLimit | undefined;
 }
 
 export interface GateOptions {
@@ -84,7 +92,7 @@ export function createGate(options: GateOptions): Gate {
 }
 
 class LedgerGate implements Gate {
-  limits: Gate['limits'];
+  limits: RateLimit | undefined;
   private readonly options: GateOptions;
   /** Strikes of the key that this command has met in a row. */
   private refusals = 0;
@@ -155,8 +163,9 @@ class LedgerGate implements Gate {
         this.countStrikes(status, view);
         const window = tightestWindow(view, clock.monotonic(), operation) ?? read.window;
         if (window === undefined) return;
-        const resetInMs = 'resetAt' in window ? window.resetAt - clock.monotonic() : window.resetInMs;
-        this.limits = { limit: window.limit, remaining: window.remaining, resetAt: clock.now() + resetInMs };
+        const { limit, remaining } = window;
+        const resetAt = 'resetAt' in window ? toWall(clock, window.resetAt) : clock.now() + window.resetInMs;
+        this.limits = { limit, remaining, resetAt };
       },
       lost: async (mayHaveBeenSent) => {
         await ledger.lost(id, mayHaveBeenSent);

@@ -1,6 +1,7 @@
 /**
  * Translates a key's state between timelines: to the monotonic clock of another boot, or to a server's clock.
  */
+import type { Clock } from '../ports.ts';
 import type { LedgerState } from './governor.ts';
 import type { Reservation } from './windows.ts';
 
@@ -37,6 +38,11 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
     })),
     ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
   };
+}
+
+/** Returns an instant of the monotonic clock as epoch ms: what people and programs want to see. */
+export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): number {
+  return clock.now() + at - clock.monotonic();
 }
 
 /** Returns the state with all its times moved by so many ms. */

@@ -1,10 +1,8 @@
 /**
  * The ledger that all processes of this user share: one row for each origin and key in the state database, named by a
- * salted hash, so that the file does not reveal which key it is about.
+ * salted hash, so that neither the file nor this code knows which key it is about.
  * Each step is one immediate transaction. It is never held while a request is under way.
  */
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
@@ -15,8 +13,9 @@ import { type Moment, rebase } from './rebase.ts';
 
 type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
 
-export function sqliteLedger(ports: Ports, state: State, origin: string, apiKey: string): Ledger {
-  const row = new Row(ports, state, JSON.stringify([origin, apiKey]));
+/** @param nameOf the row's name, by the database's salt */
+export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) => string): Ledger {
+  const row = new Row(ports, state, nameOf);
   return createLedger(async (work, { isRead, ...how } = {}) => {
     if (isRead === true) {
       try {
@@ -45,12 +44,12 @@ function momentOf({ clock, machine }: Ports): Moment {
 class Row {
   private readonly ports: Ports;
   private readonly state: State;
-  private readonly pair: string;
+  private readonly nameOf: (salt: string) => string;
 
-  constructor(ports: Ports, state: State, pair: string) {
+  constructor(ports: Ports, state: State, nameOf: (salt: string) => string) {
     this.ports = ports;
     this.state = state;
-    this.pair = pair;
+    this.nameOf = nameOf;
   }
 
   read(now: Moment): LedgerState {
@@ -58,7 +57,7 @@ class Row {
     if (salt === undefined) return UNKNOWN;
     const row = this.state.database.get(
       'SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?',
-      this.name(salt),
+      this.nameOf(salt),
     );
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
@@ -68,7 +67,7 @@ class Row {
   write(state: LedgerState, { boot, monotonic, wall }: Moment): void {
     this.state.database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      this.name(this.salt() ?? this.newSalt()),
+      this.nameOf(this.salt() ?? this.newSalt()),
       stringifyState(state),
       boot,
       monotonic,
@@ -92,10 +91,5 @@ class Row {
     const salt = Buffer.from(this.ports.randomBytes(32)).toString('hex');
     this.state.database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
     return salt;
-  }
-
-  /** Not node:crypto, which takes a fifth of Node's own start to load. */
-  private name(salt: string): string {
-    return bytesToHex(sha256(utf8ToBytes(salt + this.pair)));
   }
 }

@@ -14,6 +14,9 @@ export const PLANS = {
   business: { perMinute: 1_000, perDay: 100_000 },
 } as const satisfies Readonly<Record<string, Plan>>;
 
+export type PlanName = keyof typeof PLANS | 'custom';
+export const PLAN_NAMES: readonly PlanName[] = ['free', 'pro', 'business', 'custom'];
+
 export interface Rules {
   readonly plan: Plan;
   /** Early requests after a 429 that get a key banned; 0: none ever is. */

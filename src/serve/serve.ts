@@ -6,12 +6,25 @@ import { isLoopback } from '../sandbox/host-check.ts';
 import { SANDBOX_KEY } from '../sandbox/key.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
-import { type Plan, PLANS, type Rules } from '../sandbox/plans.ts';
+import { type Plan, type PlanName, PLANS, type Rules } from '../sandbox/plans.ts';
 import type { Store } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readPets, withStore } from './data-file.ts';
-import type { RuleInput } from './values.ts';
+
+export interface RuleOptions {
+  readonly plan: PlanName;
+  readonly perMinute?: number;
+  readonly perDay?: number;
+  /** In ms. */
+  readonly minute?: number;
+  readonly banAfter: number;
+  readonly banFor: number;
+  readonly banStatus: number;
+  readonly quantity: Rules['quantity'];
+  readonly retryAfterFormat: Rules['retryAfter'];
+  readonly withUndocumented?: boolean;
+}
 
 /** @throws {Failure} `usage`: others could use a key that everybody knows */
 export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]): readonly string[] {
@@ -23,7 +36,7 @@ export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]
 }
 
 /** @throws {Failure} `usage` */
-export function rulesOf(input: RuleInput): Rules {
+export function rulesOf(input: RuleOptions): Rules {
   const { plan: name, perMinute, perDay, minute } = input;
   if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
     throw new Failure('usage', { problem: 'The custom plan needs both its limits: --per-minute and --per-day.' });

@@ -4,11 +4,11 @@
  */
 import { DatabaseFailure, type Context, type FileFacts } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { JsonError, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
 import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
 import { configFolder, stateFolder } from './paths.ts';
-import { jsonPosition } from './position.ts';
 
 const CONFIG_VERSION = 1;
 
@@ -85,7 +85,7 @@ function pathIfAny(context: Context): string | undefined {
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
 export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
-  await context.settings.prepare();
+  await context.configWriter.prepare();
   const state = await openState(context, stateFolder(context));
   try {
     return await state.exclusively(async () => {
@@ -106,7 +106,7 @@ async function writeConfig(context: Context, path: string, config: Config): Prom
   const folder = configFolder(context);
   try {
     await context.files.makePrivateFolder(folder);
-    await context.settings.write(folder, 'config', { version: CONFIG_VERSION, ...config });
+    await context.configWriter.write(folder, 'config', { version: CONFIG_VERSION, ...config });
     // A writer that was killed left its half behind, with the key of then. Nobody else writes now.
     const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
     for (const name of left) await context.files.remove(`${folder}/${name}`);
@@ -145,6 +145,18 @@ function parseConfig(path: string, text: string): Config {
     return [name, parseSettings(each, () => invalid(`has settings of ${name} that are not texts`))] as const;
   });
   return { ...(environment !== undefined && { environment }), environments: Object.fromEntries(settings) };
+}
+
+/** Returns where a text stops being JSON: line and column, both from 1. */
+function jsonPosition(text: string): { line: number; column: number } {
+  let at = text.length;
+  try {
+    parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonError) at = error.at;
+  }
+  const before = text.slice(0, at);
+  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
 }
 
 function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSettings {

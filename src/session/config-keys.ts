@@ -2,7 +2,6 @@
 import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { Failure } from '../errors.ts';
 import { type Config, withSettings } from './config-file.ts';
-import { maskKey } from './masked.ts';
 
 export interface Setting {
   readonly key: string;
@@ -30,8 +29,7 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
     key: `${name}.base-url`,
     says: `address of ${name}, ending in /v1`,
     get: (config) => config.environments[name]?.baseUrl,
-    set: (config, value) =>
-      withSettings(config, name, { baseUrl: parseBaseUrl(value, { insecureHttp: true }).href.replace(/\/$/, '') }),
+    set: (config, value) => withSettings(config, name, { baseUrl: parseBaseUrl(value, { insecureHttp: true }).href }),
     unset: (config) => withSettings(config, name, { baseUrl: undefined }),
   },
   {
@@ -50,6 +48,11 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
     unset: (config) => withSettings(config, name, { apiKey: undefined }),
   },
 ]);
+
+/** Returns a key as it may be shown: enough to tell two apart, too little to use one. */
+export function maskKey(key: string): string {
+  return key.length >= 16 ? `****${key.slice(-4)}` : '****';
+}
 
 export const SETTINGS: readonly Setting[] = [environment, ...perEnvironment];
 

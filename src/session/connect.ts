@@ -1,118 +1,62 @@
-/** From the settled environment to a client that is ready to send. */
+/** From the settings to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import { createGate } from '../rate-limit/gate.ts';
+import { FOREVER_MS } from '../duration.ts';
+import { createGate, type RateLimit } from '../rate-limit/gate.ts';
 import { tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerOf } from '../rate-limit/owner.ts';
-import { SANDBOX_KEY } from '../sandbox/key.ts';
+import { toWall } from '../rate-limit/rebase.ts';
 import { VERSION } from '../version.ts';
-import type { EnvironmentName } from './environments.ts';
-import { readConfigFile } from './config-file.ts';
+import { type EnvironmentName, originOf } from './environments.ts';
 import { openLedger } from './open-ledger.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext } from './globals.ts';
-import { requireBaseUrl, requireKey, resolveSettings, sourceName } from './resolve.ts';
+import type { Target } from './resolve.ts';
 
-export interface RemainingRequests {
-  readonly limit: number;
-  readonly left: number;
-  /** Epoch ms. */
-  readonly resetAt: number;
-}
-
-export interface Session {
+/** Closed by `await using`. */
+export interface Session extends AsyncDisposable {
   readonly environment: EnvironmentName;
+  /** Tells the service apart from others, also in the journal. */
+  readonly origin: string;
   readonly service: Service;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
   /** What is known to be left of the key's window, but for what is in flight and reserved; undefined: nothing is. */
-  allowance(): Promise<RemainingRequests | undefined>;
-  close(): Promise<void>;
+  allowance(): Promise<RateLimit | undefined>;
 }
 
 export interface ConnectOptions {
-  /** How many requests may follow a 429, each after its wait; one more ends the command. By default one. */
-  readonly probes?: number;
+  /** Gives up at the third 429 in a row rather than the second; with --max-wait forever, never. */
+  readonly isBulk?: boolean;
 }
 
-/** @throws {Failure} `no-key`, `no-base-url`, `base-url`, and what readConfigFile throws */
+/** @throws {Failure} what `context.target` throws */
 export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Session> {
-  const target = await findTarget(context);
-  return target === 'sandbox' ? connectSandbox(context, options) : open(context, target, options);
+  const target = await context.target();
+  return target.environment === 'sandbox' ? connectSandbox(context, target, options) : open(context, target, options);
 }
 
-/** Whose ledger it is, without a connection: where, and under which key. @throws {Failure} as connect */
-export async function findLedgerOwner(
-  context: CommandContext,
-): Promise<Pick<Target, 'environment' | 'ledgerOrigin' | 'apiKey'>> {
-  const target = await findTarget(context);
-  return target === 'sandbox' ? { environment: 'sandbox', ledgerOrigin: SANDBOX_ORIGIN, apiKey: SANDBOX_KEY } : target;
-}
-
-async function findTarget(context: CommandContext): Promise<Target | 'sandbox'> {
-  const file = await readConfigFile(context);
-  const settled = resolveSettings(context.globals, context.env, file);
-  if (file.exposed && settled.apiKey?.source.from === 'config') {
-    context.notices.warning(`Others on this machine may read the key in ${file.path}: run chmod 600 ${file.path}`);
-  }
-  if (file.isForeign && settled.apiKey?.source.from === 'config') {
-    context.notices.warning(`The config ${file.path} belongs to another user, who may send the key anywhere.`);
-  }
-  const environment = settled.environment.value;
-  if (environment === 'sandbox') return 'sandbox';
-
-  const apiKey = requireKey(settled, file);
-  context.secrets.add(apiKey);
-  const baseUrl = requireBaseUrl(settled, context.globals);
-  if (context.globals.insecureHttp && baseUrl.protocol === 'http:') {
-    context.notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
-  }
-  const keySource = settled.apiKey === undefined ? '' : sourceName(settled.apiKey.source);
-  return { environment, baseUrl, apiKey, keySource, ledgerOrigin: baseUrl.origin };
-}
-
-/** The sandbox's port changes from command to command; its limits do not. */
-const SANDBOX_ORIGIN = 'sandbox';
-
-async function connectSandbox(context: CommandContext, options: ConnectOptions): Promise<Session> {
+async function connectSandbox(context: CommandContext, target: Target, options: ConnectOptions): Promise<Session> {
   const { startSandbox } = await import('../sandbox/server.ts');
   const sandbox = await startSandbox(context, {
     file: sandboxFile(context),
     isOwn: true,
     notices: context.notices,
   });
-  const session = await open(
-    context,
-    {
-      environment: 'sandbox',
-      baseUrl: new URL(sandbox.baseUrl),
-      apiKey: sandbox.apiKey,
-      keySource: 'the sandbox',
-      ledgerOrigin: SANDBOX_ORIGIN,
-    },
-    options,
-  );
+  const session = await open(context, { ...target, baseUrl: new URL(sandbox.baseUrl) }, options);
   return {
     ...session,
-    async close() {
-      await session.close();
+    async [Symbol.asyncDispose]() {
+      await session[Symbol.asyncDispose]();
       await sandbox.close();
     },
   };
-}
-
-export interface Target {
-  readonly environment: EnvironmentName;
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly keySource: string;
-  readonly ledgerOrigin: string;
 }
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
-  const opened = await openLedger(context, target, target.environment === 'sandbox');
+  const opened = await openLedger(context, target);
   const http = await context.openHttp({ direct: target.environment === 'sandbox' });
   const gate = createGate({
     ledger: opened.ledger,
@@ -123,7 +67,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     timeoutMs: globals.timeout,
     get probes() {
       // Where nothing is shared with other processes, a 429 ends the command.
-      return opened.isAlone ? 0 : (options.probes ?? 1);
+      return opened.isAlone ? 0 : probesFor(context, options);
     },
     reserve: globals.reserve,
     signal,
@@ -133,10 +77,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   });
   notices.watchLimits(() => gate.limits);
   const service: Service = {
-    baseUrl: target.baseUrl,
-    environment: target.environment,
-    apiKey: target.apiKey,
-    keySource: target.keySource,
+    ...target,
     userAgent: `petstore/${VERSION} (${name.toLowerCase()} ${version}; ${context.machine.platform})`,
     http,
     gate,
@@ -150,17 +91,24 @@ export async function open(context: CommandContext, target: Target, options: Con
   };
   return {
     environment: target.environment,
+    origin: originOf(target),
     service,
     isAlone: () => opened.isAlone,
     async allowance() {
       const window = tightestWindow(await opened.ledger.view(), clock.monotonic());
       if (window === undefined) return undefined;
-      const left = Math.max(0, window.left - globals.reserve);
-      return { limit: window.limit, left, resetAt: clock.now() + window.resetAt - clock.monotonic() };
+      const remaining = Math.max(0, window.left - globals.reserve);
+      return { limit: window.limit, remaining, resetAt: toWall(clock, window.resetAt) };
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       await http.close();
-      opened.close();
+      opened[Symbol.dispose]();
     },
   };
+}
+
+/** Returns how many requests may follow a 429, each after its wait; one more ends the command. */
+function probesFor({ globals }: CommandContext, { isBulk = false }: ConnectOptions): number {
+  if (!isBulk) return 1;
+  return globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : 2;
 }

@@ -1,7 +1,9 @@
 /** The options that every command takes, as the command line gives them. */
 import type { Context } from '../ports.ts';
 import type { Format } from '../view/view.ts';
+import type { ConfigFile } from './config-file.ts';
 import type { Notices } from './notices.ts';
+import type { ResolvedSettings, Target } from './resolve.ts';
 
 export interface Globals {
   readonly env?: string;
@@ -36,4 +38,10 @@ export interface CommandContext extends Context {
   readonly notices: Notices;
   /** Whatever is added here never appears in any output, file or journal. */
   readonly secrets: { add(secret: string): void; redact(text: string): string };
+  /** Reads the config, once. @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file` */
+  configFile(): Promise<ConfigFile>;
+  /** Resolves environment, base URL and key, once. @throws {Failure} what configFile and resolveSettings throw */
+  settings(): Promise<ResolvedSettings>;
+  /** Requires all that a request needs, and warns of what is unsafe, once. @throws {Failure} `no-key`, `no-base-url`, … */
+  target(): Promise<Target>;
 }

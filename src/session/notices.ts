@@ -1,13 +1,6 @@
 /** What a command says beside its data: everything here goes to stderr. */
 import type { ClientWatch } from '../client/service.ts';
-import type { Wait } from '../rate-limit/gate.ts';
-
-export interface RateLimit {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch ms. */
-  readonly resetAt: number;
-}
+import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 
 export interface Notices extends ClientWatch {
   /** For people; --quiet turns it off. */

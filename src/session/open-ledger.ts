@@ -10,32 +10,60 @@ import { BlockFile, withBlockFile } from '../rate-limit/block-file.ts';
 import { noteBlock, withFallback } from '../rate-limit/fallback-ledger.ts';
 import type { Ledger } from '../rate-limit/ledger.ts';
 import { memoryLedger } from '../rate-limit/memory-ledger.ts';
+import { toWall } from '../rate-limit/rebase.ts';
 import { sqliteLedger } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
-import { stateFolder } from './paths.ts';
+import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
+import { stateFolder } from './paths.ts';
+import type { Target } from './resolve.ts';
 
-export interface OpenLedger {
+export interface OpenLedger extends Disposable {
   readonly ledger: Ledger;
   /** True while nothing is shared with other processes that use the key: one request at a time then. */
   readonly isAlone: boolean;
-  close(): void;
 }
 
-interface Owner {
-  readonly ledgerOrigin: string;
-  readonly apiKey: string;
-}
+type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
- * The ledger of that key. `isLocal`: the service is on this machine, and nobody else has to do with it.
+ * Opens the ledger of that service and key.
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
-export async function openLedger(context: CommandContext, owner: Owner, isLocal: boolean): Promise<OpenLedger> {
+export async function openLedger(context: CommandContext, target: LedgerTarget): Promise<OpenLedger> {
   const address = sharedLedger(context);
-  return address === undefined || isLocal ? openOwn(context, owner) : openShared(context, owner, address);
+  const names = ledgerNames(target);
+  // Nobody else has to do with the sandbox.
+  const isOwn = address === undefined || target.environment === 'sandbox';
+  return isOwn ? openOwn(context, names) : openShared(context, names, address);
+}
+
+/** What a ledger is called, by hashes from which neither origin nor key can be told. What is stored depends on each. */
+interface LedgerNames {
+  /** In the state database. */
+  row(salt: string): string;
+  /** In the folder of the second place: without the salt, which is in the database that may not open. */
+  file(): string;
+  /** On a server: the key itself is the salt, so that whoever shares it finds the same name. */
+  shared(): Promise<string>;
+}
+
+/** What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load. */
+export function ledgerNames(target: LedgerTarget): LedgerNames {
+  const { apiKey } = target;
+  const origin = originOf(target);
+  const pair = JSON.stringify([origin, apiKey]);
+  const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
+  return {
+    row: (salt) => digest(salt + pair),
+    file: () => digest(`petstore block ${pair}`).slice(0, 32),
+    async shared() {
+      const { createHmac } = await import('node:crypto');
+      return createHmac('sha256', apiKey).update(origin).digest('hex');
+    },
+  };
 }
 
 /** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
@@ -64,7 +92,7 @@ function isRedis(address: string): boolean {
   }
 }
 
-async function openShared(context: CommandContext, owner: Owner, url: string): Promise<OpenLedger> {
+async function openShared(context: CommandContext, names: LedgerNames, url: string): Promise<OpenLedger> {
   let isLost = false;
   const onLost = ({ message }: RedisFailure): void => {
     isLost = true;
@@ -73,7 +101,7 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
         'a 429 ends this command.',
     );
   };
-  const own = await openOwn(context, owner);
+  const own = await openOwn(context, names);
   let redis: Redis;
   try {
     redis = await context.openRedis(url);
@@ -82,12 +110,8 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
     onLost(error);
     return { ...own, isAlone: true };
   }
-  const [{ redisLedger }, { createHmac }] = await Promise.all([
-    import('../rate-limit/redis-ledger.ts'),
-    import('node:crypto'),
-  ]);
-  // The key itself is the salt: whoever shares it finds the same name, and nobody else can tell what it is about.
-  const name = createHmac('sha256', owner.apiKey).update(owner.ledgerOrigin).digest('hex');
+  const { redisLedger } = await import('../rate-limit/redis-ledger.ts');
+  const name = await names.shared();
   const { clock } = context;
   return {
     ledger: withFallback({
@@ -99,9 +123,8 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
     get isAlone() {
       return isLost;
     },
-    close() {
+    [Symbol.dispose]() {
       redis.close();
-      own.close();
     },
   };
 }
@@ -111,11 +134,11 @@ async function openShared(context: CommandContext, owner: Owner, url: string): P
  * and does not try again after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openOwn(context: CommandContext, owner: Owner): Promise<OpenLedger> {
+async function openOwn(context: CommandContext, names: LedgerNames): Promise<OpenLedger> {
   let file: BlockFile | undefined;
   try {
     const folder = stateFolder(context);
-    file = blockFile(context, folder, owner);
+    file = new BlockFile(context, `${folder}/blocks`, names.file());
     if (await context.files.isOnNetwork(folder)) {
       return alone(context, 'is on a network file system, whose locks other machines may not see', file);
     }
@@ -123,11 +146,11 @@ async function openOwn(context: CommandContext, owner: Owner): Promise<OpenLedge
     // The second place has to be there before the first is full.
     await file.prepare().catch(() => undefined);
     return {
-      ledger: withSecondPlace(context, sqliteLedger(context, state, owner.ledgerOrigin, owner.apiKey), file),
+      ledger: withSecondPlace(context, sqliteLedger(context, state, names.row), file),
       isAlone: false,
       // Not closed: the process is about to end, and the last one to close copies the write-ahead log back, which takes
       // longer than the two entries of a request. What is in the log is as safe as what is in the file.
-      close: () => undefined,
+      [Symbol.dispose]: () => undefined,
     };
   } catch (error) {
     // A state of a newer petstore may hold a block.
@@ -145,14 +168,8 @@ function alone(context: CommandContext, why: string, file?: BlockFile): OpenLedg
   return {
     ledger: file === undefined ? ledger : withSecondPlace(context, ledger, file),
     isAlone: true,
-    close: () => undefined,
+    [Symbol.dispose]: () => undefined,
   };
-}
-
-/** Named by a hash of origin and key that is not the ledger's: its salt is in the database that may not open. */
-function blockFile(context: CommandContext, folder: string, { ledgerOrigin, apiKey }: Owner): BlockFile {
-  const name = bytesToHex(sha256(utf8ToBytes(`petstore block ${JSON.stringify([ledgerOrigin, apiKey])}`)));
-  return new BlockFile(context, `${folder}/blocks`, name.slice(0, 32));
 }
 
 function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFile): Ledger {
@@ -166,7 +183,7 @@ function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFil
         notices.warning(`${why}.`);
         return;
       }
-      const until = clockTime(clock.now() + block.until - clock.monotonic(), clock.now());
+      const until = clockTime(toWall(clock, block.until), clock.now());
       const kept = isKept ? `is kept in ${file.path} instead` : 'is known to this command alone';
       notices.warning(`${why}. The service refused a request until ${until}; that ${kept}.`);
     },

@@ -7,9 +7,9 @@ import {
   isEnvironment,
   isRemoteEnvironment,
   parseBaseUrl,
+  SANDBOX_URL,
 } from './environments.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { Globals } from './globals.ts';
 
 export type Source =
   | { readonly from: 'flag'; readonly name: string }
@@ -32,7 +32,20 @@ export interface ResolvedSettings {
   readonly apiKey?: Sourced<string>;
 }
 
-type Call = Pick<Globals, 'env' | 'baseUrl'>;
+/** What the command line says of it. */
+export interface Call {
+  readonly env?: string;
+  readonly baseUrl?: string;
+}
+
+/** Where requests go, and with which key. */
+export interface Target {
+  readonly environment: EnvironmentName;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
+  readonly keySource: string;
+}
 
 /** @throws {Failure} `usage`, `invalid-value`: a name that is no environment */
 export function resolveSettings(call: Call, env: Context['env'], file: ConfigFile): ResolvedSettings {
@@ -49,18 +62,17 @@ export function resolveSettings(call: Call, env: Context['env'], file: ConfigFil
   }
   const config = fromConfig(file);
   const stored = file.config.environments[name];
-  return {
-    environment,
-    ...optional(
-      'baseUrl',
-      firstOf<string>(flag('--base-url', call.baseUrl), variable('PETSTORE_BASE_URL', env), config(stored?.baseUrl)),
-    ),
-    ...optional('apiKey', firstOf<string>(variable('PETSTORE_API_KEY', env), config(stored?.apiKey))),
-  };
+  const baseUrl = firstOf(
+    flag('--base-url', call.baseUrl),
+    variable('PETSTORE_BASE_URL', env),
+    config(stored?.baseUrl),
+  );
+  const apiKey = firstOf(variable('PETSTORE_API_KEY', env), config(stored?.apiKey));
+  return { environment, ...(baseUrl && { baseUrl }), ...(apiKey && { apiKey }) };
 }
 
 function resolveEnvironment(call: Call, env: Context['env'], file: ConfigFile): Sourced<EnvironmentName> {
-  const found = firstOf<string>(
+  const found = firstOf(
     flag('--env', call.env),
     variable('PETSTORE_ENV', env),
     fromConfig(file)(file.config.environment),
@@ -74,29 +86,25 @@ function resolveEnvironment(call: Call, env: Context['env'], file: ConfigFile): 
   });
 }
 
-type Maybe<T> = { readonly value: T; readonly source: Source } | undefined;
+type Maybe = Sourced<string> | undefined;
 
-function firstOf<T>(...candidates: Maybe<T>[]): Sourced<T> | undefined {
+function firstOf(...candidates: Maybe[]): Maybe {
   const [first, second] = candidates.filter((each) => each !== undefined);
   return first === undefined ? undefined : { ...first, ...(second !== undefined && { shadows: second.source }) };
 }
 
-function flag(name: string, value: string | undefined): Maybe<string> {
+function flag(name: string, value: string | undefined): Maybe {
   return value === undefined ? undefined : { value, source: { from: 'flag', name } };
 }
 
 /** An empty variable is an unset one. */
-function variable(name: string, env: Context['env']): Maybe<string> {
+function variable(name: string, env: Context['env']): Maybe {
   const value = env[name];
   return value === undefined || value === '' ? undefined : { value, source: { from: 'variable', name } };
 }
 
-function fromConfig(file: ConfigFile): (value: string | undefined) => Maybe<string> {
+function fromConfig(file: ConfigFile): (value: string | undefined) => Maybe {
   return (value) => (value === undefined ? undefined : { value, source: { from: 'config', path: file.path } });
-}
-
-function optional<K extends string, T>(key: K, value: T | undefined): Partial<Record<K, T>> {
-  return value === undefined ? {} : ({ [key]: value } as Record<K, T>);
 }
 
 /** Names the environment's source for the line that announces a write. */
@@ -106,7 +114,7 @@ export function environmentSource({ environment }: ResolvedSettings): string {
 }
 
 /** "PETSTORE_ENV", "the config": for messages. */
-export function sourceName(source: Source): string {
+export function sourceName(source: Source = { from: 'default' }): string {
   switch (source.from) {
     case 'flag':
     case 'variable':
@@ -121,14 +129,15 @@ export function sourceName(source: Source): string {
 }
 
 /** @throws {Failure} `no-base-url`, `base-url` */
-export function requireBaseUrl(settled: ResolvedSettings, globals: Pick<Globals, 'insecureHttp'>): URL {
-  if (settled.baseUrl === undefined) throw new Failure('no-base-url', { environment: settled.environment.value });
-  return parseBaseUrl(settled.baseUrl.value, globals);
+export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
+  if (settings.environment.value === 'sandbox') return new URL(SANDBOX_URL);
+  if (settings.baseUrl === undefined) throw new Failure('no-base-url', { environment: settings.environment.value });
+  return parseBaseUrl(settings.baseUrl.value, globals);
 }
 
 /** @throws {Failure} `no-key`, `key-unreadable`, `key-malformed` */
-export function requireKey(settled: ResolvedSettings, file: ConfigFile): string {
-  const { apiKey, environment } = settled;
+export function requireKey(settings: ResolvedSettings, file: ConfigFile): string {
+  const { apiKey, environment } = settings;
   if (apiKey === undefined) {
     if (file.unreadable !== undefined) {
       throw new Failure('key-unreadable', { path: file.path, code: file.unreadable });

@@ -1,18 +1,22 @@
 /** The rules that every write keeps, whatever command makes it. */
 import { Failure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
-import type { ResolvedSettings } from './resolve.ts';
 
 /**
  * Without a terminal, production must be said by flag or variable, or --yes: a default is not enough.
  * @throws {Failure} `production-not-confirmed`
  */
-export function assertWriteAllowed(context: CommandContext, settled: ResolvedSettings, command: string): void {
-  const { value, source } = settled.environment;
+export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
+  const { value, source } = (await context.settings()).environment;
   const saidNow = source.from === 'flag' || source.from === 'variable';
   if (value !== 'production' || saidNow || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
   throw new Failure('production-not-confirmed', { command });
+}
+
+/** True when there is somebody to ask: questions are on stderr, answers on stdin. */
+export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
+  return globals.input && stdin.isTTY && stderr.isTTY;
 }
 
 /** @throws {Failure} `invalid-value`: `adjust` is what most people mean by a negative quantity */

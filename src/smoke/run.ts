@@ -84,7 +84,6 @@ async function openDoors(
         baseUrl,
         apiKey,
         keySource: 'the check',
-        ledgerOrigin: keyed.environment === 'sandbox' ? 'sandbox' : baseUrl.origin,
       }),
     );
   }
@@ -101,7 +100,7 @@ async function openDoors(
     },
     environment: keyed.environment,
     async close() {
-      for (const session of sessions) await session.close();
+      for (const session of sessions) await session[Symbol.asyncDispose]();
     },
   };
 }
@@ -124,8 +123,9 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   let sent = 0;
   return async () => {
     const known = await keyed.allowance();
-    if (known !== undefined && known.left < need - sent) {
-      throw new Failure('quota-insufficient', { ...known, need: need - sent, begun: sent > 0 });
+    if (known !== undefined && known.remaining < need - sent) {
+      const { limit, remaining: left, resetAt } = known;
+      throw new Failure('quota-insufficient', { limit, left, resetAt, need: need - sent, begun: sent > 0 });
     }
     sent = 1;
   };

@@ -5,10 +5,11 @@ import { type Filter, matcher } from '../api/select.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
+import type { RateLimit } from '../rate-limit/gate.ts';
 import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../bulk/runner.ts';
-import { type RequestBudget, type Stock } from '../bulk/plan.ts';
+import type { Stock } from '../bulk/plan.ts';
 import { pets, signed } from '../bulk/plan-view.ts';
 
 interface Change {
@@ -44,22 +45,18 @@ export function watchView(context: CommandContext, filter: Filter, intervalMs = 
 async function* watch(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
   const { clock, notices, signal, globals } = context;
   const matches = matcher(filter);
-  const session = await connect(context);
-  try {
-    let before: Stock | undefined;
-    for (;;) {
-      const stock = await readStock(session.service);
-      const at = clock.now();
-      if (before === undefined) {
-        const shown = [...stock.values()].filter(matches);
-        for (const item of shown) yield { at, event: 'listed', item };
-        notices.info(`Watching ${pets(shown.length)}; Ctrl-C ends it.`);
-      } else yield* changes(before, stock, matches, at);
-      before = stock;
-      await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);
-    }
-  } finally {
-    await session.close();
+  await using session = await connect(context);
+  let before: Stock | undefined;
+  for (;;) {
+    const stock = await readStock(session.service);
+    const at = clock.now();
+    if (before === undefined) {
+      const shown = [...stock.values()].filter(matches);
+      for (const item of shown) yield { at, event: 'listed', item };
+      notices.info(`Watching ${pets(shown.length)}; Ctrl-C ends it.`);
+    } else yield* changes(before, stock, matches, at);
+    before = stock;
+    await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);
   }
 }
 
@@ -92,22 +89,18 @@ export interface WaitCondition {
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, globals, notices, signal } = context;
   const giveUp = clock.monotonic() + wanted.for;
-  const session = await connect(context);
-  try {
-    for (let looks = 1; ; looks++) {
-      const found = (await readStock(session.service)).get(wanted.pet);
-      if (found !== undefined && holds(found, wanted)) return found;
-      const state =
-        found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
-      const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
-      if (clock.monotonic() + pause > giveUp) {
-        throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-      }
-      if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
-      await clock.sleep(pause, signal);
+  await using session = await connect(context);
+  for (let looks = 1; ; looks++) {
+    const found = (await readStock(session.service)).get(wanted.pet);
+    if (found !== undefined && holds(found, wanted)) return found;
+    const state =
+      found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
+    const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
+    if (clock.monotonic() + pause > giveUp) {
+      throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
     }
-  } finally {
-    await session.close();
+    if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
+    await clock.sleep(pause, signal);
   }
 }
 
@@ -121,7 +114,7 @@ function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): bool
 }
 
 /** Until the next look: no more than a share of what is left of the window is used by the watch. */
-export function paceMs(allowance: RequestBudget | undefined, reserve: number, intervalMs: number, now: number): number {
+export function paceMs(allowance: RateLimit | undefined, reserve: number, intervalMs: number, now: number): number {
   if (allowance === undefined) return intervalMs;
   const looks = Math.floor((allowance.remaining - reserve) * SHARE);
   const left = Math.max(0, allowance.resetAt - now);

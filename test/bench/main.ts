@@ -1,8 +1,8 @@
 /**
  * All of petstore's figures in one run: each beside its peers, as a ratio with the median and the spread. Markdown on
- * stdout; --readme writes the tables into README.md too, where its blocks have the names of the parts.
+ * stdout; --write updates the tables of docs/performance.md, whose blocks have the names of the parts.
  *
- *   npm run bench [-- PART...] [--assert] [--readme]
+ *   npm run bench [-- PART...] [--assert] [--write]
  *
  * A part's own options are passed on to it, if it is the only one. Peers that are not on this machine are left out;
  * Prism's mock and json-server come with `npm run conformance:install`.
@@ -12,9 +12,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { replacePart } from '../../src/build/docs.ts';
 import { versionOf } from './report.ts';
 
-const README = fileURLToPath(new URL('../../README.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
 const PARTS: Readonly<Record<string, string>> = {
   startup: 'Start-up',
   sizes: 'Sizes',
@@ -30,7 +31,7 @@ const args = process.argv.slice(2);
 const chosen = args.filter((arg) => arg in PARTS);
 const parts = chosen.length > 0 ? chosen : Object.keys(PARTS);
 const forAll = args.filter((arg) => arg === '--assert');
-const own = args.filter((arg) => !(arg in PARTS) && arg !== '--readme' && arg !== '--assert');
+const own = args.filter((arg) => !(arg in PARTS) && arg !== '--write' && arg !== '--assert');
 if (own.length > 0 && parts.length > 1) throw new Error(`${own.join(' ')}: options are of one part; name it`);
 
 // What is not for this system is left out, as other peers are.
@@ -46,9 +47,9 @@ for (const part of parts) {
   });
   console.log(`## ${PARTS[part]}\n\n${stdout}`);
   if (status !== 0) process.exitCode = 1;
-  else if (args.includes('--readme')) await writeIntoReadme(part, stdout);
+  else if (args.includes('--write')) await writeTable(part, stdout);
 }
-if (args.includes('--readme')) await writeIntoReadme('machine', machine());
+if (args.includes('--write')) await writeTable('machine', machine());
 
 function machine(): string {
   const cpu = cpus();
@@ -63,11 +64,7 @@ function machine(): string {
   ].join(' ');
 }
 
-async function writeIntoReadme(part: string, block: string): Promise<void> {
-  const [begin, end] = [`<!-- bench-${part}: begin -->`, `<!-- bench-${part}: end -->`];
-  const text = readFileSync(README, 'utf8');
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`README.md lacks ${begin} and ${end}`);
-  const written = `${text.slice(0, from)}${begin}\n\n${block.trim()}\n\n${text.slice(to)}`;
-  writeFileSync(README, await format(written, { ...(await resolveConfig(README)), parser: 'markdown' }));
+async function writeTable(part: string, block: string): Promise<void> {
+  const written = replacePart(readFileSync(PAGE, 'utf8'), `bench-${part}`, block.trim());
+  writeFileSync(PAGE, await format(written, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
 }

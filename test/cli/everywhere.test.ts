@@ -16,7 +16,7 @@ const words = (text: string): string => text.replace(/&lt;/g, '<').replace(/\s+/
 const MAN = manPage(TREE, '0.0.0');
 const PLACES: Readonly<Record<string, (command: TreeCommand) => string>> = {
   'the help': ({ path }) => helpText(TREE, path, 80),
-  'the reference in README.md': ({ path }) => read('README.md').split(`petstore ${path}</code>`)[1] ?? '',
+  'docs/commands.md': ({ path }) => read('docs/commands.md').split(`petstore ${path}</code>`)[1] ?? '',
   'the man page': ({ path }) =>
     (MAN.split(`.Ss petstore ${path}\n`)[1] ?? '').split('\n.Ss')[0]!.replaceAll('\\-', '-').replaceAll('\\e', '\\'),
 };
@@ -37,8 +37,8 @@ describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {
     const whole =
       _place === 'the man page'
         ? MAN.replaceAll('\\-', '-')
-        : _place.includes('README')
-          ? read('README.md')
+        : _place.startsWith('docs/')
+          ? read(_place)
           : textFor(first!);
     const names = TREE.globals.flatMap((option) => option.names);
     expect(names.filter((name) => !whole.includes(name))).toEqual([]);

@@ -57,11 +57,11 @@ describe('the help of every command', () => {
 
   it('no word that is proposed is refused', () => {
     const refused = COMMANDS.flatMap((command) =>
-      optionsOf(command).flatMap(({ flags, parse }) =>
-        (parse?.words ?? [])
+      optionsOf(command).flatMap(({ flags, parser }) =>
+        (parser?.words ?? [])
           .filter((word) => {
             try {
-              parse?.(word);
+              parser?.parse(word, flags);
               return false;
             } catch {
               return true;

@@ -1,5 +1,5 @@
 /**
- * The README's picture of the sandbox's page, light and dark, from a running server with a few requests made.
+ * The picture in docs/sandbox.md of the sandbox's page, light and dark, from a running server with a few requests made.
  *
  *   npm run screenshot
  */
@@ -38,10 +38,10 @@ try {
     await page.screenshot({ path: join(ROOT, `.github/sandbox-${colorScheme}.png`) });
   }
   // What a test compares: pictures themselves differ from one browser to the next.
-  const readme = join(ROOT, 'README.md');
+  const document = join(ROOT, 'docs/sandbox.md');
   const hash = await pageHash();
-  const noted = readFileSync(readme, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${hash}`);
-  writeFileSync(readme, noted);
+  const noted = readFileSync(document, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${hash}`);
+  writeFileSync(document, noted);
 } finally {
   await browser.close();
   server.kill();

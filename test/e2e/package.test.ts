@@ -1,11 +1,11 @@
 /** What is published: its contents, and that it installs and runs from the tarball alone. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -89,16 +89,27 @@ it('installs without a network and without scripts, and runs', async () => {
   });
 });
 
-it('on a Node that is too old, says so in a sentence', async () => {
-  const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
-  const file = join(folder, 'old.cjs');
-  writeFileSync(file, pretend);
-  const command = [process.execPath, '--require', file, join(ROOT, 'bin', 'petstore.js')] as const;
-  const { code, stdout, stderr } = await runPetstore(['inventory', 'list'], { command: [...command] });
-  expect({ code, stdout, stderr }).toEqual({
-    code: 3,
-    stdout: '',
-    stderr: expect.stringMatching(/^petstore needs Node 22\.13 or newer, and this is Node 20\.20\.2\. .*\n$/) as string,
+describe('on a Node that is too old', () => {
+  /** Runs a checkout's, or an installed, bin/petstore.js on a Node that calls itself 20. */
+  async function onOldNode(root: string) {
+    const file = join(folder, 'old.cjs');
+    writeFileSync(file, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });");
+    const command = [process.execPath, '--require', file, join(root, 'bin', 'petstore.js')] as const;
+    return runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '-o', 'csv'], { command: [...command] });
+  }
+
+  it('runs on the one that came with the checkout', async () => {
+    expect(await onOldNode(ROOT)).toMatchObject({ code: 0, stdout: 'petId,quantity,status\n7,10,available\n' });
+  });
+
+  it('says so in a sentence where there is no other', async () => {
+    const root = mkdtempSync(join(folder, 'installed-'));
+    cpSync(join(ROOT, 'bin'), join(root, 'bin'), { recursive: true });
+    expect(await onOldNode(root)).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'petstore needs Node 22.13 or newer, and this is Node 20.20.2. Install Node 22.13 or newer.\n',
+    });
   });
 });
 

@@ -1,16 +1,14 @@
 /**
- * The README's screens: what a clerk sees at a terminal of 80 columns, taken from the program itself.
- * `npm run screens` takes them anew.
+ * The screens in the documents: what a person sees on a terminal of 80 columns, taken from the program itself.
+ * `npm run pictures` takes them again.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { replacePart } from '../../src/build/docs.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
-
-const README = fileURLToPath(new URL('../../README.md', import.meta.url));
-const [BEGIN, END] = ['<!-- screens: begin -->', '<!-- screens: end -->'];
 
 interface Scene {
   readonly command: string;
@@ -18,7 +16,15 @@ interface Scene {
   readonly typed?: readonly (readonly [RegExp, string])[];
 }
 
-const SCENES: readonly Scene[] = [
+const TOUR: readonly Scene[] = [
+  { command: 'export PETSTORE_ENV=sandbox' },
+  { command: 'petstore inventory list --max 1 --sort quantity' },
+  { command: 'petstore inventory adjust 7 +3' },
+  { command: 'petstore inventory undo --last --yes' },
+  { command: 'petstore inventory list --pet 7' },
+];
+
+const STOCKTAKE: readonly Scene[] = [
   {
     command: 'petstore --env sandbox inventory count',
     typed: [
@@ -36,7 +42,12 @@ const SCENES: readonly Scene[] = [
 
 /** As the terminal shows it in the end. */
 async function shown({ command, typed = [] }: Scene, home: ReturnType<typeof createHome>): Promise<string[]> {
-  const pty = startPty(command.split(' ').slice(1), { home, env: { NO_COLOR: '1' }, cols: 80, rows: 40 });
+  const pty = startPty(command.split(' ').slice(1), {
+    home,
+    env: { NO_COLOR: '1', PETSTORE_ENV: 'sandbox' },
+    cols: 80,
+    rows: 40,
+  });
   for (const [match, text] of typed) {
     await pty.waitFor(match);
     pty.write(text);
@@ -54,13 +65,19 @@ function steady(line: string): string {
     .replace(/\b\d+\/60 left/, '57/60 left');
 }
 
-it('show what the program shows', { timeout: 60_000 }, async () => {
+it.each([
+  ['README.md', 'tour', TOUR],
+  ['docs/import-and-count.md', 'screens', STOCKTAKE],
+])('%s shows what the program shows: %s', { timeout: 60_000 }, async (path, name, scenes) => {
+  const document = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const home = createHome();
   const blocks: string[] = [];
-  for (const scene of SCENES) blocks.push([`$ ${scene.command}`, ...(await shown(scene, home)).map(steady)].join('\n'));
-  const text = readFileSync(README, 'utf8');
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  const made = `${BEGIN}\n\n\`\`\`text\n${blocks.join('\n\n')}\n\`\`\`\n\n`;
-  if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(README, text.slice(0, from) + made + text.slice(to));
-  else expect(text.slice(from, to)).toBe(made);
+  for (const scene of scenes) {
+    const lines = scene.command.startsWith('petstore') ? await shown(scene, home) : [];
+    blocks.push([`$ ${scene.command}`, ...lines.map(steady)].join('\n'));
+  }
+  const text = readFileSync(document, 'utf8');
+  const made = replacePart(text, name, `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``);
+  if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(document, made);
+  else expect(text).toBe(made);
 });

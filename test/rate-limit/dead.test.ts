@@ -19,7 +19,7 @@ async function ledger() {
   const context = createTestContext({ machine: { pid: 1, processSpace: 'here', isAlive: (pid) => !dead.has(pid) } });
   const state = await openState(context, context.home.state);
   onCleanup(() => state.close());
-  return { dead, context, ledger: sqliteLedger(context, state, 'https://a.example', 'key') };
+  return { dead, context, ledger: sqliteLedger(context, state, (salt) => `${salt} row`) };
 }
 
 const answer = (id: string, status: number, remaining: number) => ({

@@ -9,6 +9,7 @@ import { memoryLedger } from '../../src/rate-limit/memory-ledger.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
 import { openRedis } from '../../src/node/redis.ts';
+import { ledgerNames } from '../../src/session/open-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -45,7 +46,8 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   const context = createTestContext({ home, clock, machine: { bootId: boot } });
   const state = await openState(context, join(home.state, 'petstore'));
   onCleanup(() => state.close());
-  return sqliteLedger(context, state, origin, key);
+  const target = { environment: 'staging', baseUrl: new URL(`${origin}/v1`), apiKey: key } as const;
+  return sqliteLedger(context, state, ledgerNames(target).row);
 }
 
 /** On a server whose clock is the test's. */

@@ -1,4 +1,4 @@
-/** Which page of the sandbox the README's pictures show. */
+/** Which page of the sandbox the pictures in docs/sandbox.md show. */
 import { createHash } from 'node:crypto';
 import { buildPage } from '../../src/build/page.ts';
 

@@ -129,11 +129,11 @@ test('a request to a handler can be aborted', async () => {
   await expect(sent).rejects.toMatchObject({ facts: { phase: 'aborted', peer: 'pets.example' } });
 });
 
-test('files and settings are real ones under the home of the test', async () => {
-  const { files, settings, home, machine } = createTestContext();
+test('files and config are real ones under the home of the test', async () => {
+  const { files, configWriter, home, machine } = createTestContext();
   const folder = `${home.config}/petstore`;
   await files.makePrivateFolder(folder);
-  await settings.write(folder, 'config', { version: 1 });
+  await configWriter.write(folder, 'config', { version: 1 });
   expect(JSON.parse(await files.read(`${folder}/config.json`))).toEqual({ version: 1 });
   expect([await files.facts(`${folder}/none`), machine.home]).toEqual([undefined, home.path]);
 });

@@ -1,6 +1,6 @@
 /**
  * A Context for tests: memory for the streams, virtual time, seeded chance, scripted answers, and the real
- * files, settings, database and HTTP over a home folder of its own.
+ * files, config, database and HTTP over a home folder of its own.
  */
 import {
   type Context,
@@ -14,7 +14,7 @@ import {
 } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
-import { nodeSettings } from '../../src/node/settings.ts';
+import { nodeConfigWriter } from '../../src/node/config-writer.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { MemoryInput, MemoryOutput, type OutputOptions } from './memory-streams.ts';
@@ -88,7 +88,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     random: mulberry32(options.seed ?? 1),
     randomBytes: (count) => new Uint8Array(count).fill(7),
     files: holdDuring(clock, nodeFiles),
-    settings: holdDuring(clock, nodeSettings),
+    configWriter: holdDuring(clock, nodeConfigWriter),
     prompt,
     machine: {
       platform: 'linux',

@@ -9,6 +9,7 @@ import { nodeContext } from '../../src/node/context.ts';
 
 const [, , baseUrl = '', pet = '', count = ''] = process.argv;
 const nothing = (): void => undefined;
+const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
 const context: CommandContext = {
   ...nodeContext(),
   globals: {
@@ -41,16 +42,16 @@ const context: CommandContext = {
     },
   },
   secrets: { add: nothing, redact: (text) => text },
+  configFile: unused,
+  settings: unused,
+  target: unused,
 };
-const url = new URL(baseUrl);
-const session = await open(context, {
+await using session = await open(context, {
   environment: 'staging',
-  baseUrl: url,
+  baseUrl: new URL(baseUrl),
   apiKey: process.env.PETSTORE_API_KEY ?? '',
   keySource: 'PETSTORE_API_KEY',
-  ledgerOrigin: url.origin,
 });
 for (let quantity = 1; quantity <= Number(count); quantity++) {
   await updateInventory(session.service, { petId: BigInt(pet), quantity: BigInt(quantity) });
 }
-await session.close();

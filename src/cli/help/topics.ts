@@ -96,7 +96,7 @@ A script reads stdout and the exit code, and nothing else: neither changes by ac
 
 A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is ${EXIT.outcomeUnknown}: look before you run it again. A bulk run that was stopped goes on with import --resume. After one that ended with failed rows or conflicts (exit code ${EXIT.incomplete}) import the file again: only what still differs is sent.
 
-In CI petstore smoke checks the contract of the service, petstore doctor the way to it. Recipes for cron, GitHub Actions and GitLab CI are in the README.
+In CI petstore smoke checks the contract of the service, petstore doctor the way to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ (cron.md, ci.md).
 `,
   },
   'exit-codes': {

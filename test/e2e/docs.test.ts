@@ -1,6 +1,15 @@
-/** What the README says can be done is done, to the letter. */
+/** Every line of shell, recipe, link and anchor in README.md and docs/ works as written. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +21,19 @@ import { serveSandbox } from '../support/served.ts';
 import { freePort } from '../support/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const README = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+/** Path below the root -> its text. */
+const DOCUMENTS = new Map(
+  ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].map(
+    (path) => [path, readFileSync(join(ROOT, path), 'utf8')],
+  ),
+);
+const ALL = [...DOCUMENTS.values()].join('\n');
 
-/** The code between two markers. */
+/** Returns the code between two markers. */
 function code(name: string): string {
-  const marked = README.split(`<!-- ${name}: begin -->`)[1]?.split(`<!-- ${name}: end -->`)[0];
+  const marked = ALL.split(`<!-- ${name}: begin -->`)[1]?.split(`<!-- ${name}: end -->`)[0];
   const found = /```\w+\n([^]*?)```/.exec(marked ?? '')?.[1];
-  if (found === undefined) throw new Error(`README.md has no code ${name}`);
+  if (found === undefined) throw new Error(`no document has the code ${name}`);
   return found;
 }
 
@@ -49,8 +64,8 @@ it('curl alone walks through every status of the service', async () => {
   );
 });
 
-describe('the tours', () => {
-  it.each(['tour-till', 'tour-cron', 'tour-ci'])('%s: every line does what it says', async (name) => {
+describe('the blocks that run as a whole', () => {
+  it.each(['tour-script', 'fixture'])('%s: every line does what it says', async (name) => {
     const home = createHome();
     const {
       code: exit,
@@ -64,19 +79,16 @@ describe('the tours', () => {
       env: { PATH: pathIn(home) },
     });
     expect([exit, stderr.match(/^error:.*/gm)]).toEqual([0, null]);
-    if (name === 'tour-cron') expect(stdout).toContain('exit 13: something is sold out');
-    expect(stdout).not.toBe('');
+    expect(stdout).toContain(name === 'fixture' ? '9223372036854775807' : 'exit 13: something is sold out');
   });
 });
 
-/** Every line of shell in the README that is not run as a whole elsewhere. */
+/** Returns every line of shell that is not run as a whole elsewhere, without duplicates. */
 function lines(): string[] {
-  const rest = README.replace(/<!-- (walk|recipe-\w+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
+  const rest = ALL.replace(/<!-- (walk|fixture|recipe-\w+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
   const blocks = [...rest.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
-  return blocks
-    .flatMap((block) => block.split('\n'))
-    .map((line) => line.replace(/\s{2,}#.*$/, '').trim())
-    .filter(Boolean);
+  const found = blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/\s{2,}#.*$/, '').trim());
+  return [...new Set(found.filter(Boolean))];
 }
 
 describe('each other line of shell', () => {
@@ -292,4 +304,74 @@ describe('the recipe for cron', () => {
     await holder.exited;
     expect((await job()).subject).toBe('low stock');
   });
+});
+
+/** Returns the commands of a table's column, as they stand in backticks. */
+function tableCommands(): string[] {
+  const found = [...ALL.matchAll(/^\|.*`(petstore [^`…]+)`/gm)].map(([, command = '']) => command.trim());
+  return [...new Set(found)];
+}
+
+it.each(tableCommands().map((command) => [command]))(
+  'in a table: %s is a call that petstore understands',
+  async (command) => {
+    const home = createHome();
+    writeFileSync(join(home.path, 'delivery.csv'), 'petId,quantity\n7,12\n');
+    const running = startPetstore(['-c', `exec ${command.replace(/\bID\b/, '7').replace('--for 1h', '--for 1s')}`], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      stdin: null,
+      env: { PATH: pathIn(home), PETSTORE_ENV: 'sandbox' },
+    });
+    if (command.includes('--watch')) {
+      await running.waitFor(/\S/).catch(() => undefined);
+      running.kill('SIGINT');
+    }
+    const { stderr } = await running.exited;
+    expect(stderr).not.toMatch(/Unknown|[Mm]issing|but must be|bug in petstore/);
+  },
+);
+
+describe('links', () => {
+  /** Returns the anchors of a document, as they are made from its headings. */
+  const anchorsIn = (text: string): string[] =>
+    [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replace(/ /g, '-'),
+    );
+
+  it.each([...DOCUMENTS.keys(), 'src/README.md', 'standalone/README.md'].map((path) => [path]))(
+    'of %s lead somewhere',
+    (path) => {
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      const targets = [...text.matchAll(/(?:\]\(|(?:src|srcset)=")([^)"\s]+)/g)].map(([, target = '']) => target);
+      const broken = targets
+        .filter((target) => !/^https?:/.test(target))
+        .filter((target) => {
+          const [file = '', anchor] = target.split('#');
+          const found = file === '' ? join(ROOT, path) : join(ROOT, dirname(path), file);
+          if (!existsSync(found)) return true;
+          return anchor !== undefined && !anchorsIn(readFileSync(found, 'utf8')).includes(anchor);
+        });
+      expect(broken).toEqual([]);
+    },
+  );
+});
+
+it('README.md is short, and every page of docs/ is linked from it', () => {
+  const readme = DOCUMENTS.get('README.md')!;
+  expect(readme.split('\n').length).toBeLessThanOrEqual(200);
+  expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(10_240);
+  const pages = [...DOCUMENTS.keys()].filter((path) => path.startsWith('docs/'));
+  expect(pages.filter((path) => !readme.includes(`(${path})`))).toEqual([]);
+});
+
+it('every path that src/README.md names exists', () => {
+  const text = readFileSync(join(ROOT, 'src/README.md'), 'utf8');
+  const named = [...text.matchAll(/`([\w./-]+(?:\.ts|\.js|\/))`/g)].map(([, path = '']) => path);
+  const missing = named.filter((path) => !existsSync(join(ROOT, 'src', path)) && !existsSync(join(ROOT, path)));
+  expect({ named: named.length > 30, missing }).toEqual({ named: true, missing: [] });
 });

@@ -1,7 +1,7 @@
-/** The Settings port over conf, which writes a temporary file and renames it over the old one. */
-import type { Settings } from '../ports.ts';
+/** The ConfigWriter port over conf, which writes a temporary file and renames it over the old one. */
+import type { ConfigWriter } from '../ports.ts';
 
-export const nodeSettings: Settings = {
+export const nodeConfigWriter: ConfigWriter = {
   async prepare() {
     await import('conf');
   },

@@ -1,0 +1,41 @@
+/** The generated parts of the documents in docs/, between `<!-- name: begin -->` and `<!-- name: end -->`. */
+import { readFileSync } from 'node:fs';
+import { EXIT_CODES } from '../report/exit-codes.ts';
+import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
+import type { Tree } from '../cli/help/tree.ts';
+import { buildTree } from '../commands/tree.ts';
+
+/** Returns docs/commands.md with its reference made anew. */
+export async function generateCommands(path: string): Promise<string> {
+  return replacePart(readFileSync(path, 'utf8'), 'commands', commands(await buildTree()));
+}
+
+/** Returns docs/exit-codes.md with its table made anew. */
+export function generateExitCodes(path: string): Promise<string> {
+  const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
+  const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
+  return Promise.resolve(replacePart(readFileSync(path, 'utf8'), 'exit-codes', table));
+}
+
+/** Replaces what is between the markers of a part. Throws where the text lacks them. */
+export function replacePart(text: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the text lacks the markers ${begin} and ${end}`);
+  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`;
+}
+
+/** Returns the help of each command, folded, and that of the common options once. */
+function commands(tree: Tree): string {
+  const folded = (summary: string, text: string): string =>
+    `<details>\n<summary>${summary}</summary>\n\n\`\`\`text\n${text}\n\`\`\`\n\n</details>`;
+  const all = tree.sections.map(({ title, commands: below }) =>
+    [
+      `**${title}**`,
+      ...below.map((command) =>
+        folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(tree, command, 100)),
+      ),
+    ].join('\n\n'),
+  );
+  return [...all, folded('Options of every command', commonText(tree, 100))].join('\n\n');
+}

@@ -1,0 +1,110 @@
+/** Parsers for the values of options and arguments. */
+import { parseInt64, parseInteger } from '../api/values.ts';
+import { FOREVER_MS, parseDuration } from '../duration.ts';
+import { Failure } from '../errors.ts';
+
+/** What completion may propose for a value. */
+interface Proposals {
+  /** All possible values, or the common ones. */
+  readonly words?: readonly string[];
+  /** Completion may propose pet ids seen on this machine. */
+  readonly isPet?: true;
+}
+
+export interface Parser<T = unknown> extends Proposals {
+  /** `name`: the option or argument, for the error. @throws {Failure} `invalid-value` */
+  readonly parse: (text: string, name: string) => T;
+  /** One word may hold several values, separated by commas. */
+  readonly isList?: true;
+}
+
+/** Makes a parser from a function that returns undefined for anything but `expected`. */
+export function parserOf<T>(
+  expected: string,
+  read: (text: string, name: string) => T | undefined,
+  proposals: Proposals = {},
+): Parser<T> {
+  const parse = (text: string, name: string): T => {
+    const value = read(text, name);
+    if (value !== undefined) return value;
+    throw new Failure('invalid-value', { name, value: text, expected });
+  };
+  return { parse, ...proposals };
+}
+
+/** Accepts any text. */
+export const textValue: Parser<string> = { parse: (text) => text };
+
+/** Parses a canonical decimal int64 into a bigint. */
+export const petIdValue = parserOf("a pet's id: a decimal int64 without sign, spaces or leading zeros", parseInt64, {
+  isPet: true,
+});
+
+/** Parses a canonical decimal integer of either sign into a bigint. */
+export const integerValue = parserOf(
+  'a decimal integer without plus sign, spaces, fraction, exponent or leading zeros',
+  parseInteger,
+);
+
+/** Accepts one of `words`. */
+export function wordValue<const T extends string>(words: readonly T[]): Parser<T> {
+  return parserOf(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text), { words });
+}
+
+/** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into ms, `least` or more. */
+export function durationValue(least: number): Parser<number> {
+  const bound = least < 1_000 ? `${least}ms` : `${least / 1_000}s`;
+  return parserOf(`a duration such as 30s, 5m or 2h${least > 0 ? `, of at least ${bound}` : ''}`, (text) => {
+    const ms = parseDuration(text);
+    return ms !== undefined && ms >= least ? ms : undefined;
+  });
+}
+
+/** Parses a duration or `forever` into ms. */
+export const waitValue = parserOf(
+  'a duration such as 30s, 5m or 2h, or forever',
+  (text) => (text === 'forever' ? FOREVER_MS : parseDuration(text)),
+  { words: ['forever'] },
+);
+
+/** Parses a whole number from `least` to `most`. */
+export function countValue(least = 0, most = 1_000_000): Parser<number> {
+  return parserOf(`a whole number from ${least} to ${most}`, (text) => {
+    const value = parseInteger(text);
+    return value !== undefined && value >= least && value <= most ? Number(value) : undefined;
+  });
+}
+
+const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
+const BYTES: Readonly<Record<string, number>> = {
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+};
+
+/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
+export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text) => {
+  const match = SIZE.exec(text);
+  const bytes = match === null ? Number.NaN : Number(match[1]) * (match[2] === undefined ? 1 : BYTES[match[2]]!);
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+});
+
+const madeUpKey = parserOf('printable characters without spaces', (text) =>
+  /^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined,
+);
+
+/** Accepts a made-up key of the sandbox. */
+export const sandboxKeyValue: Parser<string> = { parse: (text) => madeUpKey.parse(text, 'a key') };
+
+/** Parses the values of an option that may be repeated; a comma is part of a value. */
+export function repeated<T>(one: Parser<T>): Parser<T[]> {
+  return { ...one, parse: (text, name) => [one.parse(text, name)] };
+}
+
+/** Parses the values of an option that may be repeated, or takes several values separated by commas. */
+export function listOf<T>(one: Parser<T>): Parser<T[]> {
+  return { ...one, isList: true, parse: (text, name) => text.split(',').map((each) => one.parse(each, name)) };
+}

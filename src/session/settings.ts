@@ -1,0 +1,50 @@
+/** Settings as a command gets them: read when they are first asked for, and once. */
+import { SANDBOX_KEY } from '../sandbox/key.ts';
+import type { CommandContext } from './globals.ts';
+import { checkKey, requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
+
+type Lazy = 'configFile' | 'settings' | 'target';
+
+export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandContext, Lazy> {
+  // Not every command needs it, nor the state database behind it.
+  const configFile = once(async () => (await import('./config-file.ts')).readConfigFile(context));
+  const settings = once(async () => {
+    const resolved = resolveSettings(context.globals, context.env, await configFile());
+    if (resolved.apiKey !== undefined) context.secrets.add(resolved.apiKey.value);
+    return resolved;
+  });
+  return { configFile, settings, target: once(() => findTarget({ ...context, configFile, settings })) };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Target> {
+  const { globals, notices } = context;
+  const [settings, file] = [await context.settings(), await context.configFile()];
+  if (settings.apiKey?.source.from === 'config') {
+    const { path, exposed, isForeign } = file;
+    if (exposed) notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${path}`);
+    if (isForeign) notices.warning(`The config ${path} belongs to another user, who may send the key anywhere.`);
+  }
+  const environment = settings.environment.value;
+  if (environment === 'sandbox') {
+    const baseUrl = requireBaseUrl(settings, globals);
+    return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
+  }
+  const apiKey = requireKey(settings, file);
+  const baseUrl = requireBaseUrl(settings, globals);
+  if (globals.insecureHttp && baseUrl.protocol === 'http:') {
+    notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
+  }
+  return { environment, baseUrl, apiKey, keySource: sourceName(settings.apiKey?.source) };
+}
+
+/** Takes a key that was typed or piped in: from then on it is redacted. @throws {Failure} `key-malformed` */
+export function takeKey({ secrets }: Pick<CommandContext, 'secrets'>, key: string, source: string): string {
+  checkKey(key, source);
+  secrets.add(key);
+  return key;
+}
