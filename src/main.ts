@@ -7,9 +7,15 @@ export let commandName = 'version';
 export const finished = start();
 
 async function start(): Promise<void> {
-  // Fast path: --version and --help need neither commander nor a context.
+  // Fast paths: version, completion and help need neither commander nor, mostly, a context.
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     printAndEnd(`${VERSION}\n`);
+    return;
+  }
+  if (argv[0] === '__complete') {
+    commandName = 'complete';
+    const [{ complete }, tree] = await Promise.all([import('./cli/completion/complete.ts'), loadTree()]);
+    printAndEnd(await complete(tree, argv.slice(1), petsHere));
     return;
   }
   if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
@@ -20,12 +26,6 @@ async function start(): Promise<void> {
       printAndEnd(text);
       return;
     }
-  }
-  if (argv[0] === '__complete') {
-    commandName = 'complete';
-    const [{ complete }, tree] = await Promise.all([import('./cli/completion/complete.ts'), loadTree()]);
-    printAndEnd(await complete(tree, argv.slice(1), petsHere));
-    return;
   }
   const [{ run }, { LOADERS: loaders }, { nodeContext }] = await Promise.all([
     import('./cli/run.ts'),

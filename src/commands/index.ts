@@ -61,6 +61,7 @@ export const SECTIONS: readonly Section[] = [
     commands: {
       completion: async () => (await import('./completion.ts')).completion,
       help: async () => (await import('./help.ts')).help,
+      version: async () => (await import('./version.ts')).version,
     },
   },
 ];

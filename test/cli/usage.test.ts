@@ -21,7 +21,7 @@ describe('help and version', () => {
     expect(await run(line)).toEqual(printed(helpText(TREE, path, 80)));
   });
 
-  it.each(['--env staging --version', 'inventory list -V', '-qV', 'nope --version'])(
+  it.each(['--env staging --version', 'inventory list -V', '-qV', 'nope --version', 'version'])(
     'petstore %s prints the version',
     async (line) => {
       expect(await run(line)).toEqual(printed(`${VERSION}\n`));
