@@ -19,7 +19,7 @@ async function start(): Promise<void> {
     return;
   }
   if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
-    const [{ helpFor }, tree] = await Promise.all([import('./cli/help/answer.ts'), loadTree()]);
+    const [{ helpFor }, tree] = await Promise.all([import('./cli/help/render.ts'), loadTree()]);
     const text = helpFor(tree, argv, width());
     if (text !== undefined) {
       commandName = 'help';

@@ -110,7 +110,7 @@ export const gettingBuiltins: Plugin = {
 export const FILES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   main: { 'src/main.ts': ['commandName', 'finished'] },
   help: {
-    'src/cli/help/answer.ts': ['helpFor'],
+    'src/cli/help/render.ts': ['helpFor'],
     'src/cli/completion/complete.ts': ['complete'],
     'src/commands/tree.ts': ['buildTree'],
   },
