@@ -177,22 +177,16 @@ function replace(path, content) {
 }
 
 async function run() {
-  const { commandNames, finished } = /** @type {typeof import('../src/main.ts')} */ (load('./main.cjs'));
-  // `--env sandbox inventory list` has three.
-  const command =
-    process.argv
-      .filter((word) => commandNames.includes(word))
-      .slice(0, 3)
-      .join('.') || 'none';
+  const main = /** @type {typeof import('../src/main.ts')} */ (load('./main.cjs'));
   process.on('exit', (code) => {
     try {
       // One that failed at once has compiled little of what the next one needs.
-      if (folder) keep(folder, `${command}:${code}`);
+      if (folder) keep(folder, `${main.commandName}:${code}`);
     } catch {
       // A full disk, another process at the same work: what cannot be kept is compiled again.
     }
   });
-  await finished;
+  await main.finished;
 }
 
 run().catch((/** @type {unknown} */ error) => {

@@ -1,29 +1,54 @@
 import { argv, exit, nextTurn, printAndEnd, width } from './node/process.ts';
+import type { Tree } from './cli/help/tree.ts';
 import { VERSION } from './version.ts';
 
-declare const __COMMANDS__: readonly string[];
-
-/** Of all commands, for whoever keeps what each of them has compiled. */
-export const commandNames = __COMMANDS__;
+/** What this run is, once that is known; bin/start.js keeps the compiled code of each apart. */
+export let commandName = 'version';
 export const finished = start();
 
-/** What is asked most needs neither a command line parser nor a context. */
 async function start(): Promise<void> {
+  // Fast paths: version, completion and help need neither commander nor, mostly, a context.
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     printAndEnd(`${VERSION}\n`);
     return;
   }
+  if (argv[0] === '__complete') {
+    commandName = 'complete';
+    const [{ complete }, tree] = await Promise.all([import('./cli/completion/complete.ts'), loadTree()]);
+    printAndEnd(await complete(tree, argv.slice(1), petsHere));
+    return;
+  }
   if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
-    const { helpFor } = await import('./cli/help/answer.ts');
-    const text = await helpFor(argv, width());
+    const [{ helpFor }, tree] = await Promise.all([import('./cli/help/render.ts'), loadTree()]);
+    const text = helpFor(tree, argv, width());
     if (text !== undefined) {
+      commandName = 'help';
       printAndEnd(text);
       return;
     }
   }
-  const { nodeContext, runCli } = await import('./whole.ts');
-  const code = await runCli(argv, nodeContext());
+  const [{ run }, { LOADERS: loaders }, { nodeContext }] = await Promise.all([
+    import('./cli/run.ts'),
+    import('./commands/index.ts'),
+    import('./node/context.ts'),
+  ]);
+  const code = await run({ loaders, tree: loadTree }, argv, nodeContext(), (name) => {
+    commandName = name;
+  });
   // Work of a thread whose result was heard just now counts as done only then.
   await nextTurn();
   exit(code);
+}
+
+async function loadTree(): Promise<Tree> {
+  return (await import('./commands/tree.ts')).buildTree();
+}
+
+async function petsHere(): Promise<readonly bigint[]> {
+  commandName = 'complete.pets';
+  const [{ knownPets }, { nodeContext }] = await Promise.all([
+    import('./commands/completion.ts'),
+    import('./node/context.ts'),
+  ]);
+  return knownPets(nodeContext()).catch(() => []);
 }

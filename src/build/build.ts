@@ -8,17 +8,28 @@ import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
-import { commandsOf, loadTree } from '../cli/help/tree.ts';
-import { betweenFiles, FILES, gettingBuiltins, leaveOut, standIn, toVendors, VENDORS } from './bundling.ts';
+import { buildTree } from '../commands/tree.ts';
+import {
+  betweenFiles,
+  entries,
+  FILES,
+  gettingBuiltins,
+  leaveOut,
+  madeByBuild,
+  standIn,
+  toVendors,
+  VENDORS,
+} from './bundling.ts';
 import { licences, VENDOR_FOLDER } from './licences.ts';
 import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
+import { buildPage } from './page.ts';
 
 /** What else can be made of the build: `npm run build -- --deb`. */
 const PACKAGES: Readonly<Record<string, string>> = { '--standalone': 'standalone.ts', '--deb': 'deb.ts' };
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
-const tree = await loadTree();
+const tree = await buildTree();
 
 type Bundle = BuildResult<{ metafile: true; write: false }>;
 
@@ -39,7 +50,6 @@ function options(plugins: readonly Plugin[]) {
     // esbuildDetection is how undici leaves out its second, experimental parser.
     define: {
       __VERSION__: JSON.stringify(version),
-      __COMMANDS__: JSON.stringify([...new Set(commandsOf(tree).flatMap(({ path }) => path.split(' ')))]),
       esbuildDetection: 'true',
     },
     logLevel: 'warning',
@@ -49,10 +59,10 @@ function options(plugins: readonly Plugin[]) {
   } as const satisfies BuildOptions;
 }
 
-function bundleOurs(): Promise<Bundle> {
+async function bundleOurs(): Promise<Bundle> {
   return build({
-    ...options([betweenFiles, toVendors]),
-    entryPoints: Object.fromEntries(Object.entries(FILES).map(([path, { file }]) => [file, path])),
+    ...options([entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors]),
+    entryPoints: Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`])),
   });
 }
 

@@ -2,6 +2,7 @@
 import { dirname, join, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';
+import type { Tree } from '../cli/help/tree.ts';
 import { ROOT } from './package.ts';
 
 /**
@@ -91,15 +92,56 @@ export const gettingBuiltins: Plugin = {
 };
 
 /**
- * Files of the build, by the module that each begins with. Each holds all of ours that it needs: Node takes longer to
- * load forty small files than one of half a megabyte, of which it compiles only what is called. What others may load
- * too is whole in one of them alone, so that no class is there twice.
+ * Files of the build, each with the modules that are loaded from it and what is used of them. Each holds all of ours
+ * that it needs: Node takes longer to load forty small files than one of half a megabyte, of which it compiles only
+ * what is called. What others may load too is whole in one of them alone, so that no class is there twice.
  */
-export const FILES: Readonly<Record<string, { readonly file: string; readonly names: readonly string[] }>> = {
-  'src/main.ts': { file: 'main', names: [] },
-  'src/cli/help/answer.ts': { file: 'help', names: ['helpFor'] },
-  'src/whole.ts': { file: 'petstore', names: ['nodeContext', 'runCli'] },
+export const FILES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  main: { 'src/main.ts': ['commandName', 'finished'] },
+  help: {
+    'src/cli/help/render.ts': ['helpFor'],
+    'src/cli/completion/complete.ts': ['complete'],
+    'src/commands/tree.ts': ['buildTree'],
+  },
+  petstore: {
+    'src/cli/run.ts': ['run'],
+    'src/commands/index.ts': ['LOADERS'],
+    'src/commands/completion.ts': ['knownPets'],
+    'src/node/context.ts': ['nodeContext'],
+  },
 };
+
+function fileOf(module: string): [file: string, modules: (typeof FILES)[string]] | undefined {
+  return Object.entries(FILES).find(([, modules]) => module in modules);
+}
+
+/** The file itself: what other files use of its modules. */
+export const entries: Plugin = {
+  name: 'entries',
+  setup(setup) {
+    setup.onResolve({ filter: /^file:/ }, ({ path }) => ({ path: path.slice('file:'.length), namespace: 'entry' }));
+    setup.onLoad({ filter: /./, namespace: 'entry' }, ({ path }) => ({
+      contents: Object.entries(FILES[path] ?? {})
+        .map(([module, names]) => `export { ${names.join(', ')} } from './${module}';`)
+        .join('\n'),
+      resolveDir: ROOT,
+    }));
+  },
+};
+
+/** What the build alone makes: the commands as data, in place of the module that makes them of all specs; the page. */
+export function madeByBuild(tree: Tree, page: object): Plugin {
+  return {
+    name: 'made-by-build',
+    setup(setup) {
+      setup.onLoad({ filter: /\/src\/commands\/tree\.ts$/ }, () => ({
+        contents: `export const buildTree = () => Promise.resolve(${JSON.stringify(tree)});`,
+      }));
+      setup.onResolve({ filter: /\/page\.json$/ }, ({ path }) => ({ path, namespace: 'page' }));
+      setup.onLoad({ filter: /./, namespace: 'page' }, () => ({ contents: JSON.stringify(page), loader: 'json' }));
+    },
+  };
+}
 
 /** Loads one file of the build from another. Only main does: within the rest nothing is loaded from outside. */
 export const betweenFiles: Plugin = {
@@ -107,14 +149,14 @@ export const betweenFiles: Plugin = {
   setup(setup) {
     setup.onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
       if (kind !== 'dynamic-import' || !importer.endsWith('/src/main.ts')) return undefined;
-      const found = FILES[relative(ROOT, join(dirname(importer), path))];
-      return found === undefined ? undefined : { path: `./${found.file}.cjs`, namespace: 'between' };
+      const module = relative(ROOT, join(dirname(importer), path));
+      return fileOf(module) === undefined ? undefined : { path: module, namespace: 'between' };
+    });
+    setup.onLoad({ filter: /./, namespace: 'between' }, ({ path }) => {
+      const [file = '', modules = {}] = fileOf(path) ?? [];
+      return { contents: named(`require('./${file}.cjs')`, modules[path] ?? []) };
     });
     setup.onResolve({ filter: /./, namespace: 'between' }, ({ path }) => ({ path, external: true }));
-    setup.onLoad({ filter: /./, namespace: 'between' }, ({ path }) => {
-      const found = Object.values(FILES).find(({ file }) => path === `./${file}.cjs`);
-      return { contents: named(`require('${path}')`, found?.names ?? []) };
-    });
   },
 };
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
-import { buildTree } from './tree.ts';
+import { buildTree } from '../commands/tree.ts';
 
 /** Returns docs/commands.md with its reference made anew. */
 export async function generateCommands(path: string): Promise<string> {

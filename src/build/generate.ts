@@ -2,23 +2,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { completionScript, type Shell, SHELLS } from '../cli/completion/scripts.ts';
+import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
 import { ROOT } from './package.ts';
-import { generatePage } from './page.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
-import { buildTree, generateTree } from './tree.ts';
 
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
-  'src/cli/help/tree.json': generateTree,
   'src/api/openapi.json': generateOpenapi,
-  'src/sandbox/page.json': generatePage,
   ...Object.fromEntries(
-    Object.entries(SHELLS).map(([shell, { file }]) => [
-      `completions/${file}`,
-      async () => completionScript(shell as Shell, await buildTree()),
-    ]),
+    Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
   ),
   'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
   'docs/exit-codes.md': async (path) => formatted(path, await generateExitCodes(path)),

@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 
 const FOLDER = fileURLToPath(new URL('../sandbox/page/', import.meta.url));
 
-/** src/sandbox/page.json. */
-export async function generatePage(): Promise<string> {
+/** Returns the page with its Content-Security-Policy. */
+export async function buildPage(): Promise<{ readonly policy: string; readonly html: string }> {
   const [style, script] = await Promise.all([bundle('style.css'), bundle('main.ts')]);
   const html = readFileSync(`${FOLDER}index.html`, 'utf8')
     .replace(/^\s+/gm, '')
@@ -23,7 +23,7 @@ export async function generatePage(): Promise<string> {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  return `${JSON.stringify({ policy, html }, null, 2)}\n`;
+  return { policy, html };
 }
 
 async function bundle(file: string): Promise<string> {

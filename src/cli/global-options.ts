@@ -51,3 +51,11 @@ const OPTIONS = {
 export type GlobalInput = Omit<InputOf<typeof OPTIONS>, 'noWait'>;
 
 export const GLOBAL_OPTIONS = optionsOf({ options: OPTIONS });
+
+/** Answered before a command runs. */
+export const HELP_OPTIONS = optionsOf({
+  options: under('Help', {
+    help: flag('-h, --help', 'show help'),
+    version: flag('-V, --version', 'print the version'),
+  }),
+});

@@ -1,9 +1,10 @@
-/** The commander tree, made from the command specs; and argv read with it. */
+/** Turns a scanned line into the call of a command, with values that commander has checked; or into text to print. */
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
-import { LOADERS } from '../commands/load.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { GLOBAL_OPTIONS, type GlobalInput } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS } from './global-options.ts';
+import type { Tree } from './help/tree.ts';
+import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { VERSION } from '../version.ts';
 
@@ -18,105 +19,131 @@ const OFF = {
   insecureHttp: false,
 };
 
-export type Invocation =
-  | { readonly does: 'run'; readonly command: AnyCommand; readonly input: object; readonly globals: Globals }
-  | { readonly does: 'print'; readonly text: string };
+/** The program's commands, none of which is loaded before a line names it. */
+export interface Commands {
+  /** Path -> the command. */
+  readonly loaders: Readonly<Record<string, () => Promise<AnyCommand>>>;
+  /** All of them as plain data. */
+  tree(): Promise<Tree>;
+}
+
+export interface Request {
+  readonly line: Line<ScanOption>;
+  /** The command that the line names. */
+  readonly command?: AnyCommand;
+}
+
+export interface RunInvocation {
+  readonly does: 'run';
+  readonly command: AnyCommand;
+  readonly input: object;
+  readonly globals: Globals;
+}
+
+export type Invocation = RunInvocation | { readonly does: 'print'; readonly text: string };
+
+const GLOBALS: readonly ScanOption[] = [...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(({ flags }) => shapeOf(flags));
+
+/** Scans the line, and once more with the options of the command that it names. */
+export async function readRequest({ loaders }: Commands, argv: readonly string[]): Promise<Request> {
+  const commands = Object.keys(loaders);
+  const line = scan({ commands, optionsAt: () => GLOBALS }, argv);
+  const command = line.isCommand ? await loaders[line.path]?.() : undefined;
+  if (command === undefined) return { line };
+  const all = [...optionsOf(command).map(({ flags }) => shapeOf(flags)), ...GLOBALS];
+  return { command, line: scan({ commands, optionsAt: (path) => (path === line.path ? all : GLOBALS) }, argv) };
+}
 
 /** @throws {Failure} `usage`, `invalid-value` */
-export async function parseArguments(argv: readonly string[], width: number): Promise<Invocation> {
-  const path = commandIn(argv);
-  if (path === undefined || argv.some((word) => word === '-h' || word === '--help')) {
-    const { helpFor } = await import('./help/answer.ts');
-    const text = await helpFor(argv, width);
-    if (text !== undefined) return { does: 'print', text };
-  }
-  // A name such as `constructor` is in every object, but is no command.
-  const load = Object.hasOwn(LOADERS, path ?? '') ? LOADERS[path ?? ''] : undefined;
-  // A line that names no command is wrong in some way, which is told by a tree that has all of them.
-  const commands = load === undefined ? (await import('../commands/index.ts')).COMMANDS : [await load()];
-  const invocation = await read(argv, commands);
-  return (await helpOf(invocation, width)) ?? invocation;
-}
-
-/** The path of the command that the line names, if it gets so far. */
-function commandIn(argv: readonly string[]): string | undefined {
-  let path = '';
-  for (let i = 0; i < argv.length; i++) {
-    const word = argv[i]!;
-    if (word.startsWith('-')) {
-      const known = GLOBAL_OPTIONS.find(({ flags }) => flags.split(/[ ,]+/).includes(word));
-      if (known?.flags.endsWith('>') === true) i++;
-      continue;
-    }
-    path = path === '' ? word : `${path} ${word}`;
-    if (path in LOADERS) return path;
-  }
-  return undefined;
-}
-
-async function read(argv: readonly string[], commands: readonly AnyCommand[]): Promise<Invocation> {
-  let invocation: Invocation | undefined;
-  let printed = '';
-  const program = buildProgram(
-    commands,
-    (text) => {
-      printed += text;
-    },
-    (run) => (invocation = run),
-  );
+export async function resolveRequest(request: Request, commands: Commands, width: number): Promise<Invocation> {
+  const { line } = request;
+  const path = helpWanted(line);
+  if (path !== undefined) return printHelp(commands, path, width);
+  if (line.version) return { does: 'print', text: `${VERSION}\n` };
   try {
-    program.parse(argv, { from: 'user' });
+    const invocation = parse(request, Object.keys(commands.loaders));
+    // `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is that of all.
+    const topic = invocation.command.path === 'help' ? argumentsIn(line).join(' ') : undefined;
+    return topic !== undefined && isPath(commands, topic) ? await printHelp(commands, topic, width) : invocation;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.code === 'commander.version') return { does: 'print', text: printed };
     const { usageFailure } = await import('./usage-errors.ts');
-    throw usageFailure(error, argv);
+    throw usageFailure(error, line);
+  }
+}
+
+function isPath({ loaders }: Commands, text: string): boolean {
+  return text === '' || Object.keys(loaders).some((path) => path === text || path.startsWith(`${text} `));
+}
+
+async function printHelp({ tree }: Commands, path: string, width: number): Promise<Invocation> {
+  const { helpText } = await import('./help/render.ts');
+  return { does: 'print', text: helpText(await tree(), path, width) };
+}
+
+/** @throws {CommanderError | Failure} */
+function parse({ line, command }: Request, paths: readonly string[]): RunInvocation {
+  let invocation: RunInvocation | undefined;
+  const program = configure(new Command('petstore'));
+  for (const spec of [...GLOBAL_OPTIONS, ...HELP_OPTIONS]) program.addOption(option(spec));
+  program
+    .action(() => undefined)
+    .parse(
+      optionWords(line, (each) => GLOBALS.includes(each)),
+      { from: 'user' },
+    );
+  const { unknown, pending } = line;
+  if (unknown !== undefined && !paths.includes(unknown.path)) {
+    buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
+  } else if (command !== undefined) {
+    const built = buildCommand(nameOf(command.path), command, program, (run) => (invocation = run));
+    program.addCommand(built);
+    const options = optionWords(line, (each) => !GLOBALS.includes(each));
+    const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
+    built.parse([...refused, ...options, ...(pending === undefined ? ['--', ...argumentsIn(line)] : [])], {
+      from: 'user',
+    });
   }
   if (invocation === undefined) throw new Error('commander ran no command, and threw nothing');
   return invocation;
 }
 
-function buildProgram(
-  commands: readonly AnyCommand[],
-  print: (text: string) => void,
-  onRun: (run: Invocation) => void,
-): Command {
-  const program = new Command('petstore').version(VERSION, '-V, --version').helpCommand(false);
-  configure(program, print);
-  for (const spec of GLOBAL_OPTIONS) program.addOption(option(spec));
-  const groups = new Map<string, Command>();
-  for (const spec of commands) {
-    const [name, group] = spec.path.split(' ').reverse() as [string, string | undefined];
-    const parent = group === undefined ? program : (groups.get(group) ?? addGroup(program, group, print));
-    if (group !== undefined) groups.set(group, parent);
-    parent.addCommand(buildCommand(name, spec, program, print, onRun));
-  }
-  return program;
+function nameOf(path: string): string {
+  return path.replace(/^.* /, '');
 }
 
-/** Help is ours (help/); commander reads the line, and tells what is wrong with it. */
-function configure(command: Command, print: (text: string) => void): Command {
-  return command
-    .helpOption(false)
-    .exitOverride()
-    .configureOutput({ writeOut: print, writeErr: () => undefined, outputError: () => undefined })
-    .showSuggestionAfterError();
+/** Returns options with their values in the form that commander takes for nothing else, whatever the value looks like. */
+function optionWords(line: Line<ScanOption>, isWanted: (option: ScanOption) => boolean): string[] {
+  return line.tokens.flatMap((token, i, { [i + 1]: next }) => {
+    if ((token.role !== 'option' && token.role !== 'value') || !isWanted(token.option)) return [];
+    if (token.role === 'option') return next?.role === 'value' ? [] : [token.text];
+    const long = token.option.names.find((name) => name.startsWith('--'));
+    return long === undefined ? [token.option.names[0]!, token.text] : [`${long}=${token.text}`];
+  });
 }
 
-function addGroup(program: Command, name: string, print: (text: string) => void): Command {
-  const group = configure(new Command(name).helpCommand(false), print);
+/** Returns a group that knows the names of its commands: enough to refuse a word, and to suggest a similar one. */
+function buildGroup(path: string, paths: readonly string[], program: Command): Command {
+  const group = configure(new Command(path === '' ? 'petstore' : nameOf(path)));
   program.addCommand(group);
+  const below = paths.filter((each) => path === '' || each.startsWith(`${path} `));
+  const names = below.map((each) => each.split(' ')[path === '' ? 0 : 1]!);
+  for (const name of new Set(names)) group.addCommand(new Command(name));
   return group;
 }
 
-function buildCommand(
-  name: string,
-  spec: AnyCommand,
-  program: Command,
-  print: (text: string) => void,
-  onRun: (run: Invocation) => void,
-): Command {
-  const command = configure(new Command(name), print);
+/** Commander only parses and validates; help text is rendered in help/. */
+function configure(command: Command): Command {
+  return command
+    .helpOption(false)
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
+    .showSuggestionAfterError();
+}
+
+function buildCommand(name: string, spec: AnyCommand, program: Command, onRun: (run: RunInvocation) => void): Command {
+  const command = configure(new Command(name));
   const specified = argumentsOf(spec);
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;
@@ -161,13 +188,4 @@ function globalsOf(program: Command): Globals {
     maxWait: wait === undefined ? values.maxWait : wait ? FOREVER_MS : 0,
     timeoutIsExplicit: program.getOptionValueSource('timeout') === 'cli',
   };
-}
-
-/** `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is that of all. */
-async function helpOf(invocation: Invocation, width: number): Promise<Invocation | undefined> {
-  if (invocation.does !== 'run' || invocation.command.path !== 'help') return undefined;
-  const { topic } = invocation.input as { topic: readonly string[] };
-  const { helpOn } = await import('./help/answer.ts');
-  const text = await helpOn(topic.join(' '), width);
-  return text === undefined ? undefined : { does: 'print', text };
 }

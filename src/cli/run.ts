@@ -5,36 +5,56 @@ import { lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
-import { type Invocation, parseArguments } from './parse.ts';
+import {
+  type Commands,
+  type Invocation,
+  readRequest,
+  type Request,
+  resolveRequest,
+  type RunInvocation,
+} from './parse.ts';
+import { lastValue } from './scan.ts';
 import { Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { render } from '../view/render.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
 
-/** Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code. */
-export async function runCli(argv: readonly string[], context: Context): Promise<number> {
+/**
+ * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
+ * `onCommand` is told which command the line names, and whether on the sandbox: `sandbox.inventory.list`.
+ */
+export async function run(
+  commands: Commands,
+  argv: readonly string[],
+  context: Context,
+  onCommand?: (name: string) => void,
+): Promise<number> {
   const secrets = new Secrets();
   addFromEnvironment(secrets, context.env);
   const safe = redactedPorts(context, secrets);
+  let request: Request | undefined;
   let invocation: Invocation;
   try {
-    invocation = await parseArguments(argv, helpWidth(context.stdout));
+    request = await readRequest(commands, argv);
+    onCommand?.(codeName(request));
+    invocation = await resolveRequest(request, commands, helpWidth(context.stdout));
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
       return EXIT.ok;
     }
   } catch (error) {
-    return reportEarly(argv, error, safe, secrets);
+    return reportEarly(request?.line.format, error, safe, secrets);
   }
   return runCommand(invocation, safe, secrets);
 }
 
-async function runCommand(
-  invocation: Extract<Invocation, { does: 'run' }>,
-  context: Context,
-  secrets: Secrets,
-): Promise<number> {
+function codeName({ line }: Request): string {
+  const place = lastValue(line, '--env') === 'sandbox' ? ['sandbox'] : [];
+  return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
+}
+
+async function runCommand(invocation: RunInvocation, context: Context, secrets: Secrets): Promise<number> {
   const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
@@ -89,7 +109,7 @@ async function print(
 }
 
 async function reportEarly(
-  argv: readonly string[],
+  format: string | undefined,
   error: unknown,
   context: Context,
   secrets: Secrets,
@@ -98,7 +118,7 @@ async function reportEarly(
   const failure = toFailure(error);
   const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
   const notices = await consoleFor(context, settings, secrets);
-  notices.failure(failure, wantsJson(argv) ? 'json' : 'text');
+  notices.failure(failure, formatOfErrors(format));
   await notices.flush();
   return describeFailure(failure, context.clock.now()).exit;
 }
@@ -142,17 +162,8 @@ function withHelp(failure: Failure, path: string): Failure {
   return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
 }
 
-function formatOfErrors(format: Globals['output']): 'json' | 'text' {
+function formatOfErrors(format: string | undefined): 'json' | 'text' {
   return format === 'json' || format === 'ndjson' ? 'json' : 'text';
-}
-
-/** For a call that could not be parsed: whether it asked for JSON all the same. */
-function wantsJson(argv: readonly string[]): boolean {
-  return argv.some((word, i) => {
-    if (word === '--json') return true;
-    const format = /^(?:--output=|-o=?)(.+)$/.exec(word)?.[1] ?? (['-o', '--output'].includes(word) ? argv[i + 1] : '');
-    return format === 'json' || format === 'ndjson';
-  });
 }
 
 function helpWidth(stdout: Output): number {

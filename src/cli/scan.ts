@@ -34,7 +34,12 @@ export interface Line<O extends ScanOption> {
   /** The value of `--output`, as it was typed; `json` for `--json`. */
   readonly format?: string;
   /** The first word that is neither a known command nor a known option. */
-  readonly unknown?: { readonly kind: 'command' | 'option'; readonly text: string };
+  readonly unknown?: {
+    readonly kind: 'command' | 'option';
+    readonly text: string;
+    /** What the words before it have named. */
+    readonly path: string;
+  };
   /** The option whose value would come next. */
   readonly pending?: O;
   /** The option that takes a next word that does not look like an option. */
@@ -50,6 +55,25 @@ export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly s
   return new Scanner(grammar, argv).line();
 }
 
+/**
+ * Returns the path whose help the line asks for: by `-h` or `--help`, or by naming no command. Undefined where it asks
+ * for none, or names an unknown command.
+ */
+export function helpWanted({ path, isCommand, help, version, unknown }: Line<ScanOption>): string | undefined {
+  if (help !== undefined) return unknown?.kind === 'command' ? undefined : path;
+  return isCommand || version || unknown !== undefined ? undefined : path;
+}
+
+/** Returns the words that are the command's arguments. */
+export function argumentsIn({ tokens }: Line<ScanOption>): string[] {
+  return tokens.flatMap(({ role, text }) => (role === 'argument' ? [text] : []));
+}
+
+/** Returns the value that an option was given last. */
+export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: string): string | undefined {
+  return tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
+}
+
 /** Reads `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
 export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
   const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
@@ -59,7 +83,7 @@ export function shapeOf(flags: string): ScanOption & { readonly valueName?: stri
 }
 
 class Scanner<O extends ScanOption> {
-  private readonly tokens: Token<O>[] = [];
+  readonly tokens: Token<O>[] = [];
   private path = '';
   private isCommand = false;
   private isOver = false;
@@ -79,7 +103,7 @@ class Scanner<O extends ScanOption> {
     while (this.next < this.argv.length) this.read(this.next, this.argv[this.next++]!);
     const { tokens, path, isCommand, isOver, unknown, pending, variadic } = this;
     const help = this.used('--help');
-    const format = this.used('--json') === undefined ? this.lastValue('--output') : 'json';
+    const format = this.used('--json') === undefined ? lastValue(this, '--output') : 'json';
     return {
       path,
       isCommand,
@@ -166,7 +190,7 @@ class Scanner<O extends ScanOption> {
   }
 
   private refuse(kind: 'command' | 'option', index: number, text: string): void {
-    this.unknown ??= { kind, text };
+    this.unknown ??= { kind, text, path: this.path };
     this.tokens.push({ role: `unknown-${kind}`, index, text });
   }
 
@@ -177,10 +201,6 @@ class Scanner<O extends ScanOption> {
   /** Returns the form in which an option was used first: `-h` or `--help`. */
   private used(name: string): string | undefined {
     return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
-  }
-
-  private lastValue(name: string): string | undefined {
-    return this.tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
   }
 }
 

@@ -1,25 +1,29 @@
 /** What is wrong with a call, in words that repeat no secret. */
 import type { CommanderError } from 'commander';
-import { COMMANDS } from '../commands/index.ts';
 import { Failure } from '../errors.ts';
+import type { Line, ScanOption } from './scan.ts';
 
 /** A call that commander cannot read, as a failure of ours. */
-export function usageFailure(error: CommanderError, argv: readonly string[]): Failure {
+export function usageFailure(error: CommanderError, line: Line<ScanOption>): Failure {
   const [problem = '', suggestion] = withoutValues(error.message).split('\n');
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
-  if (isAboutKey(error, problem, argv)) {
+  if (isAboutKey(error, problem, line.path)) {
     return new Failure('usage', {
       problem: sentence,
       hint: 'A key never stands on the command line: use petstore login --key-stdin, or PETSTORE_API_KEY.',
     });
   }
   const better = suggestion?.replace(/^\(|\)$/g, '');
-  return new Failure('usage', { problem: sentence, hint: better ?? `See petstore ${commandWords(argv)}--help.` });
+  const hint = `See petstore ${line.path === '' ? '' : `${line.path} `}--help.`;
+  const [, known = ''] = /^Did you mean (--[\w-]+)\?$/.exec(better ?? '') ?? [];
+  if (problem.endsWith(`'${known}'`))
+    return new Failure('usage', { problem: `Option '${known}' takes no value.`, hint });
+  return new Failure('usage', { problem: sentence, hint: better ?? hint });
 }
 
 /** Somebody tried to give the key where others can see it. */
-function isAboutKey({ code }: CommanderError, problem: string, argv: readonly string[]): boolean {
-  if (code === 'commander.excessArguments') return argv.includes('login');
+function isAboutKey({ code }: CommanderError, problem: string, path: string): boolean {
+  if (code === 'commander.excessArguments') return path === 'login';
   return code === 'commander.unknownOption' && /key|token|password|secret/i.test(problem);
 }
 
@@ -29,11 +33,4 @@ function withoutValues(message: string): string {
     .replace(/^error: /, '')
     .replace(/(--?[\w-]+)=[^'\n]*/g, '$1')
     .replace(/(but got \d+): [^]*$/, '$1');
-}
-
-/** The words of argv that name a command, for `petstore inventory set --help`. */
-function commandWords(argv: readonly string[]): string {
-  const known = new Set(COMMANDS.flatMap(({ path }) => path.split(' ')));
-  const words = argv.filter((word) => known.has(word)).slice(0, 2);
-  return words.map((word) => `${word} `).join('');
 }

@@ -1,9 +1,10 @@
 import { argument, defineCommand, flag } from '../cli/command.ts';
+import { SHIMS, type Shell } from '../cli/completion/shims.ts';
 import { wordValue } from '../cli/values.ts';
-import type { Shell } from '../cli/completion/scripts.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
+import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
 const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
@@ -30,11 +31,7 @@ export const completion = defineCommand({
         hint: 'Install it for one: petstore completion zsh --install',
       });
     }
-    const [{ completionScript }, tree] = await Promise.all([
-      import('../cli/completion/scripts.ts'),
-      import('../cli/help/tree.ts').then(({ loadTree }) => loadTree()),
-    ]);
-    const script = completionScript(shell, tree);
+    const { script } = SHIMS[shell];
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
 });
@@ -43,7 +40,8 @@ function text(content: string): View {
   return content === '' ? { view: 'nothing' } : { view: 'text', text: content };
 }
 
-async function knownPets(context: CommandContext): Promise<readonly bigint[]> {
+/** Returns the ids that this machine has seen, those changed last first. */
+export async function knownPets(context: Context): Promise<readonly bigint[]> {
   const { petsIn } = await import('../state/pets.ts');
   try {
     const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';

@@ -1,58 +1,73 @@
-/** Every command, in the order of the help. */
+/** Every command, in the order of the help, each loaded by itself: a line loads the one that it names. */
 import type { AnyCommand } from '../cli/command.ts';
-import { api } from './api.ts';
-import { completion } from './completion.ts';
-import { configGet, configList, configPathCommand, configSet, configUnset } from './config.ts';
-import { doctor } from './doctor.ts';
-import { help } from './help.ts';
-import { inventoryAdjust } from './inventory-adjust.ts';
-import { inventoryCount } from './inventory-count.ts';
-import { inventoryEdit } from './inventory-edit.ts';
-import { inventoryHistory, inventoryUndo } from './inventory-history.ts';
-import { inventoryImport } from './inventory-import.ts';
-import { inventoryList } from './inventory-list.ts';
-import { inventorySet } from './inventory-set.ts';
-import { limits } from './limits.ts';
-import { login } from './login.ts';
-import { logout } from './logout.ts';
-import { sandboxKeys, sandboxReset, sandboxSeed, sandboxStatus } from './sandbox.ts';
-import { sandboxServe } from './sandbox-serve.ts';
-import { smoke } from './smoke.ts';
-import { status } from './status.ts';
-import { wait } from './wait.ts';
+
+type Loader = () => Promise<AnyCommand>;
 
 interface Section {
   readonly title: string;
-  readonly commands: readonly AnyCommand[];
+  /** By path. */
+  readonly commands: Readonly<Record<string, Loader>>;
 }
 
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Stock',
-    commands: [
-      inventoryList,
-      inventorySet,
-      inventoryAdjust,
-      inventoryImport,
-      inventoryCount,
-      inventoryEdit,
-      inventoryHistory,
-      inventoryUndo,
-    ],
+    commands: {
+      'inventory list': async () => (await import('./inventory-list.ts')).inventoryList,
+      'inventory set': async () => (await import('./inventory-set.ts')).inventorySet,
+      'inventory adjust': async () => (await import('./inventory-adjust.ts')).inventoryAdjust,
+      'inventory import': async () => (await import('./inventory-import.ts')).inventoryImport,
+      'inventory count': async () => (await import('./inventory-count.ts')).inventoryCount,
+      'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
+      'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
+      'inventory undo': async () => (await import('./inventory-history.ts')).inventoryUndo,
+    },
   },
-  { title: 'Limits, checks, raw calls', commands: [limits, smoke, wait, doctor, api] },
+  {
+    title: 'Limits, checks, raw calls',
+    commands: {
+      limits: async () => (await import('./limits.ts')).limits,
+      smoke: async () => (await import('./smoke.ts')).smoke,
+      wait: async () => (await import('./wait.ts')).wait,
+      doctor: async () => (await import('./doctor.ts')).doctor,
+      api: async () => (await import('./api.ts')).api,
+    },
+  },
   {
     title: 'Key and settings',
-    commands: [login, logout, status, configList, configGet, configSet, configUnset, configPathCommand],
+    commands: {
+      login: async () => (await import('./login.ts')).login,
+      logout: async () => (await import('./logout.ts')).logout,
+      status: async () => (await import('./status.ts')).status,
+      'config list': async () => (await import('./config.ts')).configList,
+      'config get': async () => (await import('./config.ts')).configGet,
+      'config set': async () => (await import('./config.ts')).configSet,
+      'config unset': async () => (await import('./config.ts')).configUnset,
+      'config path': async () => (await import('./config.ts')).configPathCommand,
+    },
   },
   {
     title: 'Sandbox',
-    commands: [sandboxServe, sandboxStatus, sandboxKeys, sandboxSeed, sandboxReset],
+    commands: {
+      'sandbox serve': async () => (await import('./sandbox-serve.ts')).sandboxServe,
+      'sandbox status': async () => (await import('./sandbox.ts')).sandboxStatus,
+      'sandbox keys': async () => (await import('./sandbox.ts')).sandboxKeys,
+      'sandbox seed': async () => (await import('./sandbox.ts')).sandboxSeed,
+      'sandbox reset': async () => (await import('./sandbox.ts')).sandboxReset,
+    },
   },
-  { title: 'Help', commands: [completion, help] },
+  {
+    title: 'Help',
+    commands: {
+      completion: async () => (await import('./completion.ts')).completion,
+      help: async () => (await import('./help.ts')).help,
+      version: async () => (await import('./version.ts')).version,
+    },
+  },
 ];
 
-export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);
+/** Path -> the command. */
+export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Object.entries(commands)));
 
 /** The groups that hold them. */
 export const GROUPS: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 import {
   type InventoryItem,
   ITEM_FIELDS,
-  type ItemField,
   itemToJson,
   itemToCsvLine,
   itemToJsonText,
@@ -18,6 +17,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Column, RowsView, View } from '../view/view.ts';
 
+/** `-quantity`: the largest first. */
+const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
+
 const columnValue = parserOf(
   'names of fields with commas between them',
   (text) => (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
@@ -29,8 +31,8 @@ const OPTIONS = {
   ...under('Rows and columns', {
     sort: option(
       '--sort <field>',
-      wordValue(ITEM_FIELDS),
-      `sort by ${ITEM_FIELDS.join(', ')} (default: the service's order)`,
+      wordValue(SORTS),
+      `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
     ),
     desc: flag('--desc', 'with --sort: the largest first'),
     columns: option(
@@ -119,12 +121,13 @@ function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typ
 
 async function* sorted(
   input: ListInput,
-  field: ItemField,
+  sort: (typeof SORTS)[number],
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const all: InventoryItem[] = [];
   for await (const items of filtered(input, context)) for (const item of items) all.push(item);
-  yield all.sort(comparison(field, input.desc === true));
+  const field = ITEM_FIELDS.find((each) => sort.endsWith(each)) ?? 'petId';
+  yield all.sort(comparison(field, input.desc === true || sort.startsWith('-')));
 }
 
 /** Streams. The session lives as long as its rows are read. */

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { argument, defineCommand, flag, option, optionalArgument, optionsOf } from '../../src/cli/command.ts';
 import { GLOBAL_OPTIONS } from '../../src/cli/global-options.ts';
 import { durationValue, integerValue, listOf, petIdValue, textValue } from '../../src/cli/values.ts';
-import { COMMANDS } from '../../src/commands/index.ts';
+import { LOADERS } from '../../src/commands/index.ts';
+
+const COMMANDS = await Promise.all(Object.values(LOADERS).map((load) => load()));
 
 describe('the options of every command', () => {
   it('have the name that commander gives their value', () => {

@@ -3,9 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { SHELLS } from '../../src/cli/completion/scripts.ts';
 import { manPage } from '../../src/build/man.ts';
-import { buildTree } from '../../src/build/tree.ts';
+import { buildTree } from '../../src/commands/tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
 import { commandsOf, type TreeCommand } from '../../src/cli/help/tree.ts';
 
@@ -20,7 +19,6 @@ const PLACES: Readonly<Record<string, (command: TreeCommand) => string>> = {
   'docs/commands.md': ({ path }) => read('docs/commands.md').split(`petstore ${path}</code>`)[1] ?? '',
   'the man page': ({ path }) =>
     (MAN.split(`.Ss petstore ${path}\n`)[1] ?? '').split('\n.Ss')[0]!.replaceAll('\\-', '-').replaceAll('\\e', '\\'),
-  ...Object.fromEntries(Object.values(SHELLS).map(({ file }) => [file, () => read(`completions/${file}`)])),
 };
 
 describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { buildTree } from '../../src/build/tree.ts';
+import { buildTree } from '../../src/commands/tree.ts';
 import { commandsOf, grammarOf, optionsAt, type TreeOption } from '../../src/cli/help/tree.ts';
 import { type Line, scan, shapeOf } from '../../src/cli/scan.ts';
 import { scaled } from '../support/scale.ts';
@@ -120,13 +120,13 @@ describe('help, version and format', () => {
 
 describe('the first unknown word', () => {
   it.each<[string, Line<TreeOption>['unknown']]>([
-    ['-h nope', { kind: 'command', text: 'nope' }],
-    ['inventory lst --bogus', { kind: 'command', text: 'lst' }],
-    ['--bogus lst', { kind: 'option', text: '--bogus' }],
-    ['inventory list --json=x', { kind: 'option', text: '--json=x' }],
-    ['--sort quantity inventory list', { kind: 'option', text: '--sort' }],
-    ['limits -qx', { kind: 'option', text: '-x' }],
-    ['inventory -5', { kind: 'option', text: '-5' }],
+    ['-h nope', { kind: 'command', text: 'nope', path: '' }],
+    ['inventory lst --bogus', { kind: 'command', text: 'lst', path: 'inventory' }],
+    ['--bogus lst', { kind: 'option', text: '--bogus', path: '' }],
+    ['inventory list --json=x', { kind: 'option', text: '--json=x', path: 'inventory list' }],
+    ['--sort quantity inventory list', { kind: 'option', text: '--sort', path: '' }],
+    ['limits -qx', { kind: 'option', text: '-x', path: 'limits' }],
+    ['inventory -5', { kind: 'option', text: '-5', path: 'inventory' }],
     ['inventory list more', undefined],
   ])('petstore %s', (line, unknown) => {
     expect(scanLine(line).unknown).toEqual(unknown);

@@ -20,6 +20,13 @@ async function withSandbox(options: TestContextOptions = {}, plan: Plan = PLANS.
 }
 
 describe('inventory list', () => {
+  it('--sort -quantity is --sort quantity --desc', async () => {
+    const context = await withSandbox();
+    expect(await run(context, 'inventory', 'list', '--sort', '-quantity')).toEqual(
+      await run(context, 'inventory', 'list', '--sort', 'quantity', '--desc'),
+    );
+  });
+
   it('in a pipe: columns on stdout, nothing on stderr', async () => {
     const context = await withSandbox();
     expect(

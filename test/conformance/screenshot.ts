@@ -39,7 +39,8 @@ try {
   }
   // What a test compares: pictures themselves differ from one browser to the next.
   const document = join(ROOT, 'docs/sandbox.md');
-  const noted = readFileSync(document, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${pageHash()}`);
+  const hash = await pageHash();
+  const noted = readFileSync(document, 'utf8').replace(/(<!-- sandbox-page: )[0-9a-f]*/, `$1${hash}`);
   writeFileSync(document, noted);
 } finally {
   await browser.close();

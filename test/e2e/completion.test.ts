@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildTree } from '../../src/build/tree.ts';
+import { buildTree } from '../../src/commands/tree.ts';
 import { commandsOf, pathsOf } from '../../src/cli/help/tree.ts';
 import { cleanEnvironment, petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';

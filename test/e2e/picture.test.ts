@@ -82,8 +82,8 @@ it('show what the program shows', { timeout: 60_000 }, async () => {
   }
 });
 
-it('of the sandbox’s page are of the page as it is', () => {
+it('of the sandbox’s page are of the page as it is', async () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/sandbox.md', import.meta.url)), 'utf8');
   const [, shown] = /<!-- sandbox-page: ([0-9a-f]+) -->/.exec(page) ?? [];
-  expect(shown, 'npm run pictures takes them anew').toBe(pageHash());
+  expect(shown, 'npm run pictures takes them anew').toBe(await pageHash());
 });

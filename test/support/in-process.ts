@@ -1,5 +1,7 @@
 /** Whole invocations in this process, against a service of the test's own. */
-import { runCli } from '../../src/cli/run.ts';
+import { run } from '../../src/cli/run.ts';
+import { LOADERS } from '../../src/commands/index.ts';
+import { buildTree } from '../../src/commands/tree.ts';
 import { onCleanup } from './cleanup.ts';
 import { httpReply } from './test-ports.ts';
 import type { PlainReply } from './replies.ts';
@@ -21,7 +23,7 @@ export interface Ran {
 /** What this invocation alone wrote. */
 export async function runIn(context: TestContext, ...args: string[]): Promise<Ran> {
   const before = [context.stdout.text().length, context.stderr.text().length] as const;
-  const code = await runCli(args, context);
+  const code = await run({ loaders: LOADERS, tree: buildTree }, args, context);
   return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
 }
 

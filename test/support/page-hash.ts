@@ -1,8 +1,8 @@
 /** Which page of the sandbox the pictures in docs/sandbox.md show. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { buildPage } from '../../src/build/page.ts';
 
-export function pageHash(): string {
-  const page = readFileSync(new URL('../../src/sandbox/page.json', import.meta.url));
+export async function pageHash(): Promise<string> {
+  const page = `${JSON.stringify(await buildPage(), null, 2)}\n`;
   return createHash('sha256').update(page).digest('hex').slice(0, 16);
 }

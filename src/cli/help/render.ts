@@ -1,7 +1,14 @@
 /** Help for one path of the tree: examples first, then options by what they are for, then where to read more. */
 import { paragraphs, type Term, terms, widestOf } from './layout.ts';
 import { TOPICS, type Topic } from './topics.ts';
-import { childrenOf, commandsOf, type Tree, type TreeCommand, type TreeOption } from './tree.ts';
+import { helpWanted, scan } from '../scan.ts';
+import { childrenOf, commandsOf, grammarOf, type Tree, type TreeCommand, type TreeOption } from './tree.ts';
+
+/** Returns the help that the line asks for; undefined where it asks for none. */
+export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
+  const path = helpWanted(scan(grammarOf(tree), argv));
+  return path === undefined ? undefined : helpText(tree, path, width);
+}
 
 export function helpText(tree: Tree, path: string, width: number): string {
   const command = commandsOf(tree).find((each) => each.path === path);

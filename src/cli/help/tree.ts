@@ -1,6 +1,6 @@
 /**
- * The commands as plain data: what help, reference, completion and man page are made from. `tree.json` is made
- * from the command specs by `npm run generate`, so that whoever only asks for help loads no command.
+ * The commands as plain data: help, reference, completion and man page are made from it. commands/tree.ts makes it of
+ * the command specs; the build puts the data in its place, so that help loads no command.
  */
 import type { Grammar } from '../scan.ts';
 
@@ -52,11 +52,6 @@ export interface Tree {
   /** `inventory` -> what its commands are about. */
   readonly groups: Readonly<Record<string, string>>;
   readonly globals: readonly TreeOption[];
-}
-
-/** JSON has no literal types. */
-export async function loadTree(): Promise<Tree> {
-  return (await import('./tree.json', { with: { type: 'json' } })).default as Tree;
 }
 
 export function commandsOf({ sections }: Tree): readonly TreeCommand[] {

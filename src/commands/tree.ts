@@ -1,16 +1,11 @@
-import { format } from 'prettier';
-import { type AnyCommand, argumentsOf, flag, type OptionSpec, optionsOf, under } from '../cli/command.ts';
-import type { Parser } from '../cli/values.ts';
-import { GROUPS, SECTIONS } from '../commands/index.ts';
-import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
+import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
+import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
 import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
+import { shapeOf } from '../cli/scan.ts';
+import type { Parser } from '../cli/values.ts';
+import { GROUPS, SECTIONS } from './index.ts';
 
-const HELP = under('Help', {
-  help: flag('-h, --help', 'show help'),
-  version: flag('-V, --version', 'print the version'),
-});
-
-/** The command specs as plain data. */
+/** Returns the command specs as plain data. The build evaluates it once, and puts its result in its place. */
 export async function buildTree(): Promise<Tree> {
   const tree = await rawTree();
   const commands = childrenOf(tree, '').map(({ name }) => name);
@@ -44,15 +39,14 @@ async function rawTree(): Promise<Tree> {
       { says: 'A delivery: the difference, a question, done', command: 'petstore inventory import delivery.csv' },
     ],
     sections: await Promise.all(
-      SECTIONS.map(async ({ title, commands }) => ({ title, commands: await Promise.all(commands.map(treeCommand)) })),
+      SECTIONS.map(async ({ title, commands }) => ({
+        title,
+        commands: await Promise.all(Object.values(commands).map(async (load) => treeCommand(await load()))),
+      })),
     ),
     groups: GROUPS,
-    globals: await Promise.all([...GLOBAL_OPTIONS, ...Object.values(HELP)].map(treeOption)),
+    globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption)),
   };
-}
-
-export async function generateTree(): Promise<string> {
-  return format(JSON.stringify(await buildTree()), { parser: 'json', printWidth: 120 });
 }
 
 async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
@@ -76,21 +70,20 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
 }
 
 async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
-  const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
+  const { names, value, valueName = '' } = shapeOf(flags);
   const shown =
     spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
   return {
     flags,
-    names: flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [],
+    names,
     description: shown === undefined ? description : `${description} (default: ${shown})`,
     purpose: purpose ?? 'Options',
-    ...(value !== null && {
+    ...(value !== undefined && {
       value: {
-        name: value[1] ?? '',
-        optional: flags.endsWith(']'),
-        variadic: value[2] !== undefined,
+        name: valueName,
+        ...value,
         list: parser?.isList === true,
-        ...proposals(value[1] ?? '', parser, await words?.()),
+        ...proposals(valueName, parser, await words?.()),
       },
     }),
   };

@@ -1,0 +1,67 @@
+/** What may stand at the cursor of a command line, from the commands' data alone. */
+import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
+import { argumentsIn, type Line, scan } from '../scan.ts';
+
+/**
+ * Returns the answer of `petstore __complete WORDS`, of which the last is the word at the cursor: a candidate for that
+ * word on each line, with its description behind a tab, then `:files` where names of files are wanted too, or `:end`.
+ */
+export async function complete(
+  tree: Tree,
+  words: readonly string[],
+  knownPets: () => Promise<readonly bigint[]>,
+): Promise<string> {
+  const word = words.at(-1) ?? '';
+  const { before, candidates, value } = placeOf(tree, scan(grammarOf(tree), words.slice(0, -1)), word);
+  const all = value === undefined ? candidates : await valuesOf(value, knownPets);
+  const start = before + (value?.list === true ? word.slice(before.length).replace(/[^,]*$/, '') : '');
+  const lines = all
+    .map(({ name, summary = '' }) => ({ whole: start + name, summary: summary.replace(/\s+/g, ' ').trim() }))
+    .filter(({ whole }) => whole.startsWith(word))
+    .map(({ whole, summary }) => (summary === '' ? whole : `${whole}\t${summary}`));
+  return [...lines, value?.from === 'files' ? ':files' : ':end', ''].join('\n');
+}
+
+interface Candidate {
+  readonly name: string;
+  readonly summary?: string;
+}
+
+interface Place {
+  /** What stands before the candidate in the same word. */
+  readonly before: string;
+  readonly candidates: readonly Candidate[];
+  readonly value?: ValueSpec;
+}
+
+function placeOf(tree: Tree, line: Line<TreeOption>, word: string): Place {
+  const looksLikeOption = !line.isOver && word.startsWith('-');
+  const option = line.pending ?? (looksLikeOption ? undefined : line.variadic);
+  if (option !== undefined) return valuePlace('', option.value);
+  const own = commandsOf(tree).find(({ path }) => path === line.path);
+  if (looksLikeOption) {
+    // Such as --env=sta or -osc, which hold their value.
+    const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
+    if (last?.role === 'value') return valuePlace(word.slice(0, word.length - last.text.length), last.option.value);
+    return { before: '', candidates: named([...(own?.options ?? []), ...tree.globals]) };
+  }
+  if (line.unknown?.kind === 'command') return { before: '', candidates: [] };
+  if (own === undefined) return { before: '', candidates: childrenOf(tree, line.path) };
+  const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
+  if (argument !== undefined) return valuePlace('', argument);
+  // With nothing to name, the command's own options are what could come.
+  return { before: '', candidates: word === '' && !line.isOver ? named(own.options) : [] };
+}
+
+function valuePlace(before: string, value: ValueSpec | undefined): Place {
+  return { before, candidates: [], ...(value !== undefined && { value }) };
+}
+
+function named(options: readonly TreeOption[]): Candidate[] {
+  return options.flatMap(({ names, description }) => names.map((name) => ({ name, summary: description })));
+}
+
+async function valuesOf({ words, from }: ValueSpec, knownPets: () => Promise<readonly bigint[]>): Promise<Candidate[]> {
+  if (from === 'pets') return (await knownPets()).map((id) => ({ name: String(id) }));
+  return (words ?? []).map((name) => ({ name }));
+}
