@@ -130,7 +130,7 @@ export const sandboxKeys = defineCommand({
   },
   more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
-    const { NO_USAGE, windowsOf } = await import('../sandbox/limiter.ts');
+    const { windowsOf } = await import('../sandbox/limiter.ts');
     const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, dataFile(context, data), (store) =>
       store.atomically(() => {
@@ -140,7 +140,7 @@ export const sandboxKeys = defineCommand({
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
         }
         return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
-          const allowance = store.allowance(key) ?? NO_USAGE;
+          const allowance = store.allowance(key);
           const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
           return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
         });

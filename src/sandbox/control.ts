@@ -19,7 +19,7 @@ import { parseDuration } from '../duration.ts';
 import type { Service } from './http.ts';
 import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
-import { NO_USAGE, type Window, windowsOf } from './limiter.ts';
+import { type Window, windowsOf } from './limiter.ts';
 import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedItems } from './seed.ts';
 
@@ -94,7 +94,7 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
   const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
   const windowOf = ({ limit, used, resetAt }: Window): JsonValue => jsonOf({ limit, used, resetAt: iso(resetAt) });
   const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
-    const allowance = store.allowance(apiKey) ?? NO_USAGE;
+    const allowance = store.allowance(apiKey);
     const { minute, day } = windowsOf(allowance, rules.plan, now);
     return jsonOf({
       key: masked(apiKey),

@@ -28,19 +28,9 @@ export interface Window {
 
 type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
 
-export const NO_USAGE: Usage = {
-  minuteFrom: 0,
-  minuteUsed: 0,
-  dayFrom: 0,
-  dayUsed: 0,
-  blockedUntil: 0,
-  early: 0,
-  bannedUntil: 0,
-};
-
 /** Counts one request and judges it. A refused one draws nothing. To be called within a transaction. */
 export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
-  const before = store.allowance(apiKey) ?? NO_USAGE;
+  const before = store.allowance(apiKey);
   const { minute, day } = windowsOf(before, rules.plan, now);
   const facts = least(minute, day);
   if (now < before.bannedUntil) return { outcome: 'banned', ...facts, retryAt: before.bannedUntil };
@@ -72,7 +62,7 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
 
 /** A 429 that a fault made counts like one of ours: whoever comes back sooner is early. */
 export function blockUntil(store: Store, apiKey: string, until: number): void {
-  store.setAllowance(apiKey, { ...NO_USAGE, ...store.allowance(apiKey), blockedUntil: until });
+  store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
 }
 
 /** What a key has used, without counting anything. */

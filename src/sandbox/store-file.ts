@@ -1,7 +1,7 @@
 /** Opens the sandbox's database file; a damaged one of our own is put aside. */
 import { beginAnew, type FilePorts, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
 import type { Place } from '../state/form.ts';
-import { openStore, SANDBOX_FORM, type Store } from './store.ts';
+import { SANDBOX_FORM, Store } from './store.ts';
 
 export interface SandboxFile {
   /** The database file; its folder is made where there is none. */
@@ -16,9 +16,9 @@ export interface SandboxFile {
 export async function openSandboxStore(ports: FilePorts, file: SandboxFile, failed?: Store): Promise<Store> {
   const place = placeOf(file);
   const { notices } = file;
-  if (notices === undefined) return openStore(await openFile(ports, SANDBOX_FORM, place));
+  if (notices === undefined) return new Store(await openFile(ports, SANDBOX_FORM, place));
   const warned = { ...ports, notices };
-  return openStore(
+  return new Store(
     failed === undefined
       ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
       : await beginAnew(warned, SANDBOX_FORM, place, failed),

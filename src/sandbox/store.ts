@@ -45,78 +45,129 @@ const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUnt
  */
 export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
-export interface Store {
-  count(): number;
-  /** At most `limit` pets, those with an id beyond `after`, by id. */
-  page(after: bigint | undefined, limit: number): InventoryItem[];
-  /** All pets as one JSON array. */
-  listJson(): string;
-  /** The entry as stored now, or undefined for an unknown pet. */
-  setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined;
-  /** Others in place of all pets. */
-  replacePets(pets: Iterable<InventoryItem> | { readonly generated: number }): void;
-  allowance(apiKey: string): Usage | undefined;
-  setAllowance(apiKey: string, allowance: Usage): void;
-  /** As if no request had ever been made; of that key alone, where one is given. */
-  forgetAllowances(apiKey?: string): void;
-  /** Those added to the file. */
-  keys(): string[];
-  hasKey(apiKey: string): boolean;
-  addKey(apiKey: string): void;
-  /** False where there was no such key. */
-  removeKey(apiKey: string): boolean;
-  /**
-   * All of the work, or none, while no other process writes. It survives the end of the process; `durable`: that of
-   * the machine too.
-   * @throws {DatabaseFailure} `busy`
-   */
-  atomically<T>(work: () => T, how?: { readonly durable: boolean }): T;
-  /** False once another file, or none, is where this one was opened. */
-  isInPlace(): boolean;
-  close(): void;
-}
-
 /** The store in a database that has been brought up to date. */
-export function openStore(database: Database): Store {
-  const known = new Cache(database);
-  let isDurable: boolean | undefined;
-  return {
-    ...petsIn(database, known),
-    ...keysIn(database, known),
-    atomically(work, { durable } = { durable: false }) {
-      if (durable !== isDurable) database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
-      isDurable = durable;
-      try {
-        return atomically(database, () => known.during(work));
-      } catch (error) {
-        // Nothing of it happened.
-        known.forget();
-        throw error;
-      }
-    },
-    isInPlace: () => database.isInPlace(),
-    close: () => {
-      database.close();
-    },
-  };
-}
-
-/** What need not be read again, as long as no other process has written; and what is written once a transaction. */
-class Cache {
-  listJson: string | undefined;
-  readonly allowances = new Map<string, Usage>();
-  readonly changed = new Set<string>();
+export class Store {
   private readonly database: Database;
+  /** What need not be read again as long as no other process has written. */
+  private list: string | undefined;
+  private readonly allowances = new Map<string, Usage>();
+  /** The keys whose allowance is written at the end of the transaction. */
+  private readonly changed = new Set<string>();
   private version: unknown;
+  private isDurable: boolean | undefined;
 
   constructor(database: Database) {
     this.database = database;
   }
 
-  during<T>(work: () => T): T {
+  count(): number {
+    return Number(this.database.get('SELECT count(*) AS pets FROM pet')?.pets);
+  }
+
+  /** At most `limit` pets, those with an id beyond `after`, by id. */
+  page(after: bigint | undefined, limit: number): InventoryItem[] {
+    const from = after === undefined ? '' : 'WHERE petId > ?';
+    const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
+    return this.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
+  }
+
+  /** All pets as one JSON array. */
+  listJson(): string {
+    // A negative LIMIT is none.
+    this.list ??= `[${this.page(undefined, -1).map(itemToJsonText).join(',')}]`;
+    return this.list;
+  }
+
+  /** The entry as stored now, or undefined for an unknown pet. */
+  setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
+    this.list = undefined;
+    const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
+    const row = this.database.get(sql, quantity, petId);
+    return row === undefined ? undefined : toItem(row);
+  }
+
+  /** Others in place of all pets. */
+  replacePets(pets: Iterable<InventoryItem> | { readonly generated: number }): void {
+    this.list = undefined;
+    this.database.exec('DELETE FROM pet');
+    for (const { petId, quantity, status } of 'generated' in pets ? generatedPets(pets.generated) : pets) {
+      this.database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
+    }
+  }
+
+  /** Zeros for a key that has used nothing. */
+  allowance(apiKey: string): Usage {
+    const found = this.allowances.get(apiKey) ?? readAllowance(this.database, apiKey);
+    this.allowances.set(apiKey, found);
+    return found;
+  }
+
+  setAllowance(apiKey: string, allowance: Usage): void {
+    this.allowances.set(apiKey, allowance);
+    this.changed.add(apiKey);
+  }
+
+  /** As if no request had ever been made; of that key alone, where one is given. */
+  forgetAllowances(apiKey?: string): void {
+    if (apiKey === undefined) {
+      this.allowances.clear();
+      this.changed.clear();
+      this.database.run('DELETE FROM allowance');
+    } else {
+      this.allowances.delete(apiKey);
+      this.changed.delete(apiKey);
+      this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
+    }
+  }
+
+  /** Those added to the file. */
+  keys(): string[] {
+    return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map(({ apiKey }) => String(apiKey));
+  }
+
+  hasKey(apiKey: string): boolean {
+    return this.database.get('SELECT 1 FROM apiKey WHERE apiKey = ?', apiKey) !== undefined;
+  }
+
+  addKey(apiKey: string): void {
+    this.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
+  }
+
+  /** False where there was no such key. */
+  removeKey(apiKey: string): boolean {
+    return this.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
+  }
+
+  /**
+   * All of the work, or none, while no other process writes. It survives the end of the process; `durable`: that of
+   * the machine too.
+   * @throws {DatabaseFailure} `busy`
+   */
+  atomically<T>(work: () => T, { durable } = { durable: false }): T {
+    if (durable !== this.isDurable) this.database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    this.isDurable = durable;
+    try {
+      return atomically(this.database, () => this.withCache(work));
+    } catch (error) {
+      // Nothing of it happened.
+      this.forgetCache();
+      throw error;
+    }
+  }
+
+  /** False once another file, or none, is where this one was opened. */
+  isInPlace(): boolean {
+    return this.database.isInPlace();
+  }
+
+  close(): void {
+    this.database.close();
+  }
+
+  private withCache<T>(work: () => T): T {
     // sqlite.org/pragma.html#pragma_data_version: another value once another connection has committed.
     const version = this.database.get('PRAGMA data_version')?.data_version;
-    if (version !== this.version) this.forget();
+    if (version !== this.version) this.forgetCache();
     this.version = version;
     const result = work();
     for (const apiKey of this.changed) writeAllowance(this.database, apiKey, this.allowances.get(apiKey)!);
@@ -124,8 +175,8 @@ class Cache {
     return result;
   }
 
-  forget(): void {
-    this.listJson = undefined;
+  private forgetCache(): void {
+    this.list = undefined;
     this.allowances.clear();
     this.changed.clear();
   }
@@ -135,78 +186,13 @@ export const SANDBOX_FORM: Form = {
   applicationId: APPLICATION_IDS.sandbox,
   migrations: MIGRATIONS,
   fill(database) {
-    petsIn(database, new Cache(database)).replacePets(seedItems());
+    new Store(database).replacePets(seedItems());
   },
 };
 
-type Pets = Pick<Store, 'count' | 'page' | 'listJson' | 'setQuantity' | 'replacePets'>;
-
-function petsIn(database: Database, known: Cache): Pets {
-  const insert = ({ petId, quantity, status }: InventoryItem): void => {
-    database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
-  };
-  return {
-    count: () => Number(database.get('SELECT count(*) AS pets FROM pet')?.pets),
-    page(after, limit) {
-      const from = after === undefined ? '' : 'WHERE petId > ?';
-      const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
-      return database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
-    },
-    listJson() {
-      known.listJson ??= `[${allPets(database).map(itemToJsonText).join(',')}]`;
-      return known.listJson;
-    },
-    setQuantity(petId, quantity) {
-      known.listJson = undefined;
-      const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
-      const row = database.get(sql, quantity, petId);
-      return row === undefined ? undefined : toItem(row);
-    },
-    replacePets(pets) {
-      known.listJson = undefined;
-      database.exec('DELETE FROM pet');
-      for (const pet of 'generated' in pets ? generatedPets(pets.generated) : pets) insert(pet);
-    },
-  };
-}
-
-type Keys = Pick<Store, 'allowance' | 'setAllowance' | 'forgetAllowances' | 'keys' | 'hasKey' | 'addKey' | 'removeKey'>;
-
-function keysIn(database: Database, known: Cache): Keys {
-  return {
-    allowance(apiKey) {
-      const found = known.allowances.get(apiKey) ?? readAllowance(database, apiKey);
-      if (found !== undefined) known.allowances.set(apiKey, found);
-      return found;
-    },
-    setAllowance(apiKey, allowance) {
-      known.allowances.set(apiKey, allowance);
-      known.changed.add(apiKey);
-    },
-    forgetAllowances(apiKey) {
-      if (apiKey === undefined) {
-        known.allowances.clear();
-        known.changed.clear();
-        database.run('DELETE FROM allowance');
-      } else {
-        known.allowances.delete(apiKey);
-        known.changed.delete(apiKey);
-        database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
-      }
-    },
-    keys: () => database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map(({ apiKey }) => String(apiKey)),
-    hasKey: (apiKey) => database.get('SELECT 1 FROM apiKey WHERE apiKey = ?', apiKey) !== undefined,
-    addKey(apiKey) {
-      database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
-    },
-    removeKey: (apiKey) => database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n,
-  };
-}
-
-function readAllowance(database: Database, apiKey: string): Usage | undefined {
+function readAllowance(database: Database, apiKey: string): Usage {
   const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
-  if (row === undefined) return undefined;
-  const number = (name: keyof Usage): number => Number(integer(row, name));
+  const number = (name: keyof Usage): number => (row === undefined ? 0 : Number(integer(row, name)));
   return {
     minuteFrom: number('minuteFrom'),
     minuteUsed: number('minuteUsed'),
@@ -224,10 +210,6 @@ const WRITE_ALLOWANCE =
 
 function writeAllowance(database: Database, apiKey: string, allowance: Usage): void {
   database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
-}
-
-function allPets(database: Database): InventoryItem[] {
-  return database.all('SELECT petId, quantity, status FROM pet ORDER BY petId').map(toItem);
 }
 
 function toItem(row: SqlRow): InventoryItem {

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
-import { openStore } from '../../src/sandbox/store.ts';
+import { Store } from '../../src/sandbox/store.ts';
 import { type Finished, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
@@ -46,7 +46,7 @@ export async function realSandbox(
     log,
     env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
     async stock() {
-      const store = openStore(await openDatabase(file));
+      const store = new Store(await openDatabase(file));
       const stock = Object.fromEntries(
         store.page(undefined, 100).map(({ petId, quantity }) => [`${petId}`, Number(quantity)]),
       );
