@@ -9,17 +9,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
 import { buildTree } from '../commands/tree.ts';
-import {
-  betweenFiles,
-  entries,
-  FILES,
-  gettingBuiltins,
-  leaveOut,
-  madeByBuild,
-  standIn,
-  toVendors,
-  VENDORS,
-} from './bundling.ts';
+import { betweenFiles, entries, FILES, gettingBuiltins, madeByBuild, replace, toVendors, VENDORS } from './bundling.ts';
 import { licences, VENDOR_FOLDER } from './licences.ts';
 import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
@@ -48,12 +38,9 @@ function options(plugins: readonly Plugin[]) {
     minifyWhitespace: true,
     legalComments: 'none',
     // esbuildDetection is how undici leaves out its second, experimental parser.
-    define: {
-      __VERSION__: JSON.stringify(version),
-      esbuildDetection: 'true',
-    },
+    define: { __VERSION__: JSON.stringify(version), esbuildDetection: 'true' },
     logLevel: 'warning',
-    plugins: [...plugins, leaveOut, standIn, gettingBuiltins],
+    plugins: [...plugins, replace, gettingBuiltins],
     metafile: true,
     write: false,
   } as const satisfies BuildOptions;
@@ -80,10 +67,7 @@ async function bundleVendors(): Promise<Bundle> {
       writeFileSync(path, parts.join('\n'));
       return [`vendor-${file}`, path] as const;
     });
-    return await build({
-      ...options([]),
-      entryPoints: Object.fromEntries(entries),
-    });
+    return await build({ ...options([]), entryPoints: Object.fromEntries(entries) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

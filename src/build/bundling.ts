@@ -5,60 +5,44 @@ import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';
 import type { Tree } from '../cli/help/tree.ts';
 import { ROOT } from './package.ts';
 
-/**
- * What the libraries load and this program never reaches, most of it dear to start:
- * conf's schema validator (no schema is given), undici's bodies that are forms (ours are text), commander's commands
- * that are programs of their own.
- */
-const LEFT_OUT: readonly { readonly importer: RegExp; readonly module: RegExp }[] = [
-  { importer: /node_modules\/conf\//, module: /^ajv(-formats$|\/)/ },
-  { importer: /node_modules\/undici\//, module: /\/web\/(fetch|webidl)\b/ },
-  { importer: /node_modules\/commander\//, module: /^node:child_process$/ },
-];
-
-export const leaveOut: Plugin = {
-  name: 'leave-out',
-  setup(setup) {
-    setup.onResolve({ filter: /./ }, ({ path, importer, kind }) => {
-      const leftOut = LEFT_OUT.some((each) => each.importer.test(importer) && each.module.test(path));
-      return leftOut ? { path, namespace: kind === 'require-call' ? 'left-out-required' : 'left-out' } : undefined;
-    });
-    setup.onLoad({ filter: /./, namespace: 'left-out' }, ({ path }) => ({
-      contents: `const leftOut = () => { throw new Error('${path} is left out of the build'); };
-        export { leftOut as Ajv2020, leftOut as default };`,
-    }));
-    setup.onLoad({ filter: /./, namespace: 'left-out-required' }, ({ path }) => ({
-      contents: `throw new Error('${path} is left out of the build');`,
-    }));
-  },
-};
+const REFUSE = "throw new Error('left out of the build');";
+const REFUSE_WHEN_CALLED = `const leftOut = () => { ${REFUSE} }; export { leftOut as Ajv2020, leftOut as default };`;
 
 /**
- * What stands in for a module that undici loads whole and uses little of: node:http, for the size of headers (16 KiB,
- * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; HTTP/2, which is off
- * (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp, computed
- * whenever they are loaded, of which it reads two.
+ * What the build has in place of modules that the libraries load, most of them dear to start.
+ *
+ * Never reached: conf's schema validator (no schema is given), undici's bodies that are forms (ours are text),
+ * commander's commands that are programs of their own, HTTP/2 (allowH2 is off).
+ * Loaded whole by undici and used little: node:http, for the size of headers (16 KiB,
+ * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; a tree of the usual
+ * headers' names, which only saves lower-casing them; tables of llhttp, computed whenever they are loaded, of which it
+ * reads two.
  */
-const STANDINS: readonly { readonly module: RegExp; readonly contents: string }[] = [
-  { module: /^node:http$/, contents: 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};' },
-  {
-    module: /^node:assert$/,
-    contents: "module.exports = (value, message) => value || process.getBuiltinModule('node:assert')(value, message);",
-  },
-  { module: /\/client-h2\.js$/, contents: "module.exports = () => { throw new Error('allowH2 is false'); };" },
-  { module: /^\.\/tree$/, contents: 'exports.tree = { lookup: () => undefined };' },
-  { module: /llhttp\/constants\.js$/, contents: `module.exports = ${JSON.stringify({ ERROR, TYPE })};` },
+const REPLACED: readonly (readonly [library: string, module: RegExp, contents: string])[] = [
+  ['conf', /^ajv(-formats$|\/)/, REFUSE_WHEN_CALLED],
+  ['commander', /^node:child_process$/, REFUSE_WHEN_CALLED],
+  ['undici', /\/web\/(fetch|webidl)\b/, REFUSE],
+  ['undici', /\/client-h2\.js$/, `module.exports = () => { ${REFUSE} };`],
+  ['undici', /^node:http$/, 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};'],
+  [
+    'undici',
+    /^node:assert$/,
+    "module.exports = (value, message) => value || process.getBuiltinModule('node:assert')(value, message);",
+  ],
+  ['undici', /^\.\/tree$/, 'exports.tree = { lookup: () => undefined };'],
+  ['undici', /llhttp\/constants\.js$/, `module.exports = ${JSON.stringify({ ERROR, TYPE })};`],
 ];
 
-export const standIn: Plugin = {
-  name: 'stand-in',
+export const replace: Plugin = {
+  name: 'replace',
   setup(setup) {
     setup.onResolve({ filter: /./ }, ({ path, importer }) => {
-      if (!importer.includes('/node_modules/undici/')) return undefined;
-      return STANDINS.some(({ module }) => module.test(path)) ? { path, namespace: 'stand-in' } : undefined;
+      const [, , pluginData] =
+        REPLACED.find(([library, module]) => importer.includes(`/node_modules/${library}/`) && module.test(path)) ?? [];
+      return pluginData === undefined ? undefined : { path, namespace: 'replaced', pluginData };
     });
-    setup.onLoad({ filter: /./, namespace: 'stand-in' }, ({ path }) => ({
-      contents: STANDINS.find(({ module }) => module.test(path))?.contents ?? '',
+    setup.onLoad({ filter: /./, namespace: 'replaced' }, ({ pluginData }: { pluginData?: string }) => ({
+      contents: pluginData ?? '',
     }));
   },
 };

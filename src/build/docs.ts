@@ -11,10 +11,10 @@ export async function generateCommands(path: string): Promise<string> {
 }
 
 /** Returns docs/exit-codes.md with its table made anew. */
-export function generateExitCodes(path: string): Promise<string> {
+export function generateExitCodes(path: string): string {
   const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
   const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
-  return Promise.resolve(replacePart(readFileSync(path, 'utf8'), 'exit-codes', table));
+  return replacePart(readFileSync(path, 'utf8'), 'exit-codes', table);
 }
 
 /** Replaces what is between the markers of a part. Throws where the text lacks them. */

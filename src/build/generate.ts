@@ -1,20 +1,18 @@
 /** Writes every generated file; with --check, fails where one is not what it would write. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
+import { openapiDocument } from '../api/openapi.ts';
 import { SHIMS } from '../cli/completion/shims.ts';
-import { generateOpenapi } from './openapi.ts';
 import { ROOT } from './package.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 
 /** Path below the root -> its text. */
-const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
-  'src/api/openapi.json': generateOpenapi,
-  ...Object.fromEntries(
-    Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
-  ),
+const FILES: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
+  'src/api/openapi.json': () => `${JSON.stringify(openapiDocument(), null, 2)}\n`,
+  ...Object.fromEntries(Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => script])),
   'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
-  'docs/exit-codes.md': async (path) => formatted(path, await generateExitCodes(path)),
+  'docs/exit-codes.md': (path) => formatted(path, generateExitCodes(path)),
 };
 
 const check = process.argv.includes('--check');
@@ -22,7 +20,7 @@ const stale: string[] = [];
 for (const [name, generate] of Object.entries(FILES)) {
   const path = join(ROOT, name);
   const text = await generate(path);
-  if (text === read(path)) continue;
+  if (existsSync(path) && text === readFileSync(path, 'utf8')) continue;
   if (check) stale.push(name);
   else {
     mkdirSync(dirname(path), { recursive: true });
@@ -36,12 +34,4 @@ if (stale.length > 0) {
 
 async function formatted(path: string, text: string): Promise<string> {
   return format(text, { ...(await resolveConfig(path)), filepath: path });
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }
