@@ -19,17 +19,32 @@ const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PET
 
 /** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
 export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
+  const { clock } = context;
   yield version(context);
-  const file = yield* config(context);
-  const settings = file === undefined ? undefined : yield* environment(context);
+  const file = yield* guarded('config', clock, config(context));
+  const settings = file === undefined ? undefined : yield* guarded('environment', clock, environment(context));
   yield* variables(context, settings);
   if (file !== undefined && settings !== undefined) {
-    yield baseUrl(context, settings);
-    yield key(context, settings, file);
+    yield* guarded('base-url', clock, baseUrl(context, settings));
+    yield* guarded('key', clock, key(settings, file));
   }
-  const stateIsSound = yield* state(context);
-  if (stateIsSound && settings !== undefined) yield* ledger(context);
+  const isStateSound = yield* guarded('state', clock, state(context));
+  if (isStateSound === true && settings !== undefined) yield* guarded('ledger', clock, ledger(context));
   return settings;
+}
+
+/** A failure ends the check: it is what is yielded last, and undefined is returned. */
+async function* guarded<T>(
+  id: string,
+  clock: CommandContext['clock'],
+  check: Generator<Diagnosis, T> | AsyncGenerator<Diagnosis, T>,
+): AsyncGenerator<Diagnosis, T | undefined> {
+  try {
+    return yield* check;
+  } catch (error) {
+    yield failed(id, error, clock.now());
+    return undefined;
+  }
 }
 
 function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
@@ -41,14 +56,8 @@ function version({ machine: { runtime, platform } }: CommandContext): Diagnosis 
   return bad('version', says, `Use Node ${OLDEST_NODE.join('.')} or newer.`);
 }
 
-async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile | undefined> {
-  let file: ConfigFile;
-  try {
-    file = await context.configFile();
-  } catch (error) {
-    yield failed('config', error, context.clock.now());
-    return undefined;
-  }
+async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile> {
+  const file = await context.configFile();
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
     const says = `There is no config, because ${homeProblem(context)}: variables must say everything.`;
@@ -85,15 +94,10 @@ async function openToOthers(
   return found;
 }
 
-async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
-  try {
-    const settings = await context.settings();
-    yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
-    return settings;
-  } catch (error) {
-    yield failed('environment', error, context.clock.now());
-    return undefined;
-  }
+async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings> {
+  const settings = await context.settings();
+  yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
+  return settings;
 }
 
 /** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
@@ -117,67 +121,59 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   yield* said;
 }
 
-function baseUrl(context: CommandContext, settings: ResolvedSettings): Diagnosis {
-  if (settings.environment.value === 'sandbox') return skipped('base-url', 'The sandbox is built in.');
-  try {
-    const { href, protocol, hostname } = requireBaseUrl(settings, context.globals);
-    if (protocol === 'http:' && context.globals.insecureHttp) {
-      return warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.');
-    }
-    return ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
-  } catch (error) {
-    return failed('base-url', error, context.clock.now());
+function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, void> {
+  if (settings.environment.value === 'sandbox') {
+    yield skipped('base-url', 'The sandbox is built in.');
+    return;
   }
+  const { href, protocol, hostname } = requireBaseUrl(settings, globals);
+  yield protocol === 'http:' && globals.insecureHttp
+    ? warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.')
+    : ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
 }
 
-function key(context: CommandContext, settings: ResolvedSettings, file: ConfigFile): Diagnosis {
-  if (settings.environment.value === 'sandbox') return skipped('key', 'The sandbox has one of its own.');
-  try {
-    requireKey(settings, file);
-    return ok('key', `There is one, from ${sourceName(settings.apiKey?.source)}.`);
-  } catch (error) {
-    return failed('key', error, context.clock.now());
+function* key(settings: ResolvedSettings, file: ConfigFile): Generator<Diagnosis, void> {
+  if (settings.environment.value === 'sandbox') {
+    yield skipped('key', 'The sandbox has one of its own.');
+    return;
   }
+  requireKey(settings, file);
+  yield ok('key', `There is one, from ${sourceName(settings.apiKey?.source)}.`);
 }
 
 /** @returns whether the state database can be used */
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
-  try {
-    const folder = stateFolder(context);
-    const path = `${folder}/state.db`;
-    if (await isDamaged(context, path)) {
-      yield bad(
-        'state',
-        `${path} is damaged.`,
-        'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
-      );
-      return false;
-    }
-    const opened = await openStateFile(context, path, { isOwn: true });
-    try {
-      await opened.exclusively(() => undefined);
-      if (await context.files.isOnNetwork(folder)) {
-        yield warn(
-          'state',
-          `${folder} is on a network file system, whose locks other machines may not see: limits are not shared.`,
-          'Set XDG_STATE_HOME to a folder of this machine, and share limits with PETSTORE_LEDGER=redis://…',
-        );
-        return true;
-      }
-      const open = await openToOthers(context, 'state', folder, path);
-      yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
-      const unfinished = new Journal(opened).unfinished();
-      if (unfinished.length > 0) {
-        const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
-        yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
-      }
-      return true;
-    } finally {
-      opened.close();
-    }
-  } catch (error) {
-    yield failed('state', error, context.clock.now());
+  const folder = stateFolder(context);
+  const path = `${folder}/state.db`;
+  if (await isDamaged(context, path)) {
+    yield bad(
+      'state',
+      `${path} is damaged.`,
+      'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
+    );
     return false;
+  }
+  const opened = await openStateFile(context, path, { isOwn: true });
+  try {
+    await opened.exclusively(() => undefined);
+    if (await context.files.isOnNetwork(folder)) {
+      yield warn(
+        'state',
+        `${folder} is on a network file system, whose locks other machines may not see: limits are not shared.`,
+        'Set XDG_STATE_HOME to a folder of this machine, and share limits with PETSTORE_LEDGER=redis://…',
+      );
+      return true;
+    }
+    const open = await openToOthers(context, 'state', folder, path);
+    yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
+    const unfinished = new Journal(opened).unfinished();
+    if (unfinished.length > 0) {
+      const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
+      yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
+    }
+    return true;
+  } finally {
+    opened.close();
   }
 }
 
@@ -200,26 +196,21 @@ async function isDamaged({ files, openDatabase }: CommandContext, path: string):
 /** What it knows of the key. A shared one is asked for when the network is looked at. */
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
+  if (sharedLedger(context) !== undefined) {
+    yield note('ledger', 'Limits are shared through PETSTORE_LEDGER.');
+    return;
+  }
   try {
-    if (sharedLedger(context) !== undefined) {
-      yield note('ledger', 'Limits are shared through PETSTORE_LEDGER.');
-      return;
-    }
     using opened = await openLedger(context, await context.target());
     const { block } = await opened.ledger.view();
     const until = block === undefined ? now : toWall(context.clock, block.until);
+    const says = `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`;
     yield until > now
-      ? warn(
-          'ledger',
-          `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`,
-          'Wait. petstore limits shows why.',
-        )
+      ? warn('ledger', says, 'Wait. petstore limits shows why.')
       : ok('ledger', 'No block is in force.');
   } catch (error) {
-    if (!isFailure(error)) throw error;
-    // The address or the key: said above.
-    if (!error.is('no-key') && !error.is('no-base-url') && !error.is('base-url') && !error.is('key-malformed')) {
-      yield failed('ledger', error, now);
-    }
+    // The base URL and the key have checks of their own.
+    if (isFailure(error) && ['no-key', 'no-base-url', 'base-url', 'key-malformed'].includes(error.kind)) return;
+    throw error;
   }
 }

@@ -150,7 +150,14 @@ function pattern(name: string, value: string, form: RegExp, what: string): strin
   throw new FaultSyntaxError(`says ${name}, which must be ${what}`);
 }
 
-/** The rules in force, and how often each has been met. */
+/** A rule as it was given, how many requests it matched, and how many of them it changed. */
+export interface ActiveFault {
+  readonly text: string;
+  readonly seen: number;
+  readonly fired: number;
+}
+
+/** The active rules, and how often each has been met. */
 export class Faults {
   private armed: readonly { readonly rule: FaultRule; seen: number; fired: number }[] = [];
   private readonly random: () => number;
@@ -164,7 +171,7 @@ export class Faults {
     this.armed = rules.map((rule) => ({ rule, seen: 0, fired: 0 }));
   }
 
-  get rules(): readonly { readonly text: string; readonly seen: number; readonly fired: number }[] {
+  get rules(): readonly ActiveFault[] {
     return this.armed.map(({ rule, seen, fired }) => ({ text: rule.text, seen, fired }));
   }
 

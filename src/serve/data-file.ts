@@ -1,5 +1,6 @@
 /** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
+import { parseJsonRows } from '../api/json-rows.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Store } from '../sandbox/store.ts';
 import type { SandboxFile } from '../sandbox/store-file.ts';
@@ -65,15 +66,35 @@ export async function withStore<T>(
 /** As many made-up pets, or those of a file. */
 export type Pets = InventoryItem[] | { readonly generated: number };
 
-/** @throws {Failure} `file`, `invalid-value` */
+/** Largest integer that the store's column holds. */
+const MOST = 2n ** 63n - 1n;
+
+/**
+ * Reads pets from a JSON array as `inventory list --json` prints it, or one object a line.
+ * @throws {Failure} `file`, `invalid-value`
+ */
 export async function readPets(context: CommandContext, path: string): Promise<InventoryItem[]> {
-  const { parsePets, SeedError } = await import('../sandbox/seed-file.ts');
-  const text = await readText(context, path);
-  try {
-    return parsePets(text);
-  } catch (problem) {
-    if (!(problem instanceof SeedError)) throw problem;
+  const { InventoryItemSchema } = await import('../api/schemas.ts');
+  const { isArray, rows } = parseJsonRows(await readText(context, path));
+  const refused = (problem: string): Failure => {
     const expected = 'a file of pets: a JSON array, or one object a line, each with petId, quantity and status';
-    throw new Failure('invalid-value', { name: 'the file', value: path, expected, hint: `It ${problem.message}.` });
-  }
+    return new Failure('invalid-value', { name: 'the file', value: path, expected, hint: `It ${problem}.` });
+  };
+  const seen = new Map<bigint, string>();
+  return rows.map((row) => {
+    const where = `${isArray ? 'entry' : 'line'} ${row.at}`;
+    if ('error' in row) throw refused(`is not JSON ${isArray ? 'as a whole' : where}: ${row.error.message}`);
+    const { error, data } = InventoryItemSchema.safeParse(
+      row.value instanceof Map ? Object.fromEntries(row.value) : {},
+    );
+    if (error !== undefined) {
+      throw refused(`has no pet in ${where}: ${String(error.issues[0]?.path[0] ?? 'petId')} is missing or wrong`);
+    }
+    const { petId, quantity } = data;
+    if (quantity > MOST || quantity < -MOST) throw refused(`has a quantity in ${where} that no store holds`);
+    const before = seen.get(petId);
+    if (before !== undefined) throw refused(`has pet ${petId} twice: ${before} and ${where}`);
+    seen.set(petId, where);
+    return data;
+  });
 }

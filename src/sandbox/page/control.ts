@@ -1,4 +1,6 @@
 /** What the sandbox tells its page, below /__sandbox. */
+import type { ActiveFault } from '../faults.ts';
+import type { NumberedRequest } from '../request-log.ts';
 
 export interface Allowance {
   readonly limit: number;
@@ -14,31 +16,13 @@ export interface Key {
   readonly bannedUntil: string | null;
 }
 
-export interface Rule {
-  readonly text: string;
-  readonly seen: number;
-  readonly fired: number;
-}
-
 export interface State {
   readonly baseUrl: string;
   readonly now: string;
   readonly skewMs: number;
   readonly pets: number;
   readonly keys: readonly Key[];
-  readonly faults: readonly Rule[];
-}
-
-export interface LoggedRequest {
-  readonly id: number;
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  readonly status: number;
-  readonly ms: number;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly faults?: readonly string[];
+  readonly faults: readonly ActiveFault[];
 }
 
 export interface Pet {
@@ -52,9 +36,9 @@ export interface Pet {
 interface Shapes {
   readonly state: State;
   readonly pets: readonly Pet[];
-  readonly requests: readonly LoggedRequest[];
-  readonly request: LoggedRequest;
-  readonly faults: readonly Rule[];
+  readonly requests: readonly NumberedRequest[];
+  readonly request: NumberedRequest;
+  readonly faults: readonly ActiveFault[];
   readonly problem: { readonly message: string };
 }
 

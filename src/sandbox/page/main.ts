@@ -1,15 +1,8 @@
 /** The sandbox's page: what is in it, what it is asked, and switches for what goes wrong. */
 
-import {
-  type Allowance,
-  call,
-  type Key,
-  type LoggedRequest,
-  parse,
-  type Pet,
-  type Rule,
-  type State,
-} from './control.ts';
+import type { ActiveFault } from '../faults.ts';
+import type { NumberedRequest } from '../request-log.ts';
+import { type Allowance, call, type Key, parse, type Pet, type State } from './control.ts';
 
 const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'Every third request is too many (429, two seconds)', rule: 'status=429,retry-after=2,every=3' },
@@ -94,7 +87,7 @@ function showKey({ key, minute, day, blockedUntil, bannedUntil }: Key): HTMLElem
   return row;
 }
 
-function showRule({ text, seen, fired }: Rule): HTMLElement {
+function showRule({ text, seen, fired }: ActiveFault): HTMLElement {
   const row = make('li');
   const remove = make('button', 'Remove');
   remove.setAttribute('aria-label', `Remove ${text}`);
@@ -128,12 +121,12 @@ function showState(state: State): void {
   element('more').hidden = state.pets <= pets;
 }
 
-function statusCell({ status }: LoggedRequest): HTMLElement {
+function statusCell({ status }: NumberedRequest): HTMLElement {
   if (status === 0) return make('td', 'reset', 'bad');
   return make('td', String(status), status < 400 ? 'good' : status === 429 || status >= 500 ? 'bad' : 'poor');
 }
 
-function showRequest(request: LoggedRequest): HTMLElement {
+function showRequest(request: NumberedRequest): HTMLElement {
   const row = make('tr');
   const { at, method, target, ms, limit, remaining, faults = [] } = request;
   row.append(
@@ -147,7 +140,7 @@ function showRequest(request: LoggedRequest): HTMLElement {
   return row;
 }
 
-function addRequests(requests: readonly LoggedRequest[]): void {
+function addRequests(requests: readonly NumberedRequest[]): void {
   const body = element('requests');
   for (const request of requests) {
     if (request.id <= newest) continue;
