@@ -19,6 +19,11 @@ export class RawNumber {
 export type JsonObject = Map<string, JsonValue>;
 export type JsonValue = null | boolean | string | number | bigint | RawNumber | JsonValue[] | JsonObject;
 
+/** Returns the members as an object, in their order. */
+export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonObject {
+  return new Map(Object.entries(members));
+}
+
 const MAX_DEPTH = 128;
 
 /** The text is not JSON. `at` is the offset of the first character that cannot be right, in UTF-16 units. */

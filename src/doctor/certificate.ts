@@ -7,10 +7,10 @@ const DAY_MS = 86_400_000;
 /** Whoever renews by machine does so 30 days before; with two weeks left something is amiss. */
 const SOON_MS = 14 * DAY_MS;
 
-export type CertificateProblem = 'expired' | 'not-yet' | 'wrong-name' | 'self-signed' | 'untrusted';
+type CertificateProblem = 'expired' | 'not-yet' | 'wrong-name' | 'self-signed' | 'untrusted';
 
 /** What is wrong with it; the name before the chain, since a placeholder of the platform has neither. */
-export function problemOf({ problem, validFrom, validTo }: Encrypted, now: number): CertificateProblem | undefined {
+function problemOf({ problem, validFrom, validTo }: Encrypted, now: number): CertificateProblem | undefined {
   if (problem === undefined) return undefined;
   if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'wrong-name';
   if (problem === 'CERT_HAS_EXPIRED' || now > validTo) return 'expired';
@@ -18,7 +18,7 @@ export function problemOf({ problem, validFrom, validTo }: Encrypted, now: numbe
   return problem === 'DEPTH_ZERO_SELF_SIGNED_CERT' ? 'self-signed' : 'untrusted';
 }
 
-export function describeProblem(problem: CertificateProblem, found: Encrypted, name: string): string {
+function describeProblem(problem: CertificateProblem, found: Encrypted, name: string): string {
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
   switch (problem) {
     case 'expired':
@@ -34,9 +34,16 @@ export function describeProblem(problem: CertificateProblem, found: Encrypted, n
   }
 }
 
-export function certificate(id: string, found: Encrypted, name: string, now: number, fix: string): Diagnosis {
+/** @param fixes `fix` for each problem that has none of its own */
+export function certificate(
+  id: string,
+  found: Encrypted,
+  name: string,
+  now: number,
+  fixes: { readonly fix: string } & Partial<Record<CertificateProblem, string>>,
+): Diagnosis {
   const problem = problemOf(found, now);
-  if (problem !== undefined) return bad(id, describeProblem(problem, found, name), fix);
+  if (problem !== undefined) return bad(id, describeProblem(problem, found, name), fixes[problem] ?? fixes.fix);
   const days = Math.floor((found.validTo - now) / DAY_MS);
   const left = plural(days, 'day');
   if (found.validTo - now < SOON_MS) {

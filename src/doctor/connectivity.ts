@@ -4,7 +4,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharedLedger } from '../session/open-ledger.ts';
 import { requireBaseUrl, type ResolvedSettings } from '../session/resolve.ts';
-import { type Encrypted, type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
+import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
@@ -26,9 +26,7 @@ export async function* lookAtService(context: CommandContext, settings: Resolved
       return;
     }
     yield* lookAtLedger(context);
-    const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
-    const isThere = yield* lookAtWay(context, network, url);
-    if (!isThere) {
+    if (!(yield* lookAtWay(context, await networkOf(context), url))) {
       yield skipped('service', 'It cannot be reached.');
       return;
     }
@@ -59,11 +57,8 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis>
     }
   } catch (error) {
     if (error instanceof RedisFailure) {
-      yield bad(
-        'shared-ledger',
-        `The server of PETSTORE_LEDGER does not answer: ${error.message}.`,
-        'Start it, or mend the address; until then each machine knows its own requests alone.',
-      );
+      const fix = 'Start it, or mend the address; until then each machine knows its own requests alone.';
+      yield bad('shared-ledger', `The server of PETSTORE_LEDGER does not answer: ${error.message}.`, fix);
       // An address of the wrong form: said with the machine.
     } else if (!isFailure(error)) throw error;
   }
@@ -102,25 +97,21 @@ async function* lookAtHost(
 ): AsyncGenerator<Diagnosis, Peer | undefined> {
   const name = url.hostname.replace(/^\[(.+)\]$/, '$1');
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
-  let addresses: readonly string[];
-  try {
-    addresses = await network.lookup(name);
-    yield ok('dns', await resolved(network, name, addresses));
-  } catch (error) {
-    const { code } = asNetworkFailure(error);
-    yield bad('dns', `${name} cannot be resolved (${code}).`, `${fix} Try: nslookup ${name}`);
+  const addresses = await orNetworkFailure(network.lookup(name));
+  if (addresses instanceof NetworkFailure) {
+    yield bad('dns', `${name} cannot be resolved (${addresses.code}).`, `${fix} Try: nslookup ${name}`);
     return undefined;
   }
+  yield ok('dns', await resolved(network, name, addresses));
   const reached: Peer[] = [];
   const refused: string[] = [];
   for (const address of addresses) {
     const started = context.clock.monotonic();
-    try {
-      await network.connect({ address, port, name });
+    const failure = await orNetworkFailure(network.connect({ address, port, name }));
+    if (failure instanceof NetworkFailure) refused.push(`${at(address, port)} (${failure.code})`);
+    else {
       reached.push({ address, port, name });
       yield ok('tcp', `${at(address, port)} answers in ${duration(context.clock.monotonic() - started)}.`);
-    } catch (error) {
-      refused.push(`${at(address, port)} (${asNetworkFailure(error).code})`);
     }
   }
   if (refused.length > 0) {
@@ -151,16 +142,14 @@ async function* lookAtCertificate(
   network: Network,
   peer: Peer,
 ): AsyncGenerator<Diagnosis, boolean> {
-  let found: Encrypted;
-  try {
-    found = await network.handshake(peer);
-  } catch (error) {
-    const { code } = asNetworkFailure(error);
-    yield bad('tls', `${at(peer.address, peer.port)} does not speak TLS (${code}).`, 'Check the port of the base URL.');
+  const found = await orNetworkFailure(network.handshake(peer));
+  if (found instanceof NetworkFailure) {
+    const says = `${at(peer.address, peer.port)} does not speak TLS (${found.code}).`;
+    yield bad('tls', says, 'Check the port of the base URL.');
     return false;
   }
   const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';
-  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), fix);
+  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), { fix });
   yield diagnosis;
   return diagnosis.health !== 'fail';
 }
@@ -191,11 +180,8 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
       const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
       yield failed('service', judgeStatus({ status }, asked, more).failure, now);
     } else if (!Array.isArray(answer.json)) {
-      yield bad(
-        'service',
-        'What answers is not the service: it sent no list.',
-        'Check the base URL, and for a login page of the network.',
-      );
+      const fix = 'Check the base URL, and for a login page of the network.';
+      yield bad('service', 'What answers is not the service: it sent no list.', fix);
     } else yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
     yield* lookAtHeaders(answer);
   } catch (error) {
@@ -210,44 +196,39 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
 
 function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
   const date = dateOf(answer);
+  const skew = date === undefined ? 0 : answer.receivedAt - date;
   if (date === undefined) {
-    yield warn(
-      'clock',
-      'The service tells no time that can be read.',
-      'Tell its owners: limits are safer with a Date.',
-    );
-  } else {
-    const skew = answer.receivedAt - date;
+    const fix = 'Tell its owners: limits are safer with a Date.';
+    yield warn('clock', 'The service tells no time that can be read.', fix);
+  } else if (Math.abs(skew) <= SKEW_MS) yield ok('clock', "This machine's clock agrees with the service's.");
+  else {
     const says = `This machine's clock is ${duration(Math.abs(skew))} ${skew < 0 ? 'behind' : 'ahead of'} the service's.`;
-    yield Math.abs(skew) > SKEW_MS
-      ? warn(
-          'clock',
-          says,
-          'Set it by NTP (timedatectl set-ntp true). Waits do not depend on it, certificates and logs do.',
-        )
-      : ok('clock', "This machine's clock agrees with the service's.");
+    const fix = 'Set it by NTP (timedatectl set-ntp true). Waits do not depend on it, certificates and logs do.';
+    yield warn('clock', says, fix);
   }
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
+  const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
   yield missing.length === 0
     ? ok('limits', 'The answer says what is left of the allowance.')
-    : warn(
-        'limits',
-        `The answer lacks ${missing.join(', ')}.`,
-        'Tell the owners of the service; until then petstore sends one request a second.',
-      );
+    : warn('limits', `The answer lacks ${missing.join(', ')}.`, fix);
 }
 
 function at(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** A step that takes longer is one that failed, and there are several. */
-export function stepMs({ globals }: CommandContext): number {
-  return Math.min(globals.timeout, 10_000);
+/** Opens the network. A step that takes longer than 10 s is one that failed, and there are several. */
+export function networkOf({ globals, signal, openNetwork }: CommandContext): Promise<Network> {
+  return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
 }
 
-export function asNetworkFailure(error: unknown): NetworkFailure {
-  if (error instanceof NetworkFailure) return error;
-  throw error;
+/** Returns the failure of a step instead of throwing it. */
+export async function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {
+  try {
+    return await step;
+  } catch (error) {
+    if (error instanceof NetworkFailure) return error;
+    throw error;
+  }
 }

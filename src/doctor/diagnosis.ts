@@ -35,7 +35,7 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
   const failure = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
   if (output === 'table') {
-    const margin = marginOf(found);
+    const margin = MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
     return record(asText(found, margin), [], { margin, ...(failure && { failure }) });
   }
   return list(
@@ -45,25 +45,13 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
   );
 }
 
-const HEALTH_WORDS: Readonly<Record<Health, string>> = {
-  ok: 'ok',
-  note: 'note',
-  skip: 'skip',
-  warn: 'WARN',
-  fail: 'FAIL',
-};
-
 const MARK = 6;
-
-/** Where what is said begins. */
-function marginOf(found: readonly Diagnosis[]): number {
-  return MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
-}
 
 function asText(found: readonly Diagnosis[], margin: number): string {
   const rest = ' '.repeat(margin);
+  const mark = (health: Health): string => (health === 'warn' || health === 'fail' ? health.toUpperCase() : health);
   const lines = found.flatMap(({ id, health, says, fix }) => [
-    `${HEALTH_WORDS[health].padEnd(MARK)}${id.padEnd(margin - MARK)}${says.replaceAll('\n', `\n${rest}`)}`,
+    `${mark(health).padEnd(MARK)}${id.padEnd(margin - MARK)}${says.replaceAll('\n', `\n${rest}`)}`,
     ...(fix === undefined ? [] : [`${rest}Fix: ${fix.replaceAll('\n', `\n${rest}`)}`]),
   ]);
   const how = (health: Health): number => found.filter((each) => each.health === health).length;

@@ -1,9 +1,9 @@
 /** Doctor's walk through the custom-domain workflow (service spec, part 1): from the record to the certificate. */
 import type { CommandContext } from '../session/globals.ts';
-import type { DnsResolver, Network, Peer } from '../ports.ts';
-import { certificate, type CertificateProblem, describeProblem, problemOf } from './certificate.ts';
+import { type DnsResolver, type Network, NetworkFailure, type Peer } from '../ports.ts';
+import { certificate } from './certificate.ts';
 import { bad, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
-import { asNetworkFailure, stepMs } from './connectivity.ts';
+import { networkOf, orNetworkFailure } from './connectivity.ts';
 import { addressesOf, authoritiesOf, findZone, recordsOf, type Zone } from './dns-zone.ts';
 
 export interface Redirect {
@@ -37,17 +37,14 @@ const ISSUE =
   'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
 
 export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
-  const network = await context.openNetwork({ timeoutMs: stepMs(context), signal: context.signal });
+  const network = await networkOf(context);
   const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
   yield note('before', 'Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.');
   try {
     const zone = await findZone(walk.dns, options.domain);
     if (zone === undefined) {
-      yield bad(
-        'zone',
-        `No zone of DNS holds ${options.domain}.`,
-        'See that the domain is registered, and spelled right.',
-      );
+      const fix = 'See that the domain is registered, and spelled right.';
+      yield bad('zone', `No zone of DNS holds ${options.domain}.`, fix);
       return;
     }
     yield ok('zone', `${zone.name} holds it.`);
@@ -61,7 +58,8 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
       : skipped('certificate', 'It comes once the record is right.');
     for (const redirect of options.redirects) yield await lookAtRedirect(walk, redirect);
   } catch (error) {
-    const { code } = asNetworkFailure(error);
+    if (!(error instanceof NetworkFailure)) throw error;
+    const { code } = error;
     const server = options.dnsServer === undefined ? 'DNS' : `The DNS server ${options.dnsServer}`;
     yield bad('dns', `${server} does not answer for ${options.domain} (${code}).`, dnsFix(code));
   }
@@ -84,11 +82,8 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   const [alias] = await recordsOf(dns, 'CNAME', domain);
   const wanted = await targetAddresses(walk);
   if (wanted?.length === 0) {
-    return bad(
-      'record',
-      `The target ${target} has no address.`,
-      'Copy it again from Domains in the settings of the project.',
-    );
+    const fix = 'Copy it again from Domains in the settings of the project.';
+    return bad('record', `The target ${target} has no address.`, fix);
   }
   if (zone.isApex) return lookAtApex(walk, { alias, wanted, create });
   if (alias !== undefined) {
@@ -105,11 +100,8 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
 async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promise<readonly string[] | undefined> {
   const servers = dnsServer === undefined ? [dns] : [dns, network.resolver()];
   for (const server of servers) {
-    try {
-      return await addressesOf(server, target);
-    } catch (error) {
-      asNetworkFailure(error);
-    }
+    const addresses = await orNetworkFailure(addressesOf(server, target));
+    if (!(addresses instanceof NetworkFailure)) return addresses;
   }
   return undefined;
 }
@@ -152,21 +144,15 @@ async function lookAtAuthorities({ dns, domain, ca }: Walk): Promise<Diagnosis> 
 async function lookAtCertificate(walk: Walk, isBlocked: boolean): Promise<Diagnosis> {
   const { network, domain, now } = walk;
   const fix = isBlocked ? 'No authority may issue it now: mend the CAA records first, then click Re-verify.' : ISSUE;
-  try {
-    const peer = await peerOf(walk, domain);
-    const found = await network.handshake(peer);
-    const problem = problemOf(found, now);
-    if (problem === undefined) return certificate('certificate', found, domain, now, fix);
-    return bad('certificate', describeProblem(problem, found, domain), fixOf(problem, fix));
-  } catch (error) {
-    const { code } = asNetworkFailure(error);
-    return bad('certificate', `There is no certificate for ${domain} yet: no TLS there (${code}).`, fix);
+  const found = await orNetworkFailure(peerOf(walk, domain).then((peer) => network.handshake(peer)));
+  if (found instanceof NetworkFailure) {
+    return bad('certificate', `There is no certificate for ${domain} yet: no TLS there (${found.code}).`, fix);
   }
-}
-
-function fixOf(problem: CertificateProblem, fix: string): string {
-  if (problem === 'not-yet') return 'Set the clock of this machine.';
-  return problem === 'expired' ? `It was not renewed. ${fix}` : fix;
+  return certificate('certificate', found, domain, now, {
+    fix,
+    expired: `It was not renewed. ${fix}`,
+    'not-yet': 'Set the clock of this machine.',
+  });
 }
 
 /** @throws {NetworkFailure} */
@@ -181,23 +167,18 @@ async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promi
   const fix = `See that domains.redirects of the project has: from ${from}, to ${to}, status ${status}.`;
   const records = [...(await recordsOf(walk.dns, 'CNAME', from)), ...(await addressesOf(walk.dns, from))];
   if (records.length === 0) {
-    return bad(
-      'redirect',
-      `${from} has no record.`,
-      `Create it as for ${walk.domain}: a redirect needs a domain that arrives.`,
-    );
+    const create = `Create it as for ${walk.domain}: a redirect needs a domain that arrives.`;
+    return bad('redirect', `${from} has no record.`, create);
   }
-  try {
-    const answer = await walk.network.ask(await peerOf(walk, from));
-    const location = answer.location ?? '';
-    if (answer.status !== status) return bad('redirect', `${from} answers with ${answer.status}, not ${status}.`, fix);
-    const host = URL.canParse(location, `https://${from}`) ? new URL(location, `https://${from}`).hostname : '';
-    if (host === to) return ok('redirect', `It goes ${entry}.`);
-    return bad('redirect', `${from} redirects to ${location === '' ? 'nowhere' : location}, not to ${to}.`, fix);
-  } catch (error) {
-    const { code } = asNetworkFailure(error);
-    return bad('redirect', `${from} cannot be asked over TLS (${code}).`, ISSUE);
+  const answer = await orNetworkFailure(peerOf(walk, from).then((peer) => walk.network.ask(peer)));
+  if (answer instanceof NetworkFailure) {
+    return bad('redirect', `${from} cannot be asked over TLS (${answer.code}).`, ISSUE);
   }
+  const location = answer.location ?? '';
+  if (answer.status !== status) return bad('redirect', `${from} answers with ${answer.status}, not ${status}.`, fix);
+  const host = URL.canParse(location, `https://${from}`) ? new URL(location, `https://${from}`).hostname : '';
+  if (host === to) return ok('redirect', `It goes ${entry}.`);
+  return bad('redirect', `${from} redirects to ${location === '' ? 'nowhere' : location}, not to ${to}.`, fix);
 }
 
 function isSameName(one: string, other: string): boolean {

@@ -13,7 +13,7 @@
  * | POST /__sandbox/seed                   | `{"pets":1000}`                                             |
  */
 import { itemToJson } from '../api/item.ts';
-import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
+import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import type { Service } from './http.ts';
@@ -64,7 +64,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'POST /reset': ({ handler: { store } }) => {
     store.replacePets(seedItems());
     store.forgetAllowances();
-    return jsonOf({ pets: store.count() });
+    return jsonObject({ pets: store.count() });
   },
   'POST /seed': seed,
 };
@@ -92,11 +92,11 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
   const { store, rules, apiKeys } = handler;
   const now = handler.now();
   const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
-  const windowOf = ({ limit, used, resetAt }: Window): JsonValue => jsonOf({ limit, used, resetAt: iso(resetAt) });
+  const windowOf = ({ limit, used, resetAt }: Window): JsonValue => jsonObject({ limit, used, resetAt: iso(resetAt) });
   const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
     const allowance = store.allowance(apiKey);
     const { minute, day } = windowsOf(allowance, rules.plan, now);
-    return jsonOf({
+    return jsonObject({
       key: masked(apiKey),
       minute: windowOf(minute),
       day: windowOf(day),
@@ -106,11 +106,11 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
     });
   });
   const { perMinute, perDay } = rules.plan;
-  return jsonOf({
+  return jsonObject({
     baseUrl: handler.baseUrl,
     now: new Date(now).toISOString(),
     skewMs,
-    plan: jsonOf({ perMinute, perDay }),
+    plan: jsonObject({ perMinute, perDay }),
     banAfter: rules.banAfter,
     pets: store.count(),
     keys,
@@ -118,12 +118,8 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
   });
 }
 
-function jsonOf(members: Readonly<Record<string, JsonValue>>): JsonValue {
-  return new Map(Object.entries(members));
-}
-
 function rulesOf(faults: Controls['faults']): JsonValue {
-  return faults.rules.map(({ text, seen, fired }) => jsonOf({ text, seen, fired }));
+  return faults.rules.map(({ text, seen, fired }) => jsonObject({ text, seen, fired }));
 }
 
 /** Others on this machine may read this; the built-in key is no secret. */
@@ -155,7 +151,7 @@ function advanceClock(controls: Controls, { body }: AdminRequest): JsonValue {
     throw new InvalidControl('The body must say how far to advance, a century at most: {"advance":"1d"}.');
   }
   controls.advance(ms);
-  return jsonOf({ now: new Date(controls.handler.now()).toISOString() });
+  return jsonObject({ now: new Date(controls.handler.now()).toISOString() });
 }
 
 function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonValue {
@@ -164,7 +160,7 @@ function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonVal
     throw new InvalidControl(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);
   }
   store.replacePets({ generated: pets });
-  return jsonOf({ pets: store.count() });
+  return jsonObject({ pets: store.count() });
 }
 
 function member(body: string, name: string): JsonValue | undefined {

@@ -1,6 +1,6 @@
 /** Which operation a request asks for (service spec, part 4), with its values checked. */
 import { itemToJsonText } from '../api/item.ts';
-import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
+import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
 import { parseInt64 } from '../api/values.ts';
 import type { Rules } from './plans.ts';
@@ -222,10 +222,9 @@ function sunset(handler: Handler): Operation {
 
 /** An Error body (service spec, part 2). */
 export function error(status: number, code: string, message: string, headers?: Result['headers']): Result {
-  const body = new Map<string, JsonValue>([
-    ['code', code],
-    ['message', message],
-    ['status', status],
-  ]);
-  return { status, body: stringifyJson(body), ...(headers !== undefined && { headers }) };
+  return {
+    status,
+    body: stringifyJson(jsonObject({ code, message, status })),
+    ...(headers !== undefined && { headers }),
+  };
 }

@@ -1,5 +1,5 @@
 /** What `sandbox serve` is told, as what the sandbox needs. */
-import { type JsonObject, stringifyJson } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
 import { isLoopbackAddress } from '../sandbox/host-check.ts';
@@ -113,9 +113,8 @@ export async function openLog(
     });
     return {
       onRequest: ({ at, faults, ...request }) => {
-        const members: JsonObject = new Map(Object.entries({ at: new Date(at).toISOString(), ...request }));
-        if (faults !== undefined) members.set('faults', [...faults]);
-        log.write(`${stringifyJson(members)}\n`);
+        const more = faults && { faults: [...faults] };
+        log.write(`${stringifyJson(jsonObject({ at: new Date(at).toISOString(), ...request, ...more }))}\n`);
       },
       close: () => log.close(),
     };
@@ -124,17 +123,8 @@ export async function openLog(
   }
 }
 
-function logLine({
-  at,
-  method,
-  target,
-  status,
-  ms,
-  limit,
-  remaining,
-  retryAfter,
-  faults = [],
-}: NumberedRequest): string {
+function logLine(request: NumberedRequest): string {
+  const { at, method, target, status, ms, limit, remaining, retryAfter, faults = [] } = request;
   const words = [
     clockTime(at, at),
     status === 0 ? 'reset' : status,

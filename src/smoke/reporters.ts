@@ -1,7 +1,6 @@
 /** Checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
-import { stringifyJson, type JsonValue } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/sanitise.ts';
-import type { Evidence } from '../client/probe.ts';
 import type { Checked } from './check.ts';
 
 export const REPORT_FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
@@ -23,30 +22,20 @@ export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>>
   github: (suite) => github(shown(suite)),
 };
 
-/** The suite with all that the service said as text to look at. */
+/** Returns the suite with all text of the service made visible. */
 function shown(suite: Suite): Suite {
-  const checks = suite.checks.map((check) => ({
-    ...check,
-    ...(check.problem !== undefined && { problem: visible(check.problem) }),
-    ...(check.evidence !== undefined && { evidence: shownEvidence(check.evidence) }),
-  }));
+  const checks = suite.checks.map(({ problem, evidence, ...check }) => {
+    const headers = Object.entries(evidence?.headers ?? {}).map(([name, value]) => [name, visible(value)] as const);
+    return {
+      ...check,
+      ...(problem !== undefined && { problem: visible(problem) }),
+      ...(evidence !== undefined && { evidence: { ...evidence, headers: Object.fromEntries(headers) } }),
+    };
+  });
   return { ...suite, checks };
 }
 
-function shownEvidence({ headers = {}, ...evidence }: Evidence): Evidence {
-  return {
-    ...evidence,
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, visible(value)])),
-  };
-}
-
-interface Tally {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
-
-function tally(checks: readonly Checked[]): Tally {
+function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' | 'skipped', number>> {
   const count = (verdict: Checked['verdict']): number => checks.filter((each) => each.verdict === verdict).length;
   return { passed: count('pass'), failed: count('fail'), skipped: count('skip') };
 }
@@ -134,30 +123,21 @@ function escaped(value: string): string {
 }
 
 function json({ name, startedAt, checks }: Suite): string {
-  const rows = checks.map(
-    ({ id, title, clause, verdict, problem, ms, evidence }): JsonValue =>
-      new Map<string, JsonValue>([
-        ['id', id],
-        ['title', title],
-        ['clause', clause],
-        ['verdict', verdict],
-        ['problem', problem ?? null],
-        ['ms', Math.round(ms)],
-        ['request', evidence?.request ?? null],
-        ['status', evidence?.status ?? null],
-        ['headers', new Map(Object.entries(evidence?.headers ?? {}))],
-      ]),
+  const rows = checks.map(({ id, title, clause, verdict, problem = null, ms, evidence }) =>
+    jsonObject({
+      id,
+      title,
+      clause,
+      verdict,
+      problem,
+      ms: Math.round(ms),
+      request: evidence?.request ?? null,
+      status: evidence?.status ?? null,
+      headers: jsonObject(evidence?.headers ?? {}),
+    }),
   );
-  const { passed, failed, skipped } = tally(checks);
-  const members: [string, JsonValue][] = [
-    ['suite', name],
-    ['startedAt', new Date(startedAt).toISOString()],
-    ['passed', passed],
-    ['failed', failed],
-    ['skipped', skipped],
-    ['checks', rows],
-  ];
-  return `${stringifyJson(new Map(members))}\n`;
+  const suite = { suite: name, startedAt: new Date(startedAt).toISOString(), ...tally(checks), checks: rows };
+  return `${stringifyJson(jsonObject(suite))}\n`;
 }
 
 /** Workflow commands: one annotation for each failure, and the text for the log. */
