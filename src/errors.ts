@@ -1,5 +1,5 @@
 /** Every way the program can fail, with its details, and the exit codes. Messages and meanings are in report/. */
-import type { HttpFailureFacts, SignalName } from './ports.ts';
+import { errorCode, type HttpFailureFacts, type SignalName } from './ports.ts';
 
 /** The exit codes, and the only place with their numbers. Scripts depend on them: none changes its meaning. */
 export const EXIT = {
@@ -201,11 +201,17 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {
-    return (this.kind as string) === kind;
+    const own: string = this.kind;
+    return own === kind;
   }
 }
 
 /** `instanceof` alone would leave the kind, and so the details, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
+}
+
+/** Returns the failure of a system call on a file. */
+export function fileFailure(operation: FailureDetails['file']['operation'], path: string, cause: unknown): Failure {
+  return new Failure('file', { operation, path, code: errorCode(cause) ?? String(cause) }, cause);
 }

@@ -310,8 +310,7 @@ export class RedisFailure extends Error {
   override name = 'RedisFailure';
   /** The code of a connection's failure, or what the server says. */
   constructor(cause: unknown) {
-    const { code, message } = cause as { code?: unknown; message?: unknown };
-    super(String(code ?? message ?? cause), { cause });
+    super(errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
   }
 }
 
@@ -372,8 +371,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Rejects with an error that no code caught, so that it is reported like any other: redacted, as a bug. */
   readonly uncaught: Promise<never>;
-  /** Loads the HTTP client. `direct`: past any proxy, for the sandbox on this machine. */
-  openHttp(options?: { direct?: boolean }): Promise<Http>;
+  /** Loads the HTTP client. */
+  openHttp(): Promise<Http>;
   /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the signal. */
   openNetwork(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Network>;
   /**
@@ -389,4 +388,15 @@ export interface Context {
   openDatabase(path: string, how?: { readonly readOnly: boolean }): Promise<Database>;
   /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */
   openRedis(url: string): Promise<Redis>;
+}
+
+/** Returns why the signal has aborted. */
+export function reasonOf(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
+}
+
+/** Returns the system's name of an error (`ENOENT`); undefined where it has none. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
 }

@@ -142,7 +142,7 @@ const OWNED: readonly {
   },
   { name: 'randomness', value: /^Math\.random$|^crypto\.(randomUUID|getRandomValues)$/, owners: /^node\// },
   { name: 'files', module: /^fs(\/|$)/, owners: /^(node|build)\// },
-  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^(node|sandbox\/page)\// },
+  { name: 'undici', value: /^fetch$/, module: /^undici(\/|$)/, owners: /^(node|build|sandbox\/page)\// },
   { name: 'conf', module: /^conf$/, owners: /^node\// },
   { name: 'Redis', module: /^@redis\//, owners: /^node\// },
   { name: 'SQLite', module: /^sqlite$/, owners: /^node\// },
@@ -150,7 +150,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|build\/(check|deb|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(build|check|deb|standalone)\.ts$)/,
   },
 ];
 

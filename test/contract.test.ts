@@ -28,7 +28,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
   const { clock, random, signal } = context;
   const sandbox = await startSandbox(context, { file: `${context.home.state}/sandbox.db`, rules: { plan } });
   onCleanup(() => sandbox.close());
-  const http = await context.openHttp({ direct: true });
+  const http = await context.openHttp();
   const key = apiKey ?? sandbox.apiKey;
   const service: Service = {
     baseUrl: new URL(sandbox.baseUrl),
@@ -77,7 +77,7 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
 
 /** One request past the client, so that statuses it would never provoke can be. */
 async function raw(bench: Bench, request: Partial<HttpRequest> & { path: string }) {
-  const http = await bench.context.openHttp({ direct: true });
+  const http = await bench.context.openHttp();
   const { path, ...rest } = request;
   const reply = await sendOver(http, {
     method: 'GET',

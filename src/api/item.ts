@@ -68,14 +68,14 @@ export const PLAIN_FIELDS: Readonly<Record<ItemField, (item: InventoryItem) => s
   status: (item) => (item instanceof PlainItem ? item.status : undefined),
 };
 
+/** Returns the fields of the contract, as members of JSON or cells of CSV. */
+export function itemMembers(item: InventoryItem): [ItemField, JsonValue][] {
+  return ITEM_FIELDS.map((name) => [name, item[name]]);
+}
+
 /** The item as a JSON value, its own fields first. */
 export function itemToJson(item: InventoryItem): JsonObject {
-  const members: [string, JsonValue][] = [
-    ['petId', item.petId],
-    ['quantity', item.quantity],
-    ['status', item.status],
-  ];
-  return new Map([...members, ...(item.extra ?? [])]);
+  return new Map([...itemMembers(item), ...(item.extra ?? [])]);
 }
 
 /** One line of JSON in the service's own shape, ids digit for digit. */

@@ -5,6 +5,7 @@
 import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type InventoryItem } from './item.ts';
 import { ErrorSchema, ReceivedItemSchema } from './schemas.ts';
+import { isOneOf } from './values.ts';
 
 /** The value breaks the contract; `problem` says which field and how. */
 export class ContractViolation extends Error {
@@ -16,7 +17,7 @@ export function readItem(value: JsonValue): InventoryItem {
   if (!(value instanceof Map)) throw new ContractViolation(`is ${describe(value)}, not an object`);
   const result = ReceivedItemSchema.safeParse(pick(value, ITEM_FIELDS));
   if (!result.success) throw new ContractViolation(explain(value, result.error.issues));
-  const extra = new Map([...value].filter(([key]) => !(ITEM_FIELDS as readonly string[]).includes(key)));
+  const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
   return extra.size === 0 ? result.data : { ...result.data, extra };
 }
 

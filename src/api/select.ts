@@ -1,6 +1,6 @@
 /** Filters, order and oddities of a list of items: exact, and without a service. */
 import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
-import { PET_STATUSES } from './values.ts';
+import { isOneOf, PET_STATUSES } from './values.ts';
 
 export interface Filter {
   readonly status?: readonly string[];
@@ -38,14 +38,14 @@ export class UnexpectedFields {
   /** `pets`, `columns`: what was asked for and may not be there. */
   constructor(pets: readonly bigint[] = [], columns: readonly string[] = []) {
     this.pets = new Set(pets);
-    this.columns = new Set(columns.filter((name) => !(ITEM_FIELDS as readonly string[]).includes(name)));
+    this.columns = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
   }
 
   see(items: readonly InventoryItem[]): void {
     for (const item of items) {
       if (this.pets.size > 0) this.pets.delete(item.petId);
       if (item instanceof PlainItem) continue;
-      if (!(PET_STATUSES as readonly string[]).includes(item.status)) add(this.statuses, item.status);
+      if (!isOneOf(PET_STATUSES, item.status)) add(this.statuses, item.status);
       for (const name of item.extra?.keys() ?? []) add(this.fields, name);
     }
   }

@@ -10,6 +10,10 @@ export const INT64_MAX = 2n ** 63n - 1n;
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
+export function isOneOf<T extends string>(known: readonly T[], text: string): text is T {
+  return known.some((each) => each === text);
+}
+
 const CANONICAL_INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 /** Far beyond any stock; keeps a hostile or pasted text from costing quadratic time. */
 const MAX_DIGITS = 40;

@@ -3,6 +3,7 @@
  * other lazily: Node starts them without its loader of ES modules. The published package so has no dependencies of its
  * own and installs without a network.
  */
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -24,6 +25,8 @@ import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
 import { buildPage } from './page.ts';
 
+/** What else can be made of the build: `npm run build -- --deb`. */
+const PACKAGES: Readonly<Record<string, string>> = { '--standalone': 'standalone.ts', '--deb': 'deb.ts' };
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
 const tree = await buildTree();
@@ -117,3 +120,8 @@ writeFileSync(join(DIST, 'petstore.1'), manPage(tree, version));
 
 const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);
 console.log(`${relative(ROOT, DIST)}: ${outputFiles.length} modules, ${kilobytes} kB`);
+
+const [kind = '', ...args] = process.argv.slice(2);
+if (kind in PACKAGES) {
+  execFileSync(process.execPath, [join(import.meta.dirname, PACKAGES[kind] ?? ''), ...args], { stdio: 'inherit' });
+}

@@ -1,7 +1,7 @@
 /** What the build changes about how modules are found: which files there are, and what of the packages is left out. */
-import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
+import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';
 import type { Tree } from '../cli/help/tree.ts';
 import { ROOT } from './package.ts';
 
@@ -39,25 +39,15 @@ export const leaveOut: Plugin = {
  * (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp, computed
  * whenever they are loaded, of which it reads two.
  */
-const STANDINS: readonly { readonly module: RegExp; readonly contents: () => string }[] = [
-  { module: /^node:http$/, contents: () => 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};' },
+const STANDINS: readonly { readonly module: RegExp; readonly contents: string }[] = [
+  { module: /^node:http$/, contents: 'exports.maxHeaderSize = 16_384; exports.IncomingMessage = class {};' },
   {
     module: /^node:assert$/,
-    contents: () =>
-      "module.exports = (value, message) => value || process.getBuiltinModule('node:assert')(value, message);",
+    contents: "module.exports = (value, message) => value || process.getBuiltinModule('node:assert')(value, message);",
   },
-  { module: /\/client-h2\.js$/, contents: () => "module.exports = () => { throw new Error('allowH2 is false'); };" },
-  { module: /^\.\/tree$/, contents: () => 'exports.tree = { lookup: () => undefined };' },
-  {
-    module: /llhttp\/constants\.js$/,
-    contents: () => {
-      const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js') as Record<
-        string,
-        unknown
-      >;
-      return `module.exports = ${JSON.stringify({ ERROR, TYPE })};`;
-    },
-  },
+  { module: /\/client-h2\.js$/, contents: "module.exports = () => { throw new Error('allowH2 is false'); };" },
+  { module: /^\.\/tree$/, contents: 'exports.tree = { lookup: () => undefined };' },
+  { module: /llhttp\/constants\.js$/, contents: `module.exports = ${JSON.stringify({ ERROR, TYPE })};` },
 ];
 
 export const standIn: Plugin = {
@@ -65,11 +55,10 @@ export const standIn: Plugin = {
   setup(setup) {
     setup.onResolve({ filter: /./ }, ({ path, importer }) => {
       if (!importer.includes('/node_modules/undici/')) return undefined;
-      const found = STANDINS.find(({ module }) => module.test(path));
-      return found === undefined ? undefined : { path, namespace: 'stand-in', pluginData: found };
+      return STANDINS.some(({ module }) => module.test(path)) ? { path, namespace: 'stand-in' } : undefined;
     });
-    setup.onLoad({ filter: /./, namespace: 'stand-in' }, ({ pluginData }) => ({
-      contents: (pluginData as (typeof STANDINS)[number]).contents(),
+    setup.onLoad({ filter: /./, namespace: 'stand-in' }, ({ path }) => ({
+      contents: STANDINS.find(({ module }) => module.test(path))?.contents ?? '',
     }));
   },
 };
@@ -93,7 +82,7 @@ export const gettingBuiltins: Plugin = {
       contents: `module.exports = require('${path}');`,
     }));
     setup.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => {
-      const builtin = process.getBuiltinModule(path) as object;
+      const builtin = process.getBuiltinModule(path) ?? {};
       const names = Object.keys(builtin).filter((name) => /^[a-z_]\w*$/i.test(name) && name !== 'default');
       return {
         contents: `${named(`require('${path}')`, names)}\nexport { from as default };`,
@@ -185,6 +174,7 @@ function named(expression: string, names: readonly string[]): string {
  */
 export const VENDORS: Readonly<Record<string, { readonly names: readonly string[]; readonly file: string }>> = {
   '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
+  '@inquirer/input': { names: ['default'], file: 'inquirer' },
   '@inquirer/password': { names: ['default'], file: 'inquirer' },
   '@noble/hashes/sha2.js': { names: ['sha256'], file: 'sha256' },
   '@noble/hashes/utils.js': { names: ['bytesToHex', 'utf8ToBytes'], file: 'sha256' },

@@ -1,11 +1,12 @@
 /**
- * The checks that run nothing of the program, side by side; what each says comes in one piece when it has ended.
+ * The checks that run nothing of the program, side by side; what each says comes in one piece when it has ended. Then
+ * the tests, but with --static.
  *
  * With PETSTORE_CHECK_CACHE, a folder, what has been found of a file is not looked for again. That is for who checks
  * the same files several times, as CI does on each Node: a rule that knows types may say something else of a file
  * when another one has changed.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 
 const cache = process.env.PETSTORE_CHECK_CACHE;
 const cached = (flags: (folder: string) => string): string => (cache === undefined ? '' : ` ${flags(cache)}`);
@@ -36,3 +37,6 @@ function run(command: string): Promise<number> {
 
 const codes = await Promise.all(CHECKS.map(run));
 process.exitCode = Math.max(...codes);
+if (process.exitCode === 0 && !process.argv.includes('--static')) {
+  process.exitCode = spawnSync('npm', ['test'], { shell: true, stdio: 'inherit' }).status ?? 1;
+}

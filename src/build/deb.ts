@@ -1,20 +1,16 @@
 /**
  * A Debian package of what is built: the program, its man page and its completions. Needs dpkg-deb.
  *
- *   npm run build:deb [-- FOLDER]
+ *   npm run build -- --deb [FOLDER]
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { readPackage, ROOT } from './package.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const { version, description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  version: string;
-  description: string;
-};
+const { version, description = '' } = readPackage(ROOT);
 
 /** From the checkout -> in the package. */
 const COPIES: readonly (readonly [from: string, to: string])[] = [

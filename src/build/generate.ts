@@ -1,13 +1,11 @@
 /** Writes every generated file; with --check, fails where one is not what it would write. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
+import { ROOT } from './package.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {

@@ -2,15 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import * as z from 'zod/mini';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-interface Package {
-  readonly name: string;
-  readonly version: string;
-  readonly license?: string;
-}
+const Package = z.object({
+  name: z.string(),
+  version: z.string(),
+  description: z.optional(z.string()),
+  license: z.optional(z.string()),
+});
 
-export function readPackage(folder: string): Package {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package;
+export function readPackage(folder: string): z.infer<typeof Package> {
+  return z.parse(Package, JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 }

@@ -1,8 +1,8 @@
 /**
  * The standalone executable for Linux: dist/ and Bun in one file, for people without Node. standalone/README.md says
- * why Bun, and how to make it for another processor. Needs the build, and Bun in standalone/node_modules.
+ * why Bun, and how to make it for another processor. Needs the build, and installs Bun in standalone/node_modules.
  *
- *   npm run build:standalone [-- OUTPUT [BUN-OF-THE-OTHER-PROCESSOR]]
+ *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-PROCESSOR]]
  */
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -19,6 +19,10 @@ if (process.platform !== 'linux' || processor === undefined) {
   );
 }
 
+execFileSync('npm', ['ci', '--prefix', 'standalone', '--ignore-scripts', '--no-audit', '--no-fund'], {
+  cwd: ROOT,
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
 const file = resolve(ROOT, output);
 execFileSync(
   join(ROOT, `standalone/node_modules/@oven/bun-linux-${processor}/bin/bun`),

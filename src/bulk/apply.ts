@@ -1,5 +1,4 @@
 /** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
-import type { JsonValue } from '../api/json.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -8,13 +7,14 @@ import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Journal, Run, RunKind } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
+import { capital, plural } from '../view/words.ts';
 import { executeChanges, look, midway, type Outcome, readStock, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './report-file.ts';
-import { countStates, countWords, pets, planLines } from './plan-view.ts';
+import { countStates, countWords, planLines } from './plan-view.ts';
 import { withPetLock } from './pet-lock.ts';
 
 export interface RunSpec {
@@ -81,7 +81,7 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
     notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
   }
   if (!globals.yes && canAsk(context)) {
-    const question = `Change ${pets(plan.steps.length)} in ${session.environment}?`;
+    const question = `Change ${plural(plan.steps.length, 'pet')} in ${session.environment}?`;
     if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
     return tooLong;
   }
@@ -176,24 +176,21 @@ async function summarise(
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     context.notices.info(`Report: ${abbreviated(report, context)}`);
   }
-  const members: [string, JsonValue][] = [
-    ['run', run.id],
-    ['environment', run.environment],
-    ['applied', counts.applied],
-    ['unchanged', counts.unchanged],
-    ['conflicts', counts.conflict],
-    ['failed', counts.failed],
-    ['unknown', counts.unknown],
-    ['left', left],
-    ['report', report ?? null],
-  ];
-  return {
-    view: 'record',
-    text: `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
-    json: new Map(members),
-    fields: members.map(([name, value]) => ({ name, value: (value ?? '') as string | bigint | number })),
-    ...(failure !== undefined && { failure }),
-  };
+  return record(
+    `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
+    [
+      ['run', run.id],
+      ['environment', run.environment],
+      ['applied', counts.applied],
+      ['unchanged', counts.unchanged],
+      ['conflicts', counts.conflict],
+      ['failed', counts.failed],
+      ['unknown', counts.unknown],
+      ['left', left],
+      ['report', report ?? null],
+    ],
+    failure && { failure },
+  );
 }
 
 /** With several causes, the one that a script has to know first. */
@@ -211,10 +208,6 @@ function failureOf(
   }
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** On a terminal one live line; elsewhere a plain one for each tenth, or minute. */

@@ -11,7 +11,7 @@ import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
-import { pets } from './plan-view.ts';
+import { plural } from '../view/words.ts';
 
 export interface CountOptions {
   /** What the scanner puts before each id. */
@@ -34,7 +34,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       await journal.end(run.id, context.clock.now());
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
-    context.notices.info(`${tally.scans} scans of ${pets(rows.length)}.`);
+    context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
     const work = { kind: 'count', command: COMMAND, run } as const;
     return applyPlan(context, journal, {
       work,

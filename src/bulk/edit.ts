@@ -9,7 +9,7 @@ import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
@@ -109,10 +109,5 @@ function changedRows(edited: string, original: string, path: string, { allowNega
 }
 
 function nothing(): RecordView {
-  return {
-    view: 'record',
-    text: 'Nothing was changed.',
-    json: new Map([['applied', 0]]),
-    fields: [{ name: 'applied', value: 0 }],
-  };
+  return record('Nothing was changed.', [['applied', 0]]);
 }

@@ -10,35 +10,27 @@ export type OnOutcome = (outcome: Outcome) => void;
 export function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
-    let waiting: JsonValue[] = [];
+    const waiting: JsonValue[] = [];
     let wake = (): void => undefined;
-    let summary: RecordView | undefined;
-    let problem: { readonly error: unknown } | undefined;
+    let isOver = false;
     const running = work((outcome) => {
       waiting.push(eventOf(outcome));
       wake();
-    }).then(
-      (view) => {
-        summary = view;
-        wake();
-      },
-      (error: unknown) => {
-        problem = { error };
-        wake();
-      },
-    );
-    while (summary === undefined && problem === undefined) {
-      if (waiting.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      const batch = waiting;
-      waiting = [];
-      if (batch.length > 0) yield batch;
+    }).finally(() => {
+      isOver = true;
+      wake();
+    });
+    // Its failure is thrown below, after the rows that came before it.
+    running.catch(() => undefined);
+    for (;;) {
+      if (waiting.length > 0) yield waiting.splice(0);
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
+      else if (isOver) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
     }
-    await running;
-    if (waiting.length > 0) yield waiting;
-    if (problem !== undefined) throw (problem as { error: unknown }).error;
-    const { json, failure: found } = summary as unknown as RecordView;
-    failure = found;
-    yield [new Map<string, JsonValue>([['event', 'end'], ...(json as ReadonlyMap<string, JsonValue>)])];
+    const summary = await running;
+    failure = summary.failure;
+    yield [new Map<string, JsonValue>([['event', 'end'], ...summary.json])];
   }
   return {
     view: 'rows',

@@ -1,7 +1,8 @@
 /** Commands of this machine that change the same pet take turns. */
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { errorCode } from '../ports.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { acquireLock, type Lock } from '../state/lock.ts';
 
 /** Enough that two pets seldom meet; few enough to leave no litter. */
@@ -63,8 +64,6 @@ async function makeFolder({ files }: CommandContext, folder: string): Promise<vo
   try {
     await files.makePrivateFolder(folder);
   } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    if (typeof code === 'string') throw new Failure('file', { operation: 'create', path: folder, code }, error);
-    throw error;
+    throw errorCode(error) === undefined ? error : fileFailure('create', folder, error);
   }
 }

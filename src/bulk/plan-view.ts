@@ -1,7 +1,8 @@
 /** A plan and a run in words, aligned for people. */
 import type { JsonValue } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
-import type { RowsView } from '../view/view.ts';
+import { list, type RowsView } from '../view/view.ts';
+import { plural, signed } from '../view/words.ts';
 import type { Obstacle, Plan, Step } from './plan.ts';
 
 /** More than anybody reads. */
@@ -35,51 +36,41 @@ function obstacleLine({ line, petId, state, reason }: Obstacle): string {
 function totals(steps: readonly Step[], unchanged: number, obstacles: readonly Obstacle[]): string {
   const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
   const parts = [
-    `${pets(steps.length)} to change (${signed(sum)} in all)`,
+    `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
     `${unchanged} unchanged`,
     ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be done`]),
   ];
   return `${parts.join(', ')}.`;
 }
 
-export function signed(by: bigint): string {
-  return by > 0n ? `+${by}` : `${by}`;
-}
-
-export function pets(count: number): string {
-  return `${count} ${count === 1 ? 'pet' : 'pets'}`;
-}
-
 type Planned = Step | Obstacle;
 
 /** For --dry-run: what would be done, and what could not. */
 export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
-  const rows: readonly Planned[] = [...steps, ...obstacles];
-  return {
-    view: 'rows',
-    columns: [
-      { name: 'petId', cell: ({ petId }) => petId },
-      { name: 'before', cell: ({ before }) => before ?? '' },
-      { name: 'after', cell: ({ after }) => after },
-      { name: 'change', cell: ({ before, after }) => (before === undefined ? '' : after - before) },
-      { name: 'problem', cell: (row) => ('reason' in row ? row.reason : '') },
-    ],
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield rows;
-    })(),
-    json: (row) =>
-      new Map<string, JsonValue>([
-        ['petId', row.petId],
-        ['before', row.before ?? null],
-        ['after', row.after],
-        ['line', row.line ?? null],
-        ['problem', 'reason' in row ? row.reason : null],
-      ]),
-    header: true,
-    empty: 'Nothing would be changed.',
-  };
+  return list<Planned>(
+    [...steps, ...obstacles],
+    {
+      petId: ({ petId }) => petId,
+      before: ({ before }) => before,
+      after: ({ after }) => after,
+      change: ({ before, after }) => (before === undefined ? undefined : after - before),
+      problem: problemOf,
+    },
+    {
+      json: (row) =>
+        new Map<string, JsonValue>([
+          ['petId', row.petId],
+          ['before', row.before ?? null],
+          ['after', row.after],
+          ['line', row.line ?? null],
+          ['problem', problemOf(row) ?? null],
+        ]),
+      empty: 'Nothing would be changed.',
+    },
+  );
 }
+
+const problemOf = (row: Planned): string | undefined => ('reason' in row ? row.reason : undefined);
 
 export type Counts = Readonly<Record<ChangeState, number>>;
 
@@ -99,6 +90,6 @@ export function countWords(counts: Counts): string {
     [unknown, 'unknown'],
     [planned + sent, 'left to do'],
   ];
-  const others = parts.filter(([count]) => count > 0).map(([count, word]) => `, ${count} ${word}`);
+  const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
   return `${applied} applied${others.join('')}`;
 }

@@ -1,7 +1,8 @@
 /** Rows of a delivery or a stocktake, from CSV or JSON. All of them are checked before anything is done with one. */
 import { parse } from 'csv-parse/sync';
-import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { parseJsonRows } from '../api/json-rows.ts';
+import { isOneOf, parseInt64, parseInteger } from '../api/values.ts';
 
 export interface Row {
   /** Where in the file, from 1. */
@@ -28,10 +29,16 @@ export interface RowRules {
   readonly allowNegative: boolean;
 }
 
-type Fields = Readonly<Record<'petId' | 'quantity' | 'current', string | undefined>>;
-type Raw = Problem | { readonly line: number; readonly fields: Fields };
-
 const COLUMNS = ['petId', 'quantity', 'current'] as const;
+type ColumnName = (typeof COLUMNS)[number];
+
+/** A row as texts, of a column that it may not have. */
+interface Texts {
+  readonly line: number;
+  text(column: ColumnName): string | undefined;
+}
+type Raw = Problem | Texts;
+
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 /** Total over any text. */
@@ -41,7 +48,7 @@ export function parseRows(text: string, rules: RowRules): Rows {
   const rows: Row[] = [];
   const seen = new Map<bigint, number>();
   for (const raw of raws) {
-    const read = 'reason' in raw ? raw : toRow(raw.line, raw.fields, rules);
+    const read = 'reason' in raw ? raw : toRow(raw, rules);
     if ('reason' in read) {
       problems.push(read);
       continue;
@@ -55,13 +62,10 @@ export function parseRows(text: string, rules: RowRules): Rows {
   return { rows, problems, ignored };
 }
 
-function toRow(line: number, fields: Fields, rules: RowRules): Row | Problem {
+function toRow({ line, text }: Texts, rules: RowRules): Row | Problem {
   const bad = (reason: string): Problem => ({ line, reason });
-  const [idText, quantityText, currentText] = COLUMNS.map((name) => fields[name]?.trim() ?? '') as [
-    string,
-    string,
-    string,
-  ];
+  const cell = (column: ColumnName): string => text(column)?.trim() ?? '';
+  const [idText, quantityText, currentText] = [cell('petId'), cell('quantity'), cell('current')];
   if (idText === '') return bad('petId is missing');
   const petId = parseInt64(idText);
   if (petId === undefined) return bad(idProblem(idText));
@@ -100,40 +104,42 @@ interface Raws {
 }
 
 function fromCsv(text: string): Raws {
-  let records: { record: string[]; info: { lines: number } }[];
+  const records: { readonly cells: readonly string[]; readonly lines: number }[] = [];
   // The parser counts each half of a CRLF that stands inside quotes.
   const plain = text.replace(/\r\n?/g, '\n');
   try {
-    records = parse(plain, {
+    parse(plain, {
       bom: true,
       delimiter: delimiterOf(plain),
-      info: true,
       relax_column_count: true,
       // Of delimiters only, too: spreadsheets leave such lines behind.
       skip_records_with_empty_values: true,
       skip_empty_lines: true,
-    }) as unknown as typeof records;
+      on_record: (cells: readonly string[], { lines }) => {
+        records.push({ cells, lines });
+        return null;
+      },
+    });
   } catch (error) {
-    const { lines = 1, message } = error as Error & { lines?: number };
-    return { raws: [{ line: lines, reason: `is no CSV: ${message}` }], ignored: [] };
+    if (!(error instanceof Error)) throw error;
+    const line = 'lines' in error ? Number(error.lines) : 1;
+    return { raws: [{ line, reason: `is no CSV: ${error.message}` }], ignored: [] };
   }
-  const header = records[0]?.record.map((name) => name.trim()) ?? [];
+  const header = records[0]?.cells.map((name) => name.trim()) ?? [];
   const problem = headerProblem(header);
   if (problem !== undefined) return { raws: [{ line: 1, reason: problem }], ignored: [] };
-  const at = COLUMNS.map((name) => [name, header.indexOf(name)] as const);
   const width = widthOf(header);
-  const raws = records.slice(1).map(({ record, info }): Raw => {
+  const raws = records.slice(1).map(({ cells, lines }): Raw => {
     // The parser tells where a record ends.
-    const line = info.lines - record.join('').split('\n').length + 1;
-    const cells = widthOf(record);
-    if (cells > width) {
-      const reason = `has ${cells} cells, the header has ${width}: a thousands separator or decimal comma?`;
+    const line = lines - cells.join('').split('\n').length + 1;
+    const own = widthOf(cells);
+    if (own > width) {
+      const reason = `has ${own} cells, the header has ${width}: a thousands separator or decimal comma?`;
       return { line, reason };
     }
-    const fields = at.map(([name, i]) => [name, i < 0 ? undefined : record[i]] as const);
-    return { line, fields: Object.fromEntries(fields) as Fields };
+    return { line, text: (column) => cells[header.indexOf(column)] };
   });
-  return { raws, ignored: header.filter((name) => name !== '' && !(COLUMNS as readonly string[]).includes(name)) };
+  return { raws, ignored: header.filter((name) => name !== '' && !isOneOf(COLUMNS, name)) };
 }
 
 /** Counts the cells up to the last one that holds anything. */
@@ -163,40 +169,16 @@ function delimiterOf(text: string): string {
 }
 
 function fromJson(text: string): Raws {
-  const plain = text.replace(/^\ufeff/, '');
-  const values = /^\s*\[/.test(plain) ? arrayOf(plain) : linesOf(plain);
   const ignored = new Set<string>();
-  const raws = values.map((each): Raw => {
-    if ('reason' in each) return each;
-    const { line, value } = each;
+  const raws = parseJsonRows(text).rows.map((row): Raw => {
+    const line = row.at;
+    if ('error' in row) return { line, reason: `is no JSON: ${row.error.message}` };
+    const { value } = row;
     if (!(value instanceof Map)) return { line, reason: 'is no object' };
-    for (const name of value.keys()) if (!(COLUMNS as readonly string[]).includes(name)) ignored.add(name);
-    const fields = COLUMNS.map((name) => [name, textOf(value.get(name))] as const);
-    return { line, fields: Object.fromEntries(fields) as Fields };
+    for (const name of value.keys()) if (!isOneOf(COLUMNS, name)) ignored.add(name);
+    return { line, text: (column) => textOf(value.get(column)) };
   });
   return { raws, ignored: [...ignored] };
-}
-
-type Value = Problem | { readonly line: number; readonly value: JsonValue };
-
-/** Of an array, the place of the entry stands for the line. */
-function arrayOf(text: string): Value[] {
-  const value = parseOr(text, 1);
-  if ('reason' in value) return [value];
-  return Array.isArray(value.value) ? value.value.map((each, i) => ({ line: i + 1, value: each })) : [value];
-}
-
-function linesOf(text: string): Value[] {
-  return text.split(/\r?\n/).flatMap((line, i) => (line.trim() === '' ? [] : [parseOr(line, i + 1)]));
-}
-
-function parseOr(text: string, line: number): Value {
-  try {
-    return { line, value: parseJson(text) };
-  } catch (error) {
-    if (error instanceof JsonError) return { line, reason: `is no JSON: ${error.message}` };
-    throw error;
-  }
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

@@ -15,7 +15,7 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
     stderr: redactedOutput(context.stderr, secrets),
     files: redactedFiles(context.files, secrets),
     prompt: redactedPrompt(context.prompt, secrets),
-    openHttp: async (options) => redactedHttp(await context.openHttp(options), secrets),
+    openHttp: async () => redactedHttp(await context.openHttp(), secrets),
   };
 }
 

@@ -18,7 +18,7 @@ import { Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { render } from '../view/render.ts';
-import { colourLevel, createStyle, type Style } from '../view/style.ts';
+import { createStyle, isColoured, type Style } from '../view/style.ts';
 
 /**
  * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
@@ -133,7 +133,7 @@ async function consoleFor(context: Context, settings: ConsoleSettings, secrets: 
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
-  return createStyle(colourLevel({ choice, env: context.env, isTTY: output.isTTY }));
+  return createStyle(isColoured({ choice, env: context.env, isTTY: output.isTTY }));
 }
 
 function toFailure(error: unknown): Failure {

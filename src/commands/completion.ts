@@ -3,7 +3,7 @@ import { SHIMS, type Shell } from '../cli/completion/shims.ts';
 import { wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
@@ -62,7 +62,7 @@ async function installed(context: CommandContext, shell: Shell, script: string):
     await context.files.makePrivateFolder(path.replace(/\/[^/]*$/, ''));
     await context.files.replace(path, script);
   } catch (cause) {
-    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('write', path, cause);
   }
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }

@@ -4,7 +4,7 @@ import { changeConfig, type ConfigFile, configPath } from '../session/config-fil
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import { list, record, type RecordView } from '../view/view.ts';
 
 const NAMES = SETTINGS.map(({ key }) => key);
 const setting = argument({ parse: settingNamed, words: NAMES }, NAMES.join(', '));
@@ -17,21 +17,7 @@ export const configList = defineCommand({
   async run(_input, context) {
     const { config } = await readReadable(context);
     const rows = SETTINGS.map((setting) => ({ key: setting.key, value: setting.get(config) }));
-    const view: RowsView<(typeof rows)[number]> = {
-      view: 'rows',
-      columns: [
-        { name: 'setting', cell: ({ key }) => key },
-        { name: 'value', cell: ({ value }) => value ?? '' },
-      ],
-      // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-      rows: (async function* () {
-        yield rows;
-      })(),
-      json: ({ key, value }) => new Map([['setting', key] as const, ['value', value ?? null] as const]),
-      header: true,
-      empty: '',
-    };
-    return view;
+    return list(rows, { setting: ({ key }) => key, value: ({ value }) => value });
   },
 });
 
@@ -45,7 +31,7 @@ export const configGet = defineCommand({
     const { config, path } = await readReadable(context);
     const value = setting.get(config);
     if (value === undefined) throw new Failure('config-unset', { key: setting.key, path });
-    return record(setting, value, value);
+    return shown(setting, value, value);
   },
 });
 
@@ -58,7 +44,7 @@ export const configSet = defineCommand({
   async run({ setting, value }, context) {
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
-    return record(setting, kept, `${setting.key} is now ${kept} (${path}).`);
+    return shown(setting, kept, `${setting.key} is now ${kept} (${path}).`);
   },
 });
 
@@ -70,7 +56,7 @@ export const configUnset = defineCommand({
   more: ['environments'],
   async run({ setting }, context) {
     const { path } = await changeConfig(context, (before) => setting.unset(before));
-    return record(setting, undefined, `${setting.key} is removed (${path}).`);
+    return shown(setting, undefined, `${setting.key} is removed (${path}).`);
   },
 });
 
@@ -81,13 +67,7 @@ export const configPathCommand = defineCommand({
   more: ['environments'],
   run(_input, context) {
     const path = configPath(context);
-    const view: RecordView = {
-      view: 'record',
-      text: path,
-      json: new Map([['path', path]]),
-      fields: [{ name: 'path', value: path }],
-    };
-    return Promise.resolve(view);
+    return Promise.resolve(record(path, [['path', path]]));
   },
 });
 
@@ -97,17 +77,9 @@ async function readReadable(context: CommandContext): Promise<ConfigFile> {
   throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
 }
 
-function record(setting: Setting, value: string | undefined, text: string): RecordView {
-  return {
-    view: 'record',
-    text,
-    json: new Map([
-      ['setting', setting.key],
-      ['value', value ?? null],
-    ]),
-    fields: [
-      { name: 'setting', value: setting.key },
-      { name: 'value', value: value ?? '' },
-    ],
-  };
+function shown(setting: Setting, value: string | undefined, text: string): RecordView {
+  return record(text, [
+    ['setting', setting.key],
+    ['value', value ?? null],
+  ]);
 }

@@ -45,10 +45,7 @@ function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
       { name: 'meaning', cell: ({ meaning }) => meaning },
       { name: 'what a script does', cell: ({ then }) => then },
     ],
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield EXIT_CODES;
-    })(),
+    rows: [EXIT_CODES],
     json: ({ code, meaning, then }) =>
       new Map([
         ['code', code],

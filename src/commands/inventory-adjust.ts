@@ -6,7 +6,8 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
+import { signed } from '../view/words.ts';
 
 /** Of a change a plus is a natural part. */
 const deltaValue = parserOf('a whole number with or without a sign: +3, 3 or -1', (text) =>
@@ -74,19 +75,12 @@ async function adjust(input: AdjustInput, context: CommandContext): Promise<Reco
 
 function shown(item: InventoryItem, before: bigint, environment: string): RecordView {
   const { petId, quantity, status } = item;
-  return {
-    view: 'record',
-    text: `Pet ${petId} in ${environment}: ${before} → ${quantity} (${signed(quantity - before)}, status ${status}).`,
-    json: new Map([...itemToJson(item), ['before', before]]),
-    fields: [
-      { name: 'petId', value: petId },
-      { name: 'before', value: before },
-      { name: 'quantity', value: quantity },
-      { name: 'status', value: status },
-    ],
-  };
-}
-
-function signed(by: bigint): string {
-  return by > 0n ? `+${by}` : `${by}`;
+  const text = `Pet ${petId} in ${environment}: ${before} → ${quantity} (${signed(quantity - before)}, status ${status}).`;
+  const csv: [string, bigint | string][] = [
+    ['petId', petId],
+    ['before', before],
+    ['quantity', quantity],
+    ['status', status],
+  ];
+  return record(text, [...itemToJson(item), ['before', before]], { csv });
 }

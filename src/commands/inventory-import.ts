@@ -1,8 +1,7 @@
-import type { RecordView, RowsView, View } from '../view/view.ts';
+import { list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
 import { integerValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { JsonValue } from '../api/json.ts';
 
 export const inventoryImport = defineCommand({
   path: 'inventory import',
@@ -65,16 +64,16 @@ interface RunRow {
 }
 
 function unfinished(rows: readonly RunRow[], _context: CommandContext): RowsView<RunRow> {
-  const names = ['run', 'kind', 'environment', 'started', 'source', 'left'] as const;
-  return {
-    view: 'rows',
-    columns: names.map((name) => ({ name, cell: (row: RunRow) => row[name] })),
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield rows;
-    })(),
-    json: (row) => new Map<string, JsonValue>(names.map((name) => [name, row[name]])),
-    header: true,
-    empty: 'No run was left unfinished.',
-  };
+  return list(
+    rows,
+    {
+      run: ({ run }) => run,
+      kind: ({ kind }) => kind,
+      environment: ({ environment }) => environment,
+      started: ({ started }) => started,
+      source: ({ source }) => source,
+      left: ({ left }) => left,
+    },
+    { empty: 'No run was left unfinished.' },
+  );
 }

@@ -1,4 +1,4 @@
-import { type InventoryItem, itemToJson } from '../api/item.ts';
+import { type InventoryItem, itemMembers, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
 import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
@@ -7,7 +7,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 const ARGUMENTS = {
   petId: argument(petIdValue, 'id of the pet, an int64'),
@@ -77,16 +77,8 @@ async function set(input: SetInput, context: CommandContext): Promise<RecordView
 
 function stored(item: InventoryItem, environment: string, before: bigint | undefined): RecordView {
   const from = before === undefined ? '' : ` from ${before}`;
-  return {
-    view: 'record',
-    text: `Pet ${item.petId} in ${environment}: quantity set${from} to ${item.quantity} (status ${item.status}).`,
-    json: itemToJson(item),
-    fields: [
-      { name: 'petId', value: item.petId },
-      { name: 'quantity', value: item.quantity },
-      { name: 'status', value: item.status },
-    ],
-  };
+  const text = `Pet ${item.petId} in ${environment}: quantity set${from} to ${item.quantity} (status ${item.status}).`;
+  return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
 }
 
 async function dryRun(input: SetInput, context: CommandContext): Promise<RecordView> {
@@ -96,21 +88,14 @@ async function dryRun(input: SetInput, context: CommandContext): Promise<RecordV
   const environment = settings.environment.value;
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members: [string, JsonValue][] = [
-    ['dryRun', true],
     ['environment', environment],
     ['method', method],
     ['url', url],
     ['body', parseJson(body)],
   ];
-  return {
-    view: 'record',
-    text: `Dry run in ${environment}: nothing is sent.\n${method} ${url}\n${body}`,
-    json: new Map(members),
-    fields: [
-      { name: 'environment', value: environment },
-      { name: 'method', value: method },
-      { name: 'url', value: url },
-      { name: 'body', value: body },
-    ],
-  };
+  return record(
+    `Dry run in ${environment}: nothing is sent.\n${method} ${url}\n${body}`,
+    [['dryRun', true], ...members],
+    { csv: members },
+  );
 }

@@ -11,7 +11,7 @@ import { ownerName } from '../rate-limit/owner.ts';
 import { shift } from '../rate-limit/rebase.ts';
 import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -94,15 +94,10 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
     ['othersSeen', isShared],
     ['knownAt', iso(view.seenAt)],
   ];
-  return {
-    view: 'record',
-    text: lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'),
-    json: new Map(members),
-    fields: members
-      .filter(([name]) => !['windows', 'block', 'inFlight'].includes(name))
-      .map(([name, value]) => ({ name, value: value === null ? '' : (value as string | number | boolean).toString() }))
-      .concat({ name: 'blockedUntil', value: block === undefined ? '' : (iso(block.until) ?? '') }),
-  };
+  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight'].includes(name));
+  return record(lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'), members, {
+    csv: [...cells, ['blockedUntil', iso(block?.until)]],
+  });
 }
 
 /** One line, or one for each window where operations have limits of their own. */

@@ -12,7 +12,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { takeKey } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
@@ -77,14 +77,9 @@ async function askEnvironment(context: CommandContext, file: ConfigFile): Promis
 async function askBaseUrl(context: CommandContext, file: ConfigFile, environment: RemoteEnvironment): Promise<URL> {
   const stored = file.config.environments[environment]?.baseUrl;
   const said = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
-  const { insecureHttp } = context.globals;
-  if (said !== undefined) return parseBaseUrl(said, { insecureHttp });
-  if (canAsk(context)) {
-    return parseBaseUrl(await context.prompt.text(`Base URL of ${environment}`, stored, context.signal), {
-      insecureHttp,
-    });
-  }
-  if (stored !== undefined) return parseBaseUrl(stored, { insecureHttp });
+  const ask = (): Promise<string> => context.prompt.text(`Base URL of ${environment}`, stored, context.signal);
+  const text = said ?? (canAsk(context) ? await ask() : stored);
+  if (text !== undefined) return parseBaseUrl(text, context.globals);
   throw new Failure('no-terminal', { what: 'The base URL', instead: 'Say it: --base-url https://…/v1' });
 }
 
@@ -137,20 +132,10 @@ function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified:
     ? ''
     : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
   const checked = verified ? 'The key works' : 'The key was not tried';
-  return {
-    view: 'record',
-    text: `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`,
-    json: new Map<string, string | boolean>([
-      ['environment', environment],
-      ['baseUrl', baseUrl.href],
-      ['verified', verified],
-      ['config', file.path],
-    ]),
-    fields: [
-      { name: 'environment', value: environment },
-      { name: 'baseUrl', value: baseUrl.href },
-      { name: 'verified', value: String(verified) },
-      { name: 'config', value: file.path },
-    ],
-  };
+  return record(`${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
+    ['environment', environment],
+    ['baseUrl', baseUrl.href],
+    ['verified', verified],
+    ['config', file.path],
+  ]);
 }

@@ -2,6 +2,7 @@ import { defineCommand, flag } from '../cli/command.ts';
 import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
 import { changeConfig, withSettings } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
+import { record } from '../view/view.ts';
 
 export const logout = defineCommand({
   path: 'logout',
@@ -33,11 +34,6 @@ export const logout = defineCommand({
       dropped.length === 0
         ? `There was no key for ${names.join(' or ')} in ${file.path}.`
         : `The key for ${dropped.join(' and ')} is gone from ${file.path}.`;
-    return {
-      view: 'record',
-      text,
-      json: new Map([['loggedOut', [...dropped]]]),
-      fields: [{ name: 'loggedOut', value: dropped.join(' ') }],
-    };
+    return record(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
   },
 });

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../api/json.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
 import { parseInteger } from '../api/values.ts';
@@ -6,7 +5,7 @@ import { parseSignedDuration } from '../duration.ts';
 import { dataFile, ownFile } from '../serve/data-file.ts';
 import { DEFAULT_RULES, PLAN_NAMES } from '../sandbox/plans.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 /** How long requests in flight may take once the server is to end, in ms. */
 const GRACE_MS = 2_000;
@@ -144,7 +143,7 @@ export const sandboxServe = defineCommand({
       record: introduce(sandbox),
       async ended() {
         await serving.stopped(context);
-        await sandbox.drain(GRACE_MS);
+        await sandbox.close(GRACE_MS);
         await log.close();
       },
     };
@@ -160,10 +159,5 @@ function introduce({ baseUrl, apiKey }: Sandbox): RecordView {
     ['page', baseUrl.replace(/v1$/, '')],
   ];
   const titles = ['Base URL', 'API key', 'Try it', 'Page'];
-  return {
-    view: 'record',
-    text: rows.map(([, value], i) => `${(titles[i] ?? '').padEnd(8)}  ${value}`).join('\n'),
-    json: new Map<string, JsonValue>(rows),
-    fields: rows.map(([name, value]) => ({ name, value })),
-  };
+  return record(rows.map(([, value], i) => `${(titles[i] ?? '').padEnd(8)}  ${value}`).join('\n'), rows);
 }

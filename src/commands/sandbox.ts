@@ -1,11 +1,11 @@
-import type { JsonValue } from '../api/json.ts';
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
 import { clockTime } from '../view/progress.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import { list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
 
@@ -68,23 +68,15 @@ export const sandboxSeed = defineCommand({
         }),
       { toWrite: true },
     );
-    return stocked(`The sandbox has ${count} ${count === 1 ? 'pet' : 'pets'} now.`, file, count);
+    return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file, count);
   },
 });
 
 function stocked(text: string, file: string, pets: number): RecordView {
-  return {
-    view: 'record',
-    text,
-    json: new Map<string, JsonValue>([
-      ['pets', pets],
-      ['file', file],
-    ]),
-    fields: [
-      { name: 'pets', value: pets },
-      { name: 'file', value: file },
-    ],
-  };
+  return record(text, [
+    ['pets', pets],
+    ['file', file],
+  ]);
 }
 
 export const sandboxStatus = defineCommand({
@@ -106,12 +98,10 @@ export const sandboxStatus = defineCommand({
       ['addedKeys', keys, String(keys)],
       ['bytes', facts?.size ?? null, facts === undefined ? '-' : String(facts.size)],
     ];
-    return {
-      view: 'record',
-      text: rows.map(([name, , shown]) => `${name.padEnd(9)}  ${shown}`).join('\n'),
-      json: new Map(rows.map(([name, value]) => [name, value])),
-      fields: rows.map(([name, value]) => ({ name, value: value ?? '' })),
-    };
+    return record(
+      rows.map(([name, , shown]) => `${name.padEnd(9)}  ${shown}`).join('\n'),
+      rows.map(([name, value]) => [name, value]),
+    );
   },
 });
 
@@ -140,9 +130,8 @@ export const sandboxKeys = defineCommand({
   },
   more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
-    const { SANDBOX_KEY } = await import('../sandbox/key.ts');
     const { NO_USAGE, windowsOf } = await import('../sandbox/limiter.ts');
-    const { PLANS } = await import('../sandbox/plans.ts');
+    const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, dataFile(context, data), (store) =>
       store.atomically(() => {
         if (add !== undefined) store.addKey(add);
@@ -163,33 +152,14 @@ export const sandboxKeys = defineCommand({
 
 function keyRows(rows: readonly KeyRow[], { clock, globals }: CommandContext): RowsView<KeyRow> {
   const now = clock.now();
-  const later = (at: number): string =>
-    at <= now ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
-  const orNull = (at: number): JsonValue => (at <= now ? null : new Date(at).toISOString());
-  return {
-    view: 'rows',
-    columns: [
-      { name: 'key', cell: ({ key }) => key },
-      { name: 'minuteUsed', cell: ({ minuteUsed }) => minuteUsed },
-      { name: 'dayUsed', cell: ({ dayUsed }) => dayUsed },
-      { name: 'early', cell: ({ early }) => early },
-      { name: 'blockedUntil', cell: ({ blockedUntil }) => later(blockedUntil) },
-      { name: 'bannedUntil', cell: ({ bannedUntil }) => later(bannedUntil) },
-    ],
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield rows;
-    })(),
-    json: ({ key, minuteUsed, dayUsed, early, blockedUntil, bannedUntil }) =>
-      new Map<string, JsonValue>([
-        ['key', key],
-        ['minuteUsed', minuteUsed],
-        ['dayUsed', dayUsed],
-        ['early', early],
-        ['blockedUntil', orNull(blockedUntil)],
-        ['bannedUntil', orNull(bannedUntil)],
-      ]),
-    header: true,
-    empty: '',
-  };
+  const later = (at: number): string | undefined =>
+    at <= now ? undefined : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
+  return list(rows, {
+    key: ({ key }) => key,
+    minuteUsed: ({ minuteUsed }) => minuteUsed,
+    dayUsed: ({ dayUsed }) => dayUsed,
+    early: ({ early }) => early,
+    blockedUntil: ({ blockedUntil }) => later(blockedUntil),
+    bannedUntil: ({ bannedUntil }) => later(bannedUntil),
+  });
 }

@@ -1,10 +1,9 @@
-import type { JsonValue } from '../api/json.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RowsView, View } from '../view/view.ts';
+import { list, type RowsView, type View } from '../view/view.ts';
 
 /** As smoke/reporters.ts has them, which is loaded by who runs them. */
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
@@ -129,16 +128,5 @@ interface Listed {
 }
 
 function listed(checks: readonly Listed[]): RowsView<Listed> {
-  const names = ['id', 'title', 'clause'] as const;
-  return {
-    view: 'rows',
-    columns: names.map((name) => ({ name, cell: (check: Listed) => check[name] })),
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield checks;
-    })(),
-    json: (check) => new Map<string, JsonValue>(names.map((name) => [name, check[name]])),
-    header: true,
-    empty: '',
-  };
+  return list(checks, { id: ({ id }) => id, title: ({ title }) => title, clause: ({ clause }) => clause });
 }

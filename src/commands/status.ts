@@ -6,7 +6,7 @@ import { maskKey } from '../session/config-keys.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -74,12 +74,9 @@ function describe(lines: readonly Line[], file: ConfigFile, context: CommandCont
       ['shadows', shadows === undefined ? null : words(shadows)],
     ]),
   ]);
-  return {
-    view: 'record',
-    text: [...text, config].join('\n'),
-    json: new Map<string, JsonValue>([...members, ['config', configJson(file)]]),
-    fields: [...lines.map(({ name, value }) => ({ name, value: value ?? '' })), { name: 'config', value: file.path }],
-  };
+  return record([...text, config].join('\n'), [...members, ['config', configJson(file)]], {
+    csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
+  });
 }
 
 function words(source: Source): string {

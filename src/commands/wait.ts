@@ -1,9 +1,9 @@
-import { itemToJson } from '../api/item.ts';
+import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, option, under } from '../cli/command.ts';
 import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
-import type { RecordView } from '../view/view.ts';
+import { record, type RecordView } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
 
@@ -51,15 +51,7 @@ export const wait = defineCommand({
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
-    return {
-      view: 'record',
-      text: `Pet ${found.petId}: ${found.quantity} (${found.status}).`,
-      json: itemToJson(found),
-      fields: [
-        { name: 'petId', value: found.petId },
-        { name: 'quantity', value: found.quantity },
-        { name: 'status', value: found.status },
-      ],
-    };
+    const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
+    return record(text, [...itemToJson(found)], { csv: itemMembers(found) });
   },
 });

@@ -1,4 +1,5 @@
 /** A server's certificate in words. */
+import { plural } from '../view/words.ts';
 import type { Encrypted } from '../ports.ts';
 import { bad, type Diagnosis, ok, warn } from './diagnosis.ts';
 
@@ -37,7 +38,7 @@ export function certificate(id: string, found: Encrypted, name: string, now: num
   const problem = problemOf(found, now);
   if (problem !== undefined) return bad(id, describeProblem(problem, found, name), fix);
   const days = Math.floor((found.validTo - now) / DAY_MS);
-  const left = `${days} ${days === 1 ? 'day' : 'days'}`;
+  const left = plural(days, 'day');
   if (found.validTo - now < SOON_MS) {
     return warn(id, `The certificate of ${name} ends in ${left}.`, 'See that it is renewed.');
   }

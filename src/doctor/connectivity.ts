@@ -7,6 +7,7 @@ import { requireBaseUrl, type ResolvedSettings } from '../session/resolve.ts';
 import { type Encrypted, type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
+import { plural } from '../view/words.ts';
 import { certificate } from './certificate.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { type Answer, dateOf, probe } from '../client/probe.ts';
@@ -195,11 +196,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
         'What answers is not the service: it sent no list.',
         'Check the base URL, and for a login page of the network.',
       );
-    } else
-      yield ok(
-        'service',
-        `It accepts the key, and lists ${answer.json.length} ${answer.json.length === 1 ? 'pet' : 'pets'}.`,
-      );
+    } else yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
     yield* lookAtHeaders(answer);
   } catch (error) {
     if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {

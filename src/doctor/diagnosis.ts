@@ -1,8 +1,8 @@
 /** What `doctor` finds: how it stands, in a sentence, and what to do about it. */
-import type { JsonValue } from '../api/json.ts';
 import { isFailure, Failure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import type { Format, RecordView, RowsView } from '../view/view.ts';
+import { type Format, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
 
 /** `note`: nothing was judged, it is good to know. `skip`: it could not, or was not to be, looked at. */
 export type Health = 'ok' | 'note' | 'skip' | 'warn' | 'fail';
@@ -29,8 +29,6 @@ export function failed(id: string, error: unknown, now: number, health: 'warn' |
   return { id, health, says: message, fix: hint ?? 'See petstore help exit-codes.' };
 }
 
-const FIELDS = ['check', 'health', 'says', 'fix'] as const;
-
 /** As sentences for people, as rows for programs; the command fails where a check did. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
@@ -38,29 +36,13 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
   const failure = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
   if (output === 'table') {
     const margin = marginOf(found);
-    return { view: 'record', text: asText(found, margin), margin, json: null, fields: [], ...(failure && { failure }) };
+    return record(asText(found, margin), [], { margin, ...(failure && { failure }) });
   }
-  const cells = ({ id, health, says, fix = '' }: Diagnosis): Record<(typeof FIELDS)[number], string> => ({
-    check: id,
-    health,
-    says,
-    fix,
-  });
-  return {
-    view: 'rows',
-    columns: FIELDS.map((name) => ({ name, cell: (each: Diagnosis) => cells(each)[name] })),
-    // eslint-disable-next-line @typescript-eslint/require-await -- a short list is a stream like any other
-    rows: (async function* () {
-      yield found;
-    })(),
-    json: (each) =>
-      new Map<string, JsonValue>(
-        Object.entries(cells(each)).map(([name, value]) => [name, name === 'fix' && value === '' ? null : value]),
-      ),
-    header: true,
-    empty: '',
-    check: () => failure,
-  };
+  return list(
+    found,
+    { check: ({ id }) => id, health: ({ health }) => health, says: ({ says }) => says, fix: ({ fix }) => fix },
+    { check: () => failure },
+  );
 }
 
 const HEALTH_WORDS: Readonly<Record<Health, string>> = {
@@ -84,10 +66,6 @@ function asText(found: readonly Diagnosis[], margin: number): string {
     `${HEALTH_WORDS[health].padEnd(MARK)}${id.padEnd(margin - MARK)}${says.replaceAll('\n', `\n${rest}`)}`,
     ...(fix === undefined ? [] : [`${rest}Fix: ${fix.replaceAll('\n', `\n${rest}`)}`]),
   ]);
-  const count = (health: Health): number => found.filter((each) => each.health === health).length;
-  const warnings = count('warn');
-  return [
-    ...lines,
-    `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${count('fail')} failed`,
-  ].join('\n');
+  const how = (health: Health): number => found.filter((each) => each.health === health).length;
+  return [...lines, `${how('ok')} ok, ${plural(how('warn'), 'warning')}, ${how('fail')} failed`].join('\n');
 }

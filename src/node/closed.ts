@@ -1,4 +1,5 @@
 /** Whether stdout was closed when the program was started, as `>&-` does. */
+import { errorCode } from '../ports.ts';
 import { fstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 
@@ -41,7 +42,7 @@ function hasStdout(pid: string): boolean {
     readlinkSync(`/proc/${pid}/fd/1`);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (errorCode(error) === 'ENOENT') return false;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import type { Context, SignalName } from '../ports.ts';
-import { EXIT, Failure } from '../errors.ts';
+import { type Context, errorCode, type SignalName } from '../ports.ts';
+import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
@@ -49,9 +49,9 @@ export function nodeContext(): Context {
     },
     signal,
     uncaught: uncaughtError(),
-    async openHttp(options) {
+    async openHttp() {
       const { openHttp } = await import('./http.ts');
-      return openHttp(process.env, options);
+      return openHttp(process.env);
     },
     async openNetwork(options) {
       const { openNetwork } = await import('./network.ts');
@@ -89,8 +89,7 @@ function currentFolder(): string {
   try {
     return process.cwd();
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new Failure('file', { operation: 'find', path: 'the current folder', code }, error);
+    throw fileFailure('find', 'the current folder', error);
   }
 }
 
@@ -99,7 +98,7 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     // EPERM: somebody else's, but there.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    return errorCode(error) !== 'ESRCH';
   }
 }
 

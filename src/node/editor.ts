@@ -1,6 +1,7 @@
 /** An editor of the user's on this terminal. */
 import { spawn } from 'node:child_process';
 import { Failure } from '../errors.ts';
+import { reasonOf } from '../ports.ts';
 
 /** Variables that may hold a secret; an editor and its plugins have no use for them. */
 const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
@@ -18,7 +19,7 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
       signal,
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      if (signal.aborted) reject(signal.reason as Error);
+      if (signal.aborted) reject(reasonOf(signal));
       else fail(`could not be run (${error.code ?? error.message})`);
     });
     child.on('close', (code, signal) => {

@@ -13,7 +13,7 @@ import fs, {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { FileKind, Files } from '../ports.ts';
+import { errorCode, type FileKind, type Files } from '../ports.ts';
 import { isOwnOutput, openSink, readPieces, writeSpecial } from './special-files.ts';
 
 // Windows has neither: undefined counts as 0 in the sum of bits.
@@ -42,7 +42,7 @@ function headOf(path: string, bytes: number): Uint8Array | undefined {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
   try {
@@ -135,7 +135,7 @@ export const nodeFiles: Files = {
     try {
       return await fs.promises.readdir(folder);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      if (errorCode(error) === 'ENOENT') return [];
       throw error;
     }
   },
@@ -175,7 +175,7 @@ export const nodeFiles: Files = {
     try {
       await fs.promises.rename(from, to);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (errorCode(error) !== 'ENOENT') throw error;
     }
   },
 };

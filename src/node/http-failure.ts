@@ -1,5 +1,5 @@
 /** Turns what undici, node:net, node:tls and node:zlib throw into the Http port's failures. */
-import { HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
+import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
 import { portOf } from './proxies.ts';
 
 const CERTIFICATE =
@@ -20,17 +20,17 @@ export class ConnectTimeout extends Error {
 
 export const hostAndPort = (url: URL): string => `${url.hostname}:${portOf(url)}`;
 
-type SystemError = Error & { code?: string; hostname?: string; errors?: SystemError[] };
-
 interface Cause {
   readonly code: string;
-  readonly error: SystemError;
+  readonly error: Error;
 }
 
 function causeOf(thrown: unknown): Cause {
-  const outer = (thrown instanceof Error ? thrown : new Error(String(thrown))) as SystemError;
-  const error = outer.code === undefined && outer.errors?.[0] !== undefined ? outer.errors[0] : outer;
-  return { code: error.code ?? error.name, error };
+  // Of several addresses, the first.
+  const first: unknown =
+    thrown instanceof AggregateError && errorCode(thrown) === undefined ? thrown.errors[0] : thrown;
+  const error = first instanceof Error ? first : new Error(String(first));
+  return { code: errorCode(error) ?? error.name, error };
 }
 
 /** What was to be reached when connecting failed: the proxy by TCP or TLS, the proxy's CONNECT answer, the service. */
@@ -56,7 +56,7 @@ function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeou
   return code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'connect';
 }
 
-function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: SystemError): string {
+function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error): string {
   if (base === 'connect-timeout')
     return to === 'tunnel' ? 'it did not answer in time' : 'it could not be reached in time';
   if (error.name === 'HTTPParserError') return 'its answer is not HTTP';

@@ -14,11 +14,12 @@ const MOST_CODINGS = 5;
 /** `onEnd` is called once the body has been read or given up. */
 export function toReply(response: Dispatcher.ResponseData, exchange: Exchange, onEnd: () => void): HttpReply {
   // 'raw' gives names and values in turn, which the types do not say.
-  const raw = response.headers as unknown as string[];
+  const raw: unknown = response.headers;
+  const texts = Array.isArray(raw) ? raw.map(String) : [];
   const headers = new Map<string, string[]>();
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), raw[i + 1]!]);
+  for (let i = 0; i + 1 < texts.length; i += 2) {
+    const name = texts[i]!.toLowerCase();
+    headers.set(name, [...(headers.get(name) ?? []), texts[i + 1]!]);
   }
   const codings = (headers.get('content-encoding') ?? [])
     .join(',')
@@ -55,8 +56,8 @@ async function decoded(body: Body, codings: readonly string[], exchange: Exchang
     // The zlib format (RFC 9110, 8.4.1.2) begins with method 8; some servers send the bare deflate data.
     deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
     br: () => zlib.createBrotliDecompress(),
-    // Node has it from 22.15 on, whatever its types say.
-    ...('createZstdDecompress' in zlib && { zstd: () => (zlib.createZstdDecompress as () => Transform)() }),
+    // Node has it from 22.15 on.
+    ...('createZstdDecompress' in zlib && { zstd: () => zlib.createZstdDecompress() }),
   };
   let decoded: AsyncIterable<Uint8Array> = body;
   // The last coding was applied last.

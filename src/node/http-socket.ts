@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
-import type { HttpTarget } from '../ports.ts';
+import { type HttpTarget, reasonOf } from '../ports.ts';
 import { ConnectTimeout, type Leg, proxyRefusal, toConnectFailure } from './http-failure.ts';
 import { CHECKED, openChecked } from './certificates.ts';
 import { portOf, proxyAuthorization } from './proxies.ts';
@@ -74,7 +74,7 @@ function dialOnce(signal: AbortSignal, start: (callback: Parameters<Connector>[1
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
-      reject(signal.reason as Error);
+      reject(reasonOf(signal));
     };
     const socket = start((error, ready) => {
       signal.removeEventListener('abort', onAbort);

@@ -26,7 +26,7 @@ interface Line {
   giveBack(): void;
 }
 
-export function openHttp(env: Environment, options: { direct?: boolean } = {}): Http {
+export function openHttp(env: Environment): Http {
   const sockets = new Set<Socket>();
   const idle = new Map<string, Line[]>();
   const openSocket = socketOpener((socket, takenOver) => {
@@ -45,7 +45,7 @@ export function openHttp(env: Environment, options: { direct?: boolean } = {}): 
 
   const openLine = async (target: Parameters<Http['connect']>[0]): Promise<Line> => {
     const { origin, protocol } = target.url;
-    const proxy = options.direct === true ? undefined : proxyFor(target.url, env);
+    const proxy = proxyFor(target.url, env);
     const socket = await openSocket(target, proxy);
     socket.once('timeout', () => socket.destroy());
     const line: Line = {

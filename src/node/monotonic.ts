@@ -17,12 +17,17 @@ interface Ffi {
   ): { readonly symbols: Readonly<Record<'clock_gettime', (clock: number, result: BigInt64Array) => number>> };
 }
 
+function hasDlopen(ffi: object | undefined): ffi is Ffi {
+  return ffi !== undefined && 'dlopen' in ffi;
+}
+
 const CLOCK_MONOTONIC = 1;
 
 /** @throws where there is no such library: without the clock nothing may be sent. */
 function bunMonotonicMs(): () => number {
-  const { dlopen } = (process.getBuiltinModule as (name: string) => unknown)('bun:ffi') as Ffi;
-  const { symbols } = dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
+  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
+  if (!hasDlopen(ffi)) throw new Error('there is no bun:ffi');
+  const { symbols } = ffi.dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
   // struct timespec: seconds and nanoseconds, 64 bits each.
   const result = new BigInt64Array(2);
   return () => {

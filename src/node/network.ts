@@ -5,7 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { CHECKED, openChecked } from './certificates.ts';
 import { type Environment, routeTo } from './proxies.ts';
-import { type DnsType, type Encrypted, type Network, NetworkFailure, type Peer } from '../ports.ts';
+import { type DnsType, type Encrypted, errorCode, type Network, NetworkFailure, type Peer } from '../ports.ts';
 
 interface StepLimits {
   readonly timeoutMs: number;
@@ -104,8 +104,8 @@ async function inTime<T>({ timeoutMs, signal }: StepLimits, work: Promise<T>): P
 
 function toFailure(error: unknown): NetworkFailure {
   if (error instanceof NetworkFailure) return error;
-  const { code, errors } = error as { code?: string; errors?: { code?: string }[] };
-  return new NetworkFailure(code ?? errors?.[0]?.code ?? 'UNKNOWN', error);
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  return new NetworkFailure(errorCode(error) ?? errorCode(first) ?? 'UNKNOWN', error);
 }
 
 /** Waits for the socket's event, looks at it, and hangs up in any case. */

@@ -10,17 +10,9 @@ export const nodePrompt: Prompt = {
   },
 
   async text(question, fallback, signal) {
-    const { createInterface } = await import('node:readline/promises');
-    const lines = createInterface({ input: process.stdin, output: process.stderr });
-    // readline takes Ctrl-C for itself while it asks; the program's own handler is to have it.
-    lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    try {
-      const hint = fallback === undefined ? '' : ` (${fallback})`;
-      const answer = await orReason(signal, lines.question(`${question}${hint}: `, { signal }));
-      return answer.trim() === '' ? (fallback ?? '') : answer.trim();
-    } finally {
-      lines.close();
-    }
+    const { default: input } = await import('@inquirer/input');
+    const config = { message: question, ...(fallback !== undefined && { default: fallback }) };
+    return (await orReason(signal, input(config, context(signal)))).trim();
   },
 
   async confirm(question, signal) {

@@ -39,7 +39,7 @@ export async function openRedis(url: string): Promise<Redis> {
   await inTime(client.connect());
   return {
     run: async (script, key, args) =>
-      String(await inTime(client.eval(script, { keys: [key], arguments: [...args] }) as Promise<unknown>)),
+      String(await inTime<unknown>(client.eval(script, { keys: [key], arguments: [...args] }))),
     close: () => {
       if (client.isOpen) client.destroy();
     },

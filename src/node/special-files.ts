@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { addAbortSignal, type Readable, type Writable } from 'node:stream';
 import { ReadStream, WriteStream, isatty } from 'node:tty';
 import { promisify } from 'node:util';
+import { reasonOf } from '../ports.ts';
 
 const open = promisify(fs.open);
 const stat = promisify(fs.fstat);
@@ -107,9 +108,9 @@ export async function writeSpecial(path: string, text: string, signal?: AbortSig
   const { stream, close } = await openSink(path, 0);
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
-      reject(signal?.reason as Error);
+      if (signal?.aborted === true) reject(reasonOf(signal));
     };
-    if (signal?.aborted === true) stop();
+    stop();
     signal?.addEventListener('abort', stop, { once: true });
     stream.once('error', reject);
     stream.write(text, (error) => {

@@ -2,7 +2,8 @@
 import { closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Database, DatabaseFailure, type DatabaseProblem, type SqlRow } from '../ports.ts';
+import { type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
+import { muteWarnings } from './warnings.ts';
 
 /** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
 const BUSY_MS = 20;
@@ -107,15 +108,11 @@ function isWalWithoutLog(path: string): boolean {
 
 /** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */
 async function loadSqlite(): Promise<typeof import('node:sqlite')> {
-  const emit = process.emitWarning;
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
-    if (String(warning).startsWith('SQLite is an experimental feature')) return;
-    (emit as (...all: unknown[]) => void).call(process, warning, ...rest);
-  };
+  const restore = muteWarnings('SQLite is an experimental feature');
   try {
     return await import('node:sqlite');
   } finally {
-    process.emitWarning = emit;
+    restore();
   }
 }
 
@@ -144,8 +141,8 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
       });
     },
     run: (sql, ...params) => guarded(() => ({ changes: BigInt(prepare(sql).run(...params).changes) })),
-    all: (sql, ...params) => guarded(() => prepare(sql).all(...params) as SqlRow[]),
-    get: (sql, ...params) => guarded(() => prepare(sql).get(...params) as SqlRow | undefined),
+    all: (sql, ...params) => guarded(() => prepare(sql).all(...params)),
+    get: (sql, ...params) => guarded(() => prepare(sql).get(...params)),
     isInPlace,
     close: () => {
       statements.clear();
@@ -174,7 +171,7 @@ const SHORT_READ = 522;
 
 function toFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
-  const code = error instanceof Error ? (error as Error & { errcode?: number }).errcode : undefined;
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined;
   // The second has the code of any error of a statement.
   if (code === SHORT_READ || String(error).includes('unsupported file format')) {
     return new DatabaseFailure('corrupt', error);

@@ -1,7 +1,7 @@
 /** stdin, stdout and stderr as ports. */
 import { addAbortSignal, type Readable, type Writable } from 'node:stream';
-import { type Input, type Output, OutputClosed } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { errorCode, type Input, type Output, OutputClosed } from '../ports.ts';
+import { Failure, fileFailure } from '../errors.ts';
 
 /** Where the stream is no terminal, both facts are missing. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -39,8 +39,7 @@ function outputFailure(error: Error & { code?: string }): Error {
 }
 
 function inputFailure(error: unknown): unknown {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? new Failure('file', { operation: 'read', path: 'stdin', code }, error) : error;
+  return errorCode(error) === undefined ? error : fileFailure('read', 'stdin', error);
 }
 
 export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {

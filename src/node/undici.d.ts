@@ -27,3 +27,7 @@ declare module 'undici/lib/api/api-connect.js' {
   ) => Promise<{ readonly statusCode: number; readonly socket: Socket }>;
   export default connect;
 }
+declare module 'undici/lib/llhttp/constants.js' {
+  export const ERROR: Readonly<Record<string, number>>;
+  export const TYPE: Readonly<Record<string, number>>;
+}

@@ -5,7 +5,7 @@
 import type { Clock, Context, Files } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { LONGEST_BLOCK_MS } from './block.ts';
-import { type Block, type BlockReason, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
+import { type Block, BLOCK_REASONS, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
 import type { Ledger } from './ledger.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'machine'>;
@@ -39,7 +39,8 @@ export class BlockFile {
 
   /** Returns the block, over or not, on the present boot's monotonic clock. */
   async read(): Promise<Block | undefined> {
-    const [, why, ...texts] = (await this.entry())?.split('@') ?? [];
+    const [, reason, ...texts] = (await this.entry())?.split('@') ?? [];
+    const why = BLOCK_REASONS.find((each) => each === reason);
     const [since, until, wallUntil] = texts.slice(0, 3).map(Number);
     if (why === undefined || since === undefined || until === undefined || !Number.isFinite(since + until))
       return undefined;
@@ -48,7 +49,7 @@ export class BlockFile {
     const isSameBoot = texts[3] === this.bootId && now >= since;
     // After a reboot the wall clock has to serve, and the block becomes no longer than it was.
     const left = isSameBoot ? until - now : Math.min((wallUntil ?? 0) - this.clock.now(), length);
-    return { since: now, until: now + Math.min(left, length), why: why as BlockReason };
+    return { since: now, until: now + Math.min(left, length), why };
   }
 
   /** Notes a block; of two, the one that ends later counts. Returns what it is kept as, or undefined where it is not. */

@@ -33,7 +33,8 @@ import {
 } from './windows.ts';
 
 /** 429, 403, or a 503 that names a time. */
-export type BlockReason = 'rate-limited' | 'banned' | 'paused';
+export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
+export type BlockReason = (typeof BLOCK_REASONS)[number];
 /** `asking`: waiting for another request's response. `paced`: the service sends no limit headers, so requests are spaced. */
 export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced';
 

@@ -1,6 +1,6 @@
 /** A key's state as text, and back from whatever a database or server holds. */
 import { LONGEST_BLOCK_MS } from './block.ts';
-import { type Block, type LedgerState, UNKNOWN } from './governor.ts';
+import { type Block, BLOCK_REASONS, type LedgerState, UNKNOWN } from './governor.ts';
 import type { Reservation, Window } from './windows.ts';
 
 export function stringifyState(state: LedgerState): string {
@@ -32,18 +32,17 @@ export function parseState(text: string): LedgerState {
     strikes,
     ...known,
     ...(isReservation(probe) && { probe }),
-    ...(isObject(pace) &&
-      areTimes(pace, 'everyMs', 'nextAt') && { pace: pace as unknown as LedgerState['pace'] & object }),
+    ...(isPace(pace) && { pace }),
     ...(typeof seenAt === 'number' && { seenAt }),
   };
 }
 
 function isBlock(value: unknown): value is Block {
-  return (
-    isObject(value) &&
-    areTimes(value, 'since', 'until') &&
-    ['rate-limited', 'banned', 'paused'].includes(value.why as string)
-  );
+  return isObject(value) && areTimes(value, 'since', 'until') && BLOCK_REASONS.some((each) => each === value.why);
+}
+
+function isPace(value: unknown): value is NonNullable<LedgerState['pace']> {
+  return isObject(value) && areTimes(value, 'everyMs', 'nextAt');
 }
 
 function isWindow(value: unknown): value is Window {
@@ -73,7 +72,7 @@ function areTimes(value: Readonly<Record<string, unknown>>, ...names: readonly s
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isListOf<T>(value: unknown, isOne: (each: unknown) => each is T): value is readonly T[];

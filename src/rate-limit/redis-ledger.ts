@@ -2,7 +2,7 @@
  * The ledger that several machines share, on a Redis server: the same decisions as everywhere, on the server's clock,
  * kept by compare-and-set. The server forgets a key a day after everything in it is over.
  */
-import { type Clock, type Redis, RedisFailure } from '../ports.ts';
+import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { type Block, UNKNOWN } from './governor.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
@@ -17,8 +17,10 @@ if swaps then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
 return cjson.encode({ time[1] * 1000 + math.floor(time[2] / 1000), swaps, value })
 `;
 const KEPT_MS = 86_400_000;
-/** One client succeeds at each try, so even many machines finish long before this. */
-const MOST_TRIES = 200;
+/** One of the clients that meet succeeds, so even many of them finish long before this. */
+const MOST_TRIES = 100;
+/** The longest pause before another try, in ms; the first ones are shorter. */
+const MOST_PAUSE_MS = 128;
 
 /**
  * @param name what the pair of origin and key is called on the server: it must not tell either
@@ -26,16 +28,19 @@ const MOST_TRIES = 200;
  */
 export function redisLedger(
   redis: Redis,
-  clock: Pick<Clock, 'monotonic' | 'turn'>,
+  { clock, random }: Pick<Context, 'clock' | 'random'>,
   name: string,
   onBlock: (block: Block) => Promise<void> = () => Promise.resolve(),
 ): Ledger {
   const key = `petstore:ledger:2:${name}`;
-  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> =>
-    JSON.parse(await redis.run(SWAP, key, args)) as [number, boolean, string];
+  const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> => {
+    const reply: unknown = JSON.parse(await redis.run(SWAP, key, args));
+    if (!Array.isArray(reply)) throw new RedisFailure(new Error('the script was answered with something else'));
+    return [Number(reply[0]), reply[1] === true, String(reply[2])];
+  };
   return createLedger(async (work, { isRead } = {}) => {
-    let [now, , value] = await run('read');
     for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const [now, , value] = await run('read');
       const toLocal = clock.monotonic() - now;
       const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
       const { block } = before;
@@ -45,10 +50,10 @@ export function redisLedger(
       const after = stringifyState(shift(state, -toLocal));
       const ends = [...state.windows.map(({ resetAt }) => resetAt), state.block?.until ?? 0, now + toLocal];
       const keptMs = Math.ceil(Math.max(...ends) - now - toLocal + KEPT_MS);
-      const [later, swapped, found] = await run('swap', value, after, String(keptMs));
+      const [, swapped] = await run('swap', value, after, String(keptMs));
       if (swapped) return result;
-      [now, value] = [later, found];
-      await clock.turn();
+      // At random, so that the clients that met here do not meet again.
+      await clock.sleep(random() * Math.min(2 ** tries, MOST_PAUSE_MS));
     }
     throw new RedisFailure(new Error('too many clients change the same ledger'));
   });

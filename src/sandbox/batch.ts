@@ -3,6 +3,7 @@
  * must survive a power cut one wait for it, is then shared by all of them. Nobody is answered before it is done.
  */
 import type { Clock } from '../ports.ts';
+import type { Handler } from './operations.ts';
 import type { Store } from './store.ts';
 
 interface PendingWrite {
@@ -15,21 +16,34 @@ interface PendingWrite {
 /** Rounds of the event loop that the first of a batch waits, at most. */
 const MOST_ROUNDS = 4;
 
-export class Batch {
-  private readonly store: Store;
-  private readonly clock: Pick<Clock, 'turn'>;
-  private waiting: PendingWrite[] = [];
-
-  constructor(store: Store, clock: Pick<Clock, 'turn'>) {
-    this.store = store;
-    this.clock = clock;
-  }
-
-  /** The same as `store.atomically`, in its turn. @throws {DatabaseFailure} `busy`: nothing of it happened */
-  atomically<T>(work: () => T, { durable }: { readonly durable: boolean }): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+/** Returns the same as `store.atomically`, in its turn. */
+export function batched(store: Store, clock: Pick<Clock, 'turn'>): NonNullable<Handler['atomically']> {
+  let waiting: PendingWrite[] = [];
+  const flush = (): void => {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const work = (): void => {
+        for (const each of batch) each.work();
+      };
+      store.atomically(work, { durable: batch.some((each) => each.durable) });
+      for (const each of batch) each.done();
+    } catch (error) {
+      for (const each of batch) each.fail(error);
+    }
+  };
+  /** Not before a round has brought no more, nor after too many of them. */
+  const flushSoon = async (): Promise<void> => {
+    for (let round = 0, before = 0; round < MOST_ROUNDS && waiting.length > before; round++) {
+      before = waiting.length;
+      await clock.turn();
+    }
+    flush();
+  };
+  return <T>(work: () => T, { durable }: { readonly durable: boolean }) =>
+    new Promise<T>((resolve, reject) => {
       let result: T;
-      this.waiting.push({
+      waiting.push({
         durable,
         work: () => {
           result = work();
@@ -39,34 +53,6 @@ export class Batch {
           resolve(result);
         },
       });
-      if (this.waiting.length === 1) void this.flushSoon();
+      if (waiting.length === 1) void flushSoon();
     });
-  }
-
-  /** Not before a round has brought no more, nor after too many of them. */
-  private async flushSoon(): Promise<void> {
-    for (let round = 0, before = 0; round < MOST_ROUNDS && this.waiting.length > before; round++) {
-      before = this.waiting.length;
-      await this.clock.turn();
-    }
-    this.flush();
-  }
-
-  private flush(): void {
-    const batch = this.waiting;
-    this.waiting = [];
-    try {
-      const durable = batch.some((each) => each.durable);
-      this.store.atomically(
-        () => {
-          for (const each of batch) each.work();
-        },
-        { durable },
-      );
-    } catch (error) {
-      for (const each of batch) each.fail(error);
-      return;
-    }
-    for (const each of batch) each.done();
-  }
 }

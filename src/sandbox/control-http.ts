@@ -1,9 +1,11 @@
 /** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DatabaseFailure } from '../ports.ts';
+import type { FilePorts } from '../state/file.ts';
+import { whileBusy } from '../state/transaction.ts';
 import { administer, type Controls } from './control.ts';
-import { asRefusal, patiently, type Ports, readBody } from './http.ts';
-import { error, type Result } from './types.ts';
+import { refuse, troubleOf } from './handler.ts';
+import { readBody } from './http.ts';
+import { error, type Result } from './operations.ts';
 import { send } from './send-response.ts';
 
 const LONGEST_COMMAND = 64 * 1024;
@@ -13,7 +15,7 @@ const HEARTBEAT_MS = 15_000;
 
 /** Never rejects. */
 export async function control(
-  ports: Ports,
+  ports: FilePorts,
   controls: Controls,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -28,12 +30,14 @@ export async function control(
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)
-      ? await runControl(ports, controls, { method, path: pathname.slice(BELOW.length), query, body })
+      ? await whileBusy(ports, () =>
+          administer(controls, { method, path: pathname.slice(BELOW.length), query, body }),
+        ).catch(troubleOf)
       : await page(method, pathname);
   const { status, headers } = result ?? {};
   const response =
     result === undefined || status === undefined
-      ? asRefusal(controls.handler, error(404, 'not_found', 'There is no such path.'))
+      ? refuse(controls.handler, error(404, 'not_found', 'There is no such path.'))
       : {
           status,
           body: result.body,
@@ -52,20 +56,6 @@ function isForeign({ headers, method }: IncomingMessage): boolean {
   return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
 }
 
-async function runControl(
-  ports: Ports,
-  controls: Controls,
-  request: Parameters<typeof administer>[1],
-): Promise<Result> {
-  try {
-    return await patiently(ports, () => administer(controls, request));
-  } catch (problem) {
-    if (problem instanceof DatabaseFailure)
-      return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
-    return error(500, 'internal', 'The sandbox failed.');
-  }
-}
-
 async function page(method: string, path: string): Promise<Result | undefined> {
   if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return undefined;
   const { default: built } = await import('./page.json', { with: { type: 'json' } });
@@ -82,7 +72,7 @@ async function page(method: string, path: string): Promise<Result | undefined> {
 }
 
 /** Each request as it is answered, as server-sent events. */
-function stream({ clock }: Ports, { log }: Controls, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function stream({ clock }: FilePorts, { log }: Controls, incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
   outgoing.write(': here is the sandbox\n\n');
   const stop = log.listen({

@@ -17,10 +17,10 @@ import { JsonError, type JsonValue, parseJson, stringifyJson } from '../api/json
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import type { Service } from './http.ts';
-import { error, type Result } from './types.ts';
+import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
-import { SANDBOX_KEY } from './key.ts';
-import { NO_USAGE, windowsOf } from './limiter.ts';
+import { NO_USAGE, type Window, windowsOf } from './limiter.ts';
+import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedItems } from './seed.ts';
 
 export interface Controls extends Service {
@@ -64,7 +64,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'POST /reset': ({ handler: { store } }) => {
     store.replacePets(seedItems());
     store.forgetAllowances();
-    return new Map([['pets', store.count()]]);
+    return jsonOf({ pets: store.count() });
   },
   'POST /seed': seed,
 };
@@ -92,50 +92,38 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
   const { store, rules, apiKeys } = handler;
   const now = handler.now();
   const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
+  const windowOf = ({ limit, used, resetAt }: Window): JsonValue => jsonOf({ limit, used, resetAt: iso(resetAt) });
   const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
     const allowance = store.allowance(apiKey) ?? NO_USAGE;
     const { minute, day } = windowsOf(allowance, rules.plan, now);
-    return new Map<string, JsonValue>([
-      ['key', masked(apiKey)],
-      ...[
-        { name: 'minute', ...minute },
-        { name: 'day', ...day },
-      ].map(
-        ({ name, limit, used, resetAt }) =>
-          [
-            name,
-            new Map<string, JsonValue>([
-              ['limit', limit],
-              ['used', used],
-              ['resetAt', iso(resetAt)],
-            ]),
-          ] as const,
-      ),
-      ['early', allowance.early],
-      ['blockedUntil', iso(allowance.blockedUntil)],
-      ['bannedUntil', iso(allowance.bannedUntil)],
-    ]);
+    return jsonOf({
+      key: masked(apiKey),
+      minute: windowOf(minute),
+      day: windowOf(day),
+      early: allowance.early,
+      blockedUntil: iso(allowance.blockedUntil),
+      bannedUntil: iso(allowance.bannedUntil),
+    });
   });
-  return new Map<string, JsonValue>([
-    ['baseUrl', handler.baseUrl],
-    ['now', new Date(now).toISOString()],
-    ['skewMs', skewMs],
-    [
-      'plan',
-      new Map<string, JsonValue>([
-        ['perMinute', rules.plan.perMinute],
-        ['perDay', rules.plan.perDay],
-      ]),
-    ],
-    ['banAfter', rules.banAfter],
-    ['pets', store.count()],
-    ['keys', keys],
-    ['faults', rulesOf(faults)],
-  ]);
+  const { perMinute, perDay } = rules.plan;
+  return jsonOf({
+    baseUrl: handler.baseUrl,
+    now: new Date(now).toISOString(),
+    skewMs,
+    plan: jsonOf({ perMinute, perDay }),
+    banAfter: rules.banAfter,
+    pets: store.count(),
+    keys,
+    faults: rulesOf(faults),
+  });
+}
+
+function jsonOf(members: Readonly<Record<string, JsonValue>>): JsonValue {
+  return new Map(Object.entries(members));
 }
 
 function rulesOf(faults: Controls['faults']): JsonValue {
-  return faults.rules.map((rule) => new Map<string, JsonValue>(Object.entries(rule)));
+  return faults.rules.map(({ text, seen, fired }) => jsonOf({ text, seen, fired }));
 }
 
 /** Others on this machine may read this; the built-in key is no secret. */
@@ -167,7 +155,7 @@ function advanceClock(controls: Controls, { body }: AdminRequest): JsonValue {
     throw new InvalidControl('The body must say how far to advance, a century at most: {"advance":"1d"}.');
   }
   controls.advance(ms);
-  return new Map([['now', new Date(controls.handler.now()).toISOString()]]);
+  return jsonOf({ now: new Date(controls.handler.now()).toISOString() });
 }
 
 function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonValue {
@@ -176,7 +164,7 @@ function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonVal
     throw new InvalidControl(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);
   }
   store.replacePets({ generated: pets });
-  return new Map([['pets', store.count()]]);
+  return jsonOf({ pets: store.count() });
 }
 
 function member(body: string, name: string): JsonValue | undefined {

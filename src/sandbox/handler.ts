@@ -17,17 +17,19 @@
  * | which window the headers say | the one with the least left                                           |
  * | the sunset of GET /pets/{id} | the last day of next year, by the sandbox's clock                     |
  */
+import { type Context, DatabaseFailure } from '../ports.ts';
+import { whileBusy } from '../state/transaction.ts';
+import type { Effect } from './faults.ts';
+import { blockUntil, count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
 import {
   error,
+  findOperation,
   type Handler,
   type Operation,
   type Result,
   type SandboxRequest,
   type SandboxResponse,
-} from './types.ts';
-import type { Effect } from './faults.ts';
-import { blockUntil, count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
-import { findOperation } from './operations.ts';
+} from './operations.ts';
 import type { Rules } from './plans.ts';
 import type { Store } from './store.ts';
 
@@ -66,11 +68,51 @@ export async function handle(
   return handler.atomically === undefined ? store.atomically(work, how) : handler.atomically(work, how);
 }
 
-/** For what is refused before it can be handled: still an Error body with the three headers. */
+/** The same, however busy or broken the store is. Never rejects. */
+export async function respond(
+  { clock, random }: Pick<Context, 'clock' | 'random'>,
+  handler: Handler,
+  request: SandboxRequest,
+  fault?: StatusEffect,
+): Promise<SandboxResponse> {
+  try {
+    return await whileBusy({ clock, random }, () => handle(handler, request, fault));
+  } catch (problem) {
+    return refuse(handler, troubleOf(problem));
+  }
+}
+
+/** What went wrong in the sandbox itself. */
+export function troubleOf(problem: unknown): Result {
+  if (!(problem instanceof DatabaseFailure)) return error(500, 'internal', 'The sandbox failed.');
+  if (problem.problem !== 'corrupt') return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
+  return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
+}
+
+/** For what is not handled: an Error body with the headers of every response, as far as the store can still tell. */
 export function refuse(handler: Handler, result: Result): SandboxResponse {
   const { store, rules } = handler;
   const now = handler.now();
-  return store.atomically(() => withLimits(result, count(store, rules, NO_KEY, now), now, rules));
+  try {
+    return store.atomically(() => withLimits(result, count(store, rules, NO_KEY, now), now, rules));
+  } catch {
+    return { ...result, headers: { ...JSON_TYPE, ...result.headers } };
+  }
+}
+
+/** All headers of a response as it is sent. @param now epoch ms on the sandbox's clock */
+export function headersOf({ status, headers, body }: SandboxResponse, now: number): Record<string, string> {
+  const hasLength = typeof body === 'string' && status !== 204;
+  return { ...headers, Date: httpDate(now), ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }) };
+}
+
+let shown = { second: Number.NaN, text: '' };
+
+/** Of the whole second: one text serves all answers in it. */
+function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1_000);
+  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
+  return shown.text;
 }
 
 function withLimits(result: Result, verdict: LimiterDecision, now: number, rules: Rules): SandboxResponse {

@@ -1,14 +1,11 @@
 /** One request of the service over HTTP: read, handled, answered, logged. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Context, DatabaseFailure } from '../ports.ts';
-import { error, type Handler, type SandboxResponse } from './types.ts';
-import { effectOf, send } from './send-response.ts';
+import type { FilePorts } from '../state/file.ts';
 import type { Effect, Faults } from './faults.ts';
-import { handle, refuse } from './handler.ts';
-import { BASE_PATH, LARGEST_BODY, pathOf } from './operations.ts';
+import { respond } from './handler.ts';
+import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 import type { RequestLog } from './request-log.ts';
-
-export type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'>;
+import { effectOf, send } from './send-response.ts';
 
 export interface Service {
   readonly handler: Handler;
@@ -19,26 +16,9 @@ export interface Service {
 /** For who is gone, or is to think that the sandbox is. */
 const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
 
-/** How long to wait for another process that writes, in ms. */
-const PATIENCE_MS = 5_000;
-
-/** Again, for a while, as long as another process holds the store. */
-export async function patiently<T>({ clock, random }: Ports, work: () => T | Promise<T>): Promise<T> {
-  const giveUp = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await work();
-    } catch (problem) {
-      if (!(problem instanceof DatabaseFailure) || problem.problem !== 'busy') throw problem;
-      if (clock.monotonic() >= giveUp) throw problem;
-      await clock.sleep(10 + 20 * random());
-    }
-  }
-}
-
 /** Never rejects. */
 export async function answer(
-  ports: Ports,
+  ports: FilePorts,
   service: Service,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -49,7 +29,7 @@ export async function answer(
   const target = incoming.url ?? '';
   const path = pathOf(target);
   const effects = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
-  const response = await respond(ports, handler, incoming, effects);
+  const response = await handled(ports, handler, incoming, effects);
   const now = handler.now();
   log.add({
     at: now,
@@ -63,49 +43,32 @@ export async function answer(
   await send(ports, outgoing, response, effects, now);
 }
 
-async function respond(
-  ports: Ports,
+async function handled(
+  ports: FilePorts,
   handler: Handler,
   incoming: IncomingMessage,
   effects: readonly Effect[],
 ): Promise<SandboxResponse> {
+  let body: string | undefined;
   try {
-    const body = await readBody(incoming, LARGEST_BODY);
-    const request = { method: incoming.method ?? '', target: incoming.url ?? '', headers: headersOf(incoming), body };
-    const delay = effectOf(effects, 'delay');
-    if (delay?.applied === false) await ports.clock.sleep(delay.ms);
-    const reset = effectOf(effects, 'reset');
-    if (reset?.applied === false) return CONNECTION_CLOSED;
-    const response = await patiently(ports, () => handle(handler, request, effectOf(effects, 'status')));
-    if (delay?.applied === true) await ports.clock.sleep(delay.ms);
-    return response;
-  } catch (problem) {
-    if (!incoming.complete) return CONNECTION_CLOSED;
-    return asRefusal(handler, troubleOf(problem));
-  }
-}
-
-function troubleOf(problem: unknown): ReturnType<typeof error> {
-  if (!(problem instanceof DatabaseFailure)) return error(500, 'internal', 'The sandbox failed.');
-  if (problem.problem !== 'corrupt') return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
-  return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
-}
-
-/** With the headers of every response, as far as the store can still tell. */
-export function asRefusal(handler: Handler, result: ReturnType<typeof error>): SandboxResponse {
-  try {
-    return refuse(handler, result);
+    body = await readBody(incoming, LARGEST_BODY);
   } catch {
-    return { ...result, headers: { 'Content-Type': 'application/json', ...result.headers } };
+    return CONNECTION_CLOSED;
   }
-}
-
-function headersOf({ headers }: IncomingMessage): Readonly<Record<string, string | undefined>> {
-  return {
-    authorization: headers.authorization,
-    'content-type': headers['content-type'],
-    'content-encoding': headers['content-encoding'],
+  const { method = '', url: target = '', headers } = incoming;
+  const { authorization, 'content-type': type, 'content-encoding': coding } = headers;
+  const request = {
+    method,
+    target,
+    body,
+    headers: { authorization, 'content-type': type, 'content-encoding': coding },
   };
+  const delay = effectOf(effects, 'delay');
+  if (delay?.applied === false) await ports.clock.sleep(delay.ms);
+  if (effectOf(effects, 'reset')?.applied === false) return CONNECTION_CLOSED;
+  const response = await respond(ports, handler, request, effectOf(effects, 'status'));
+  if (delay?.applied === true) await ports.clock.sleep(delay.ms);
+  return response;
 }
 
 function numbers(headers: SandboxResponse['headers']): { limit?: number; remaining?: number; retryAfter?: number } {

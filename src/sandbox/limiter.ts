@@ -19,7 +19,7 @@ export interface LimiterDecision {
   readonly retryAt?: number;
 }
 
-interface Window {
+export interface Window {
   readonly limit: number;
   readonly from: number;
   readonly used: number;

@@ -1,5 +1,10 @@
 /** How a sandbox behaves: the plans of the service, and what the service spec leaves open. */
 
+/** The built-in sandbox's key. No secret: it opens nothing but the sandbox. */
+export const SANDBOX_KEY = 'sandbox';
+/** The base URL of the sandbox within this process, which nothing listens on. */
+export const SANDBOX_URL = 'http://sandbox.localhost/v1';
+
 export interface Plan {
   readonly perMinute: number;
   readonly perDay: number;

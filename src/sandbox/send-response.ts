@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Context } from '../ports.ts';
-import type { SandboxResponse } from './types.ts';
 import type { Effect } from './faults.ts';
+import { headersOf } from './handler.ts';
+import type { SandboxResponse } from './operations.ts';
 
 type EffectOf<Does extends Effect['does']> = Extract<Effect, { does: Does }>;
 
@@ -13,29 +14,6 @@ export function effectOf<Does extends Effect['does']>(
   does: Does,
 ): EffectOf<Does> | undefined {
   return effects.find((effect): effect is EffectOf<Does> => effect.does === does);
-}
-
-function sendAsItIs(
-  outgoing: ServerResponse,
-  status: number,
-  headers: SandboxResponse['headers'],
-  body: string,
-  now: number,
-): void {
-  outgoing.sendDate = false;
-  const all: Record<string, string | number> = { ...headers, Date: httpDate(now) };
-  if (status !== 204) all['Content-Length'] = Buffer.byteLength(body);
-  outgoing.writeHead(status, all);
-  outgoing.end(body);
-}
-
-let shown = { second: Number.NaN, text: '' };
-
-/** Of the whole second: one text serves all answers in it. */
-function httpDate(ms: number): string {
-  const second = Math.floor(ms / 1_000);
-  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
-  return shown.text;
 }
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
@@ -50,30 +28,22 @@ export async function send(
   effects: readonly Effect[],
   now: number,
 ): Promise<void> {
-  if (response.status === 0 && effectOf(effects, 'reset') === undefined) {
-    outgoing.destroy();
-    return;
-  }
-  if (effects.length === 0 && typeof response.body === 'string') {
-    sendAsItIs(outgoing, response.status, response.headers, response.body, now);
-    return;
-  }
   if (effectOf(effects, 'reset') !== undefined) {
     outgoing.socket?.resetAndDestroy();
     return;
   }
-  const body = spoilt(response.body, effects);
-  const dated = { ...response.headers, Date: httpDate(now + (effectOf(effects, 'date')?.ms ?? 0)) };
-  outgoing.sendDate = false;
-  for (const [name, value] of Object.entries(withFaults(dated, effects))) outgoing.setHeader(name, value);
-  outgoing.statusCode = response.status;
-  if (typeof body === 'string' && response.status !== 204) {
-    outgoing.setHeader('Content-Length', Buffer.byteLength(body));
+  if (response.status === 0) {
+    outgoing.destroy();
+    return;
   }
   const truncate = effectOf(effects, 'truncate');
   const drip = effectOf(effects, 'drip');
+  const body = spoilt(truncate === undefined ? response.body : wholeOf(response.body), effects);
+  const headers = headersOf({ ...response, body }, now + (effectOf(effects, 'date')?.ms ?? 0));
+  outgoing.sendDate = false;
+  outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
   try {
-    if (truncate !== undefined) await cutOff(outgoing, body, truncate.bytes);
+    if (truncate !== undefined) await cutOff(outgoing, wholeOf(body), truncate.bytes);
     else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.ms)), outgoing);
     else if (typeof body === 'string') outgoing.end(body);
     else await pipeline(Readable.from(body), outgoing);
@@ -101,9 +71,8 @@ function wholeOf(body: SandboxResponse['body']): string {
 }
 
 /** The head promises the whole body; the connection ends before it. */
-async function cutOff(outgoing: ServerResponse, body: SandboxResponse['body'], bytes?: number): Promise<void> {
-  const whole = Buffer.from(wholeOf(body));
-  outgoing.setHeader('Content-Length', whole.length);
+async function cutOff(outgoing: ServerResponse, body: string, bytes?: number): Promise<void> {
+  const whole = Buffer.from(body);
   outgoing.flushHeaders();
   const part = whole.subarray(0, Math.min(bytes ?? Math.floor(whole.length / 2), whole.length - 1));
   await new Promise<void>((resolve) => {

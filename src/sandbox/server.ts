@@ -1,40 +1,28 @@
-/** The sandbox over real HTTP: within this process, or for others to talk to. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+/** The sandbox over HTTP, for others to talk to. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
-import { beginAnew, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
-import type { Place } from '../state/form.ts';
+import type { FilePorts } from '../state/file.ts';
+import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
-import { answer, asRefusal, isTooLong, type Ports } from './http.ts';
-import { Batch } from './batch.ts';
-import { error, type SandboxResponse } from './types.ts';
 import { type FaultRule, Faults } from './faults.ts';
-import { isLoopback, isOurs } from './host-check.ts';
-import { SANDBOX_KEY } from './key.ts';
-import { LARGEST_BODY } from './operations.ts';
+import { headersOf, refuse } from './handler.ts';
+import { isLoopbackAddress, isOurs } from './host-check.ts';
+import { answer, isTooLong } from './http.ts';
+import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
+import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
-import { DEFAULT_RULES, type Rules } from './plans.ts';
-import { openStore, SANDBOX_FORM, type Store } from './store.ts';
 import { send } from './send-response.ts';
+import type { Store } from './store.ts';
+import { openSandboxStore, type SandboxFile } from './store-file.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** At once; what is in flight is cut off. */
-  close(): Promise<void>;
-  /** Answers what has been asked, for at most so many ms, then closes. */
-  drain(graceMs: number): Promise<void>;
-}
-
-export interface SandboxFile {
-  /** The database file; its folder is made where there is none. */
-  readonly file: string;
-  /** It is in the state folder. */
-  readonly isOwn?: boolean;
-  /** Who hears that it was damaged, and put aside. Without it a damaged one is refused. */
-  readonly notices?: Warned['notices'];
+  /** Answers what has been asked, for at most so many ms (by default none), then cuts off what is in flight. */
+  close(graceMs?: number): Promise<void>;
 }
 
 export interface SandboxOptions extends SandboxFile {
@@ -70,75 +58,44 @@ const MOST_CONNECTIONS = 1_000;
 const LONGEST_HEAD = 16 * 1024;
 
 /** @throws {Failure} `state`, `file`, `port` */
-export async function startSandbox(ports: Ports, options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
   const store = await openSandboxStore(ports, options);
   const server = listener(options.patience ?? PATIENCE);
-  try {
-    await listen(server, host, options.port ?? 0);
-  } catch (problem) {
+  const port = await listen(server, host, options.port ?? 0).catch((problem: unknown) => {
     store.close();
     throw problem;
-  }
-  const { port } = server.address() as AddressInfo;
+  });
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
   if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
   serve(ports, server, controls, options);
-  const ended = (): Promise<void> =>
-    new Promise((resolve) =>
-      server.close(() => {
-        resolve();
-      }),
-    );
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
-    async close() {
-      server.closeAllConnections();
-      await ended();
-      store.close();
-    },
-    async drain(graceMs) {
+    async close(graceMs = 0) {
       controls.log.end();
+      if (graceMs === 0) server.closeAllConnections();
       const cancel = ports.clock.alarm(graceMs, () => {
         server.closeAllConnections();
       });
-      await ended();
+      await new Promise((resolve) => server.close(resolve));
       cancel();
       store.close();
     },
   };
 }
 
-/** Opens the sandbox's file, without a server. `failed`: the store, closed, that proved to be damaged. @throws {Failure} `state`, `file` */
-export async function openSandboxStore(ports: Ports, file: SandboxFile, failed?: Store): Promise<Store> {
-  const place = placeOf(file);
-  const { notices } = file;
-  if (notices === undefined) return openStore(await openFile(ports, SANDBOX_FORM, place));
-  const warned = { ...ports, notices };
-  return openStore(
-    failed === undefined
-      ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
-      : await beginAnew(warned, SANDBOX_FORM, place, failed),
-  );
-}
-
-export function placeOf({ file, isOwn = false }: SandboxFile): Place {
-  return { path: file, what: 'sandbox', isOwn };
-}
-
 function controlsFor(
-  { clock }: Ports,
+  { clock }: FilePorts,
   { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
   { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
 ): Controls {
   let skew = skewMs;
-  const batch = new Batch(store, clock);
   return {
     handler: {
       store,
-      atomically: (work, how) => batch.atomically(work, how),
+      atomically: batched(store, clock),
       rules: { ...DEFAULT_RULES, ...rules },
       apiKeys,
       baseUrl,
@@ -170,16 +127,9 @@ function listener({ headMs, requestMs }: Patience): Server {
 }
 
 /** @throws {Failure} `port` */
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  const attempt = (at: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject).listen(at, host, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+async function listen(server: Server, host: string, port: number): Promise<number> {
   try {
-    await attempt(port);
+    return await tryListen(server, host, port);
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
@@ -187,23 +137,28 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   }
 }
 
-async function freePort(host: string): Promise<number | undefined> {
-  const probe = createServer();
-  return new Promise((resolve) => {
-    probe
-      .once('error', () => {
-        resolve(undefined);
-      })
-      .listen(0, host, () => {
-        const { port } = probe.address() as AddressInfo;
-        probe.close(() => {
-          resolve(port);
-        });
-      });
+/** Returns the port. */
+function tryListen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
   });
 }
 
-function serve(ports: Ports, server: Server, controls: Controls, options: SandboxOptions): void {
+async function freePort(host: string): Promise<number | undefined> {
+  const probe = createServer();
+  try {
+    return await tryListen(probe, host, 0);
+  } catch {
+    return undefined;
+  } finally {
+    probe.close();
+  }
+}
+
+function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!server.listening) outgoing.setHeader('Connection', 'close');
@@ -225,12 +180,12 @@ function serve(ports: Ports, server: Server, controls: Controls, options: Sandbo
 }
 
 async function administerOverHttp(
-  ports: Ports,
+  ports: FilePorts,
   controls: Controls,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  if (!isLoopback(incoming.socket.remoteAddress ?? '')) {
+  if (!isLoopbackAddress(incoming.socket.remoteAddress ?? '')) {
     await answer(ports, controls, incoming, outgoing);
     return;
   }
@@ -238,9 +193,9 @@ async function administerOverHttp(
   await control(ports, controls, incoming, outgoing);
 }
 
-async function refuseHost(ports: Ports, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
+async function refuseHost(ports: FilePorts, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
   const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-  await send(ports, outgoing, asRefusal(handler, error(403, 'foreign_host', message)), [], handler.now());
+  await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
 }
 
 const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {
@@ -254,27 +209,15 @@ function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, 
     socket.destroy();
     return;
   }
-  const response = asRefusal(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
+  const response = refuse(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
   socket.end(rawText(response, handler.now()), () => {
     socket.destroy();
   });
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-};
-
-function rawText({ status, headers, body }: SandboxResponse, now: number): string {
-  const text = typeof body === 'string' ? body : '';
-  const all = {
-    ...headers,
-    Date: new Date(now).toUTCString(),
-    'Content-Length': String(Buffer.byteLength(text)),
-    Connection: 'close',
-  };
+function rawText(response: SandboxResponse, now: number): string {
+  const { status, body } = response;
+  const all = { ...headersOf(response, now), Connection: 'close' };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? ''}\r\n${lines.join('')}\r\n${text}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`;
 }

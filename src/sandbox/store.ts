@@ -4,7 +4,9 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
-import { APPLICATION_IDS, type Form, marksOf, upgrade } from '../state/form.ts';
+import { integer, text } from '../state/columns.ts';
+import { APPLICATION_IDS, type Form } from '../state/form.ts';
+import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
 /** One entry a version. Never edited once released. */
@@ -35,20 +37,13 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
 ];
 
-/** What one key has used, and what it has to wait for. Instants: epoch ms; 0 where there is none. */
-export interface Usage {
-  readonly minuteFrom: number;
-  readonly minuteUsed: number;
-  readonly dayFrom: number;
-  readonly dayUsed: number;
-  /** What the last 429 told to wait for. */
-  readonly blockedUntil: number;
-  /** Requests that came before it. */
-  readonly early: number;
-  readonly bannedUntil: number;
-}
-
 const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUntil', 'early', 'bannedUntil'] as const;
+
+/**
+ * What one key has used, and what it has to wait for: `blockedUntil` is what the last 429 named, `early` counts the
+ * requests that came before it. Instants: epoch ms; 0 where there is none.
+ */
+export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
 export interface Store {
   count(): number;
@@ -81,13 +76,8 @@ export interface Store {
   close(): void;
 }
 
-/** Fills a database that is new; one that is older has been brought up to date. @throws {DatabaseFailure} */
+/** The store in a database that has been brought up to date. */
 export function openStore(database: Database): Store {
-  if (marksOf(database).version === 0) {
-    atomically(database, () => {
-      upgrade(database, SANDBOX_FORM);
-    });
-  }
   const known = new Cache(database);
   let isDurable: boolean | undefined;
   return {
@@ -138,18 +128,6 @@ class Cache {
     this.listJson = undefined;
     this.allowances.clear();
     this.changed.clear();
-  }
-}
-
-function atomically<T>(database: Database, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
   }
 }
 
@@ -228,7 +206,16 @@ function keysIn(database: Database, known: Cache): Keys {
 function readAllowance(database: Database, apiKey: string): Usage | undefined {
   const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
   if (row === undefined) return undefined;
-  return Object.fromEntries(ALLOWANCE.map((name) => [name, Number(row[name])])) as unknown as Usage;
+  const number = (name: keyof Usage): number => Number(integer(row, name));
+  return {
+    minuteFrom: number('minuteFrom'),
+    minuteUsed: number('minuteUsed'),
+    dayFrom: number('dayFrom'),
+    dayUsed: number('dayUsed'),
+    blockedUntil: number('blockedUntil'),
+    early: number('early'),
+    bannedUntil: number('bannedUntil'),
+  };
 }
 
 const WRITE_ALLOWANCE =
@@ -244,5 +231,5 @@ function allPets(database: Database): InventoryItem[] {
 }
 
 function toItem(row: SqlRow): InventoryItem {
-  return { petId: row.petId as bigint, quantity: row.quantity as bigint, status: row.status as string };
+  return { petId: integer(row, 'petId'), quantity: integer(row, 'quantity'), status: text(row, 'status') };
 }

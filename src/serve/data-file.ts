@@ -1,8 +1,8 @@
 /** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { SandboxFile } from '../sandbox/server.ts';
 import type { Store } from '../sandbox/store.ts';
+import type { SandboxFile } from '../sandbox/store-file.ts';
 import { isDamage } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import { sandboxFile } from '../session/paths.ts';
@@ -21,7 +21,7 @@ export function dataFile(context: CommandContext, data: string | undefined): str
 }
 
 /** The file with what may become of it when it is damaged: the one in the state folder is put aside. */
-export function ownFile(context: CommandContext, file: string): SandboxFile {
+export function ownFile(context: CommandContext, file: string): SandboxFile & { readonly isOwn: boolean } {
   const isOwn = file === ownFileIfAny(context);
   return { file, isOwn, ...(isOwn && { notices: context.notices }) };
 }
@@ -43,25 +43,23 @@ export async function withStore<T>(
   work: (store: Store) => T | Promise<T>,
   { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore, placeOf } = await import('../sandbox/server.ts');
-  const { notices, ...place } = ownFile(context, file);
-  const given: SandboxFile = { ...place, ...(toWrite && notices !== undefined && { notices }) };
-  const attempt = async (store: Store): Promise<T> => {
+  const { openSandboxStore, placeOf } = await import('../sandbox/store-file.ts');
+  const own = ownFile(context, file);
+  const given = toWrite ? own : { file, isOwn: own.isOwn };
+  const store = await openSandboxStore(context, given);
+  const attempt = async (at: Store): Promise<T> => {
     try {
-      return await work(store);
+      return await work(at);
     } catch (error) {
-      throw failureOf(error, placeOf(place));
+      throw failureOf(error, placeOf(own));
     } finally {
-      store.close();
+      at.close();
     }
   };
-  const store = await openSandboxStore(context, given);
-  try {
-    return await attempt(store);
-  } catch (error) {
-    if (!isDamage(error) || given.notices === undefined) throw error;
+  return attempt(store).catch(async (error: unknown) => {
+    if (!isDamage(error) || !toWrite || !own.isOwn) throw error;
     return attempt(await openSandboxStore(context, given, store));
-  }
+  });
 }
 
 /** As many made-up pets, or those of a file. */

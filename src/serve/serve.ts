@@ -1,12 +1,11 @@
 /** What `sandbox serve` is told, as what the sandbox needs. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { Failure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
-import { isLoopback } from '../sandbox/host-check.ts';
-import { SANDBOX_KEY } from '../sandbox/key.ts';
+import { isLoopbackAddress } from '../sandbox/host-check.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
-import { type Plan, type PlanName, PLANS, type Rules } from '../sandbox/plans.ts';
+import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { Store } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -28,7 +27,7 @@ export interface RuleOptions {
 
 /** @throws {Failure} `usage`: others could use a key that everybody knows */
 export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]): readonly string[] {
-  if (isLoopback(host) || !keys.includes(SANDBOX_KEY)) return keys;
+  if (isLoopbackAddress(host) || !keys.includes(SANDBOX_KEY)) return keys;
   throw new Failure('usage', {
     problem: `On ${host} others can reach the sandbox, and everybody knows its usual key.`,
     hint: 'Give it keys of your own with --key; made up, never a real one.',
@@ -121,7 +120,7 @@ export async function openLog(
       close: () => log.close(),
     };
   } catch (cause) {
-    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('write', path, cause);
   }
 }
 

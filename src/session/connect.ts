@@ -1,5 +1,6 @@
 /** From the settings to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
+import type { Http } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { createGate, type RateLimit } from '../rate-limit/gate.ts';
 import { tightestWindow } from '../rate-limit/ledger.ts';
@@ -27,6 +28,8 @@ export interface Session extends AsyncDisposable {
 export interface ConnectOptions {
   /** Gives up at the third 429 in a row rather than the second; with --max-wait forever, never. */
   readonly isBulk?: boolean;
+  /** Closed with the session. By default one over the network. */
+  readonly http?: Http;
 }
 
 /** @throws {Failure} what `context.target` throws */
@@ -36,20 +39,9 @@ export async function connect(context: CommandContext, options: ConnectOptions =
 }
 
 async function connectSandbox(context: CommandContext, target: Target, options: ConnectOptions): Promise<Session> {
-  const { startSandbox } = await import('../sandbox/server.ts');
-  const sandbox = await startSandbox(context, {
-    file: sandboxFile(context),
-    isOwn: true,
-    notices: context.notices,
-  });
-  const session = await open(context, { ...target, baseUrl: new URL(sandbox.baseUrl) }, options);
-  return {
-    ...session,
-    async [Symbol.asyncDispose]() {
-      await session[Symbol.asyncDispose]();
-      await sandbox.close();
-    },
-  };
+  const { openInProcess } = await import('../sandbox/in-process.ts');
+  const http = await openInProcess(context, { file: sandboxFile(context), isOwn: true, notices: context.notices });
+  return open(context, target, { ...options, http });
 }
 
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
@@ -57,7 +49,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target);
-  const http = await context.openHttp({ direct: target.environment === 'sandbox' });
+  const http = options.http ?? (await context.openHttp());
   const gate = createGate({
     ledger: opened.ledger,
     owner: ownerOf(context.machine),

@@ -4,9 +4,6 @@ import { Failure } from '../errors.ts';
 export const ENVIRONMENTS = ['production', 'staging', 'sandbox'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
-/** Stands for the sandbox's address, which is known when it has started. */
-export const SANDBOX_URL = 'http://sandbox.localhost/v1';
-
 /** The environments that have a base URL and a key; the sandbox needs neither. */
 export const REMOTE_ENVIRONMENTS = ['production', 'staging'] as const;
 export type RemoteEnvironment = (typeof REMOTE_ENVIRONMENTS)[number];
@@ -52,7 +49,7 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   return url;
 }
 
-/** Tells services apart, in the ledger and in the journal. The sandbox's port changes from command to command. */
+/** Tells services apart, in the ledger and in the journal. */
 export function originOf({ environment, baseUrl }: { environment: EnvironmentName; baseUrl: URL }): string {
   return environment === 'sandbox' ? 'sandbox' : baseUrl.origin;
 }

@@ -116,7 +116,7 @@ async function openShared(context: CommandContext, names: LedgerNames, url: stri
   return {
     ledger: withFallback({
       clock,
-      shared: redisLedger(redis, clock, name, (block) => noteBlock(own.ledger, block, clock.monotonic())),
+      shared: redisLedger(redis, context, name, (block) => noteBlock(own.ledger, block, clock.monotonic())),
       own: own.ledger,
       onLost,
     }),

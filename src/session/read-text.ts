@@ -1,5 +1,5 @@
 /** Reads what a user names as input: a file, a pipe, or stdin. */
-import { Failure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
@@ -24,7 +24,7 @@ export async function readText(
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('read', path, cause);
   }
   return Buffer.concat(chunks).toString('utf8');
 }

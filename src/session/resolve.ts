@@ -1,13 +1,13 @@
 /** Which environment, base URL and key are in force, and where each came from: flag, variable, config. */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { SANDBOX_URL } from '../sandbox/plans.ts';
 import {
   type EnvironmentName,
   ENVIRONMENTS,
   isEnvironment,
   isRemoteEnvironment,
   parseBaseUrl,
-  SANDBOX_URL,
 } from './environments.ts';
 import type { ConfigFile } from './config-file.ts';
 

@@ -1,5 +1,5 @@
 /** Settings as a command gets them: read when they are first asked for, and once. */
-import { SANDBOX_KEY } from '../sandbox/key.ts';
+import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { CommandContext } from './globals.ts';
 import { checkKey, requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
 

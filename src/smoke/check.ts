@@ -1,5 +1,6 @@
 /** What a check is, and what came of it. */
-import type { Evidence } from '../client/probe.ts';
+import { ErrorSchema } from '../api/schemas.ts';
+import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
 
@@ -30,4 +31,31 @@ export function fail(problem: string): Finding {
 
 export function skip(problem: string): Finding {
   return { verdict: 'skip', problem };
+}
+
+/** Returns the check with what was found, and the answer that shows it. */
+export function checked(
+  { id, title, clause }: CheckFacts,
+  finding: Finding,
+  from?: { readonly evidence: Evidence; readonly ms?: number },
+): Checked {
+  return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
+}
+
+/** Finds fault with anything but an answer of that status. */
+export function withStatus(
+  answer: Answer | Unreachable,
+  status: number,
+  then: (answer: Answer) => Finding = () => PASS,
+): Finding {
+  if ('unreachable' in answer) return fail(`no answer: ${answer.unreachable.phase} (${answer.unreachable.code})`);
+  return answer.status === status ? then(answer) : fail(`the status is ${answer.status}, not ${status}`);
+}
+
+/** Finds fault with a body that is not an Error (service spec, part 2). */
+export function isError({ json, problem }: Answer): Finding {
+  if (json === undefined) return fail(`the body is no JSON: ${problem ?? ''}`);
+  const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
+  if (error === undefined) return PASS;
+  return fail(`the body is no Error: ${String(error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
 }

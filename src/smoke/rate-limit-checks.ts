@@ -2,7 +2,7 @@
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { type CheckFacts, type Checked, fail, type Finding, PASS, skip } from './check.ts';
+import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip } from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
 const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the allowance: 429', clause: '8, rule 3' };
@@ -24,8 +24,8 @@ export async function* runProvoked(
   const { end, sent } = await spend(spender);
   const [refused, retry] = judge(end, sent);
   for (const facts of chosen) {
-    const from = end === undefined || 'unreachable' in end ? { ms: 0 } : { ms: end.ms, evidence: end.evidence };
-    yield { ...facts, ...from, ...(facts === REFUSED ? refused : retry) };
+    const from = end === undefined || 'unreachable' in end ? undefined : end;
+    yield checked(facts, facts === REFUSED ? refused : retry, from);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What the service shows of its contract to whoever only reads. Pure: an answer -> a finding. */
 import { stringifyJson } from '../api/json.ts';
-import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
-import { type CheckFacts, fail, type Finding, PASS, skip } from './check.ts';
+import { InventoryItemSchema } from '../api/schemas.ts';
+import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './check.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 
 /** The list with the key, without one, with a wrong one; and a path that is none. */
@@ -31,14 +31,6 @@ const ofRefusal = (check: (answer: Answer) => Finding): ReadCheck['check'] => {
   };
 };
 
-const isError = ofRefusal(({ json: body, problem }) => {
-  if (body === undefined) return fail(`the body is no JSON: ${problem ?? ''}`);
-  const fields = body instanceof Map ? Object.fromEntries(body) : {};
-  const result = ErrorSchema.safeParse(fields);
-  if (result.success) return PASS;
-  return fail(`the body is no Error: ${String(result.error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
-});
-
 const repeatsStatus = ofRefusal(({ json: body, status }) => {
   const told = body instanceof Map ? body.get('status') : undefined;
   if (typeof told !== 'number') return skip('the body has no status');
@@ -46,67 +38,36 @@ const repeatsStatus = ofRefusal(({ json: body, status }) => {
 });
 
 const hasStatus = (status: number): ReadCheck['check'] => {
-  return (answer) => (answer.status === status ? PASS : fail(`the status is ${answer.status}, not ${status}`));
+  return (answer) => withStatus(answer, status);
 };
 
-export const READ_CHECKS: readonly ReadCheck[] = [
-  { id: 'list-status', title: 'the list is answered with 200', clause: '4.1', asks: ['list'], check: checkList },
-  { id: 'list-type', title: 'the list is application/json', clause: '4.1', asks: ['list'], check: ofList(checkType) },
-  {
-    id: 'list-rows',
-    title: 'every row is an InventoryItem',
-    clause: '2, 4.1',
-    asks: ['list'],
-    check: ofList(checkRows),
-  },
-  { id: 'list-ids', title: 'no pet is listed twice', clause: '4.1', asks: ['list'], check: ofList(checkIds) },
-  {
-    id: 'limit-headers',
-    title: 'the three rate-limit headers are there',
-    clause: '8, rule 1',
-    asks: ['list'],
-    check: checkHeaders,
-  },
-  {
-    id: 'limit-values',
-    title: 'limit and remaining make sense together',
-    clause: '8, rule 1',
-    asks: ['list'],
-    check: checkValues,
-  },
-  {
-    id: 'limit-reset',
-    title: 'the reset is a Unix timestamp ahead',
-    clause: '8, rule 2',
-    asks: ['list'],
-    check: checkReset,
-  },
-  { id: 'clock', title: "the service's clock is right", clause: '8, rule 2', asks: ['list'], check: checkClock },
-  {
-    id: 'latency',
-    title: 'the list comes in time',
-    clause: 'none: --max-latency',
-    asks: ['list'],
-    check: checkLatency,
-  },
-  { id: 'keyless-status', title: 'without a key: 401', clause: '5', asks: ['keyless'], check: hasStatus(401) },
-  { id: 'wrong-status', title: 'with a wrong key: 401', clause: '5', asks: ['wrong'], check: hasStatus(401) },
-  {
-    id: 'error-body',
-    title: 'both refusals have an Error body',
-    clause: '5, 7',
-    asks: ['keyless', 'wrong'],
-    check: isError,
-  },
-  {
-    id: 'error-status',
-    title: 'Error.status is the status',
-    clause: '7, rule 1',
-    asks: ['keyless', 'wrong'],
-    check: repeatsStatus,
-  },
-  { id: 'unknown-status', title: 'a path that is none: 404', clause: '4, 7', asks: ['unknown'], check: hasStatus(404) },
+const LIST = ['list'] as const;
+const REFUSALS = ['keyless', 'wrong'] as const;
+
+type Line = readonly [id: string, clause: string, title: string, asks: readonly Question[], check: ReadCheck['check']];
+const LINES: readonly Line[] = [
+  ['list-status', '4.1', 'the list is answered with 200', LIST, checkList],
+  ['list-type', '4.1', 'the list is application/json', LIST, ofList(checkType)],
+  ['list-rows', '2, 4.1', 'every row is an InventoryItem', LIST, ofList(checkRows)],
+  ['list-ids', '4.1', 'no pet is listed twice', LIST, ofList(checkIds)],
+  ['limit-headers', '8, rule 1', 'the three rate-limit headers are there', LIST, checkHeaders],
+  ['limit-values', '8, rule 1', 'limit and remaining make sense together', LIST, checkValues],
+  ['limit-reset', '8, rule 2', 'the reset is a Unix timestamp ahead', LIST, checkReset],
+  ['clock', '8, rule 2', "the service's clock is right", LIST, checkClock],
+  ['latency', 'none: --max-latency', 'the list comes in time', LIST, checkLatency],
+  ['keyless-status', '5', 'without a key: 401', ['keyless'], hasStatus(401)],
+  ['wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)],
+  ['error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)],
+  ['error-status', '7, rule 1', 'Error.status is the status', REFUSALS, repeatsStatus],
+  ['unknown-status', '4, 7', 'a path that is none: 404', ['unknown'], hasStatus(404)],
 ];
+export const READ_CHECKS: readonly ReadCheck[] = LINES.map(([id, clause, title, asks, check]) => ({
+  id,
+  clause,
+  title,
+  asks,
+  check,
+}));
 
 function checkList({ status, headers }: Answer): Finding {
   if (status === 200) return PASS;

@@ -148,10 +148,13 @@ function json({ name, startedAt, checks }: Suite): string {
         ['headers', new Map(Object.entries(evidence?.headers ?? {}))],
       ]),
   );
+  const { passed, failed, skipped } = tally(checks);
   const members: [string, JsonValue][] = [
     ['suite', name],
     ['startedAt', new Date(startedAt).toISOString()],
-    ...Object.entries(tally(checks)).map(([each, count]): [string, JsonValue] => [each, count as number]),
+    ['passed', passed],
+    ['failed', failed],
+    ['skipped', skipped],
     ['checks', rows],
   ];
   return `${stringifyJson(new Map(members))}\n`;

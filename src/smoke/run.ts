@@ -1,7 +1,8 @@
 /** `petstore smoke`, from its options to its report. */
+import { plural } from '../view/words.ts';
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
 import type { Checked } from './check.ts';
 import { probe } from '../client/probe.ts';
@@ -32,7 +33,7 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     const writes =
       options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
     const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
-    notices.info(`Smoke test of ${environment}: ${count} ${count === 1 ? 'request' : 'requests'}, ${writes}${more}.`);
+    notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
     const checks: Checked[] = [];
@@ -67,37 +68,26 @@ async function openDoors(
   need: number,
 ): Promise<{ doors: SmokeClients; environment: string; close(): Promise<void> }> {
   const keyed = await connect(context);
-  const { baseUrl } = keyed.service;
+  const { baseUrl, http } = keyed.service;
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
-  const others = [
-    [spending, keyed.service.apiKey],
-    [late, keyed.service.apiKey],
-    [context, ''],
-    [context, WRONG_KEY],
-  ] as const;
-  for (const [ports, apiKey] of others) {
-    sessions.unshift(
-      await open(ports, {
-        environment: keyed.environment,
-        baseUrl,
-        apiKey,
-        keySource: 'the check',
-      }),
-    );
-  }
+  const serviceFor = async (ports: CommandContext, apiKey = keyed.service.apiKey): Promise<Session['service']> => {
+    const target = { environment: keyed.environment, baseUrl, apiKey, keySource: 'the check' };
+    const session = await open(ports, target, { http });
+    sessions.unshift(session);
+    return session.service;
+  };
+  const clients = {
+    keyed: keyed.service,
+    spender: await serviceFor(spending),
+    restorer: await serviceFor(late),
+    keyless: await serviceFor(context, ''),
+    wrong: await serviceFor(context, WRONG_KEY),
+  };
   context.notices.watchLimits(() => keyed.service.gate.limits);
-  const [wrong, keyless, restorer, spender] = sessions as [Session, Session, Session, Session, Session];
   return {
-    doors: {
-      keyed: keyed.service,
-      keyless: keyless.service,
-      wrong: wrong.service,
-      restorer: restorer.service,
-      spender: spender.service,
-      afford: allowing(keyed, need),
-    },
+    doors: { ...clients, afford: allowing(keyed, need) },
     environment: keyed.environment,
     async close() {
       for (const session of sessions) await session[Symbol.asyncDispose]();
@@ -149,6 +139,6 @@ async function write({ files, signal }: CommandContext, path: string, text: stri
     await files.replace(path, text, { signal });
   } catch (cause) {
     if (isFailure(cause)) throw cause;
-    throw new Failure('file', { operation: 'write', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('write', path, cause);
   }
 }

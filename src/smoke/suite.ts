@@ -1,8 +1,7 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
 import type { Service } from '../client/service.ts';
 import { isLoopback } from '../session/environments.ts';
-import type { Evidence } from '../client/probe.ts';
-import { type CheckFacts, type Checked, fail, type Finding, PASS, skip } from './check.ts';
+import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip } from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 import { PROVOKED_CHECKS, runProvoked } from './rate-limit-checks.ts';
 import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
@@ -71,31 +70,23 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): Asy
   };
   const first = await ask('list');
   await doors.afford();
-  const done = (facts: CheckFacts, finding: Finding, from: { evidence: Evidence; ms?: number }): Checked => ({
-    id: facts.id,
-    title: facts.title,
-    clause: facts.clause,
-    evidence: from.evidence,
-    ms: from.ms ?? 0,
-    ...finding,
-  });
   /** The first answer that fails, or else passes, or else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
     for (const question of check.asks) {
       const answer = await ask(question);
       const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
-      found.push(done(check, finding, answer));
+      found.push(checked(check, finding, answer));
     }
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (isChosen(REACHABLE)) yield done(REACHABLE, reachable(first), first);
-  if (isChosen(TLS)) yield done(TLS, encrypted(first, doors.keyed.baseUrl), first);
+  if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
+  if (isChosen(TLS)) yield checked(TLS, encrypted(first, doors.keyed.baseUrl), first);
   const portal = portalOf(first);
   for (const check of READ_CHECKS.filter(isChosen)) {
-    if ('unreachable' in first) yield done(check, skip('the service did not answer'), first);
-    else if (portal !== undefined && portal !== check.id) yield done(check, skip('it is not the service'), first);
+    if ('unreachable' in first) yield checked(check, skip('the service did not answer'), first);
+    else if (portal !== undefined && portal !== check.id) yield checked(check, skip('it is not the service'), first);
     else yield await verdictOf(check);
   }
   if (portal !== undefined || 'unreachable' in first) return;

@@ -1,8 +1,17 @@
 /** The update's contract, as checks that write: one pet, put back to what it was, whatever happens. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
-import { ErrorSchema } from '../api/schemas.ts';
 import type { Service } from '../client/service.ts';
-import { type CheckFacts, type Checked, fail, type Finding, PASS, skip } from './check.ts';
+import {
+  type CheckFacts,
+  type Checked,
+  checked,
+  fail,
+  type Finding,
+  isError,
+  PASS,
+  skip,
+  withStatus,
+} from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
 export interface WriteDoors {
@@ -22,12 +31,7 @@ const SAME: CheckFacts = { id: 'write-same', title: 'setting what is there: 200 
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
 const RESTORE: CheckFacts = { id: 'write-restore', title: 'putting it back: 200', clause: '4.2' };
 const UNKNOWN: CheckFacts = { id: 'write-unknown', title: 'a pet that is none: 404', clause: '4.2' };
-const BAD: readonly (CheckFacts & { readonly body: string })[] = BAD_BODIES.map(([id, title, body]) => ({
-  id,
-  title,
-  clause: '4.2, 7',
-  body,
-}));
+const BAD = BAD_BODIES.map(([id, title, body]) => ({ id, title, clause: '4.2, 7', body }));
 
 export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN, ...BAD];
 
@@ -41,16 +45,8 @@ export async function* runWrites(
   isChosen: CheckFilter,
 ): AsyncGenerator<Checked> {
   const present = quantityOf(list, petId);
-  const done = (facts: CheckFacts, finding: Finding, answer?: Answer | Unreachable): Checked => ({
-    id: facts.id,
-    title: facts.title,
-    clause: facts.clause,
-    ms: answer !== undefined && 'ms' in answer ? answer.ms : 0,
-    ...(answer !== undefined && { evidence: answer.evidence }),
-    ...finding,
-  });
   if (present === undefined) {
-    for (const facts of WRITE_CHECKS.filter(isChosen)) yield done(facts, skip(`pet ${petId} is not in the list`));
+    for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, skip(`pet ${petId} is not in the list`));
     return;
   }
   const path = `/inventory/${petId}`;
@@ -58,66 +54,66 @@ export async function* runWrites(
     probe(service, { method: 'PATCH', path, body: `{"quantity":${quantity}}` });
   if (isChosen(SAME)) {
     const answer = await set(keyed, present);
-    yield done(SAME, isEntry(answer, petId, present), answer);
+    yield checked(SAME, isEntry(answer, petId, present), answer);
   }
   const pet = new Touched(restorer, petId, present);
   try {
     if (isChosen(SET) || isChosen(RESTORE)) {
       const changed = await pet.touch(() => set(keyed, present + 1n));
       const back = await pet.restore();
-      if (isChosen(SET)) yield done(SET, isEntry(changed, petId, present + 1n), changed);
-      if (isChosen(RESTORE)) yield done(RESTORE, isEntry(back, petId, present), back);
+      if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, present + 1n), changed);
+      if (isChosen(RESTORE)) yield checked(RESTORE, isEntry(back, petId, present), back);
     }
     for (const facts of BAD.filter(isChosen)) {
       const answer = await pet.touch(() => probe(keyed, { method: 'PATCH', path, body: facts.body }));
-      yield done(facts, isRefused(answer, 400), answer);
+      yield checked(facts, withStatus(answer, 400, isError), answer);
     }
   } finally {
     await pet.restoreIfTouched();
   }
   if (isChosen(UNKNOWN)) {
     const answer = await probe(keyed, { method: 'PATCH', path: `/inventory/${freeId(list)}`, body: '{"quantity":1}' });
-    yield done(UNKNOWN, isRefused(answer, 404), answer);
+    yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
   }
 }
 
 /** A pet that may hold something else than it should until it has been put back. */
 class Touched {
-  #isTouched = false;
-  readonly #restorer: Service;
-  readonly #petId: bigint;
-  readonly #present: bigint;
+  private isTouched = false;
+  private readonly restorer: Service;
+  private readonly petId: bigint;
+  private readonly present: bigint;
 
   constructor(restorer: Service, petId: bigint, present: bigint) {
-    this.#restorer = restorer;
-    this.#petId = petId;
-    this.#present = present;
+    this.restorer = restorer;
+    this.petId = petId;
+    this.present = present;
   }
 
   /** A request that may change it; only a refusal tells that it did not. */
   async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
-    this.#isTouched = true;
+    this.isTouched = true;
     const answer = await send();
-    if ('status' in answer && answer.status >= 400 && answer.status < 500) this.#isTouched = false;
+    if ('status' in answer && answer.status >= 400 && answer.status < 500) this.isTouched = false;
     return answer;
   }
 
   async restore(): Promise<Answer | Unreachable> {
-    const path = `/inventory/${this.#petId}`;
-    const answer = await probe(this.#restorer, { method: 'PATCH', path, body: `{"quantity":${this.#present}}` });
-    this.#isTouched = !('status' in answer && answer.status === 200);
+    const path = `/inventory/${this.petId}`;
+    const answer = await probe(this.restorer, { method: 'PATCH', path, body: `{"quantity":${this.present}}` });
+    this.isTouched = !('status' in answer && answer.status === 200);
     return answer;
   }
 
   async restoreIfTouched(): Promise<void> {
     try {
-      if (this.#isTouched) await this.restore();
+      if (this.isTouched) await this.restore();
     } finally {
-      if (this.#isTouched) {
-        const { watch, environment } = this.#restorer;
+      if (this.isTouched) {
+        const { watch, environment } = this.restorer;
         watch.warning(
-          `Pet ${this.#petId} could not be put back to ${this.#present} in ${environment}; ` +
-            `look, then: petstore --env ${environment} inventory set ${this.#petId} ${this.#present}`,
+          `Pet ${this.petId} could not be put back to ${this.present} in ${environment}; ` +
+            `look, then: petstore --env ${environment} inventory set ${this.petId} ${this.present}`,
         );
       }
     }
@@ -153,18 +149,10 @@ function freeId(list: Answer | Unreachable): bigint {
 }
 
 function isEntry(answer: Answer | Unreachable, petId: bigint, quantity: bigint): Finding {
-  if ('unreachable' in answer) return fail(`no answer: ${answer.unreachable.phase} (${answer.unreachable.code})`);
-  if (answer.status !== 200) return fail(`the status is ${answer.status}, not 200`);
-  const { json } = answer;
-  if (!(json instanceof Map)) return fail('the body is no object');
-  const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
-  if (id === petId && stored === quantity) return PASS;
-  return fail(`the entry is ${stringifyJson(json).slice(0, 80)}, not pet ${petId} with ${quantity}`);
-}
-
-function isRefused(answer: Answer | Unreachable, status: number): Finding {
-  if ('unreachable' in answer) return fail(`no answer: ${answer.unreachable.phase} (${answer.unreachable.code})`);
-  if (answer.status !== status) return fail(`the status is ${answer.status}, not ${status}`);
-  const fields = answer.json instanceof Map ? Object.fromEntries(answer.json) : {};
-  return ErrorSchema.safeParse(fields).success ? PASS : fail('the body is no Error');
+  return withStatus(answer, 200, ({ json }) => {
+    if (!(json instanceof Map)) return fail('the body is no object');
+    const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
+    if (id === petId && stored === quantity) return PASS;
+    return fail(`the entry is ${stringifyJson(json).slice(0, 80)}, not pet ${petId} with ${quantity}`);
+  });
 }

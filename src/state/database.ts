@@ -5,8 +5,9 @@
  */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { beginAnew, openFile, openOrBeginAnew, PATIENCE_MS, rollBack, type Warned } from './file.ts';
+import { beginAnew, openFile, openOrBeginAnew, type Warned } from './file.ts';
 import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';
+import { type BusyWait, isBusy, rollBack, whileBusy } from './transaction.ts';
 
 /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
 const MIGRATIONS: readonly string[] = [
@@ -77,13 +78,11 @@ const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDAT
 /** A file that another process keeps replacing is used as it is in the end. */
 const MOST_RENEWALS = 3;
 
-export interface Exclusive {
+export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
   /** On the disk before it is over, whatever happens to the machine. */
   readonly durable?: boolean;
   /** Waited for in spite of a signal: what must be recorded is. */
   readonly despiteSignal?: boolean;
-  /** How long to wait for another process that does nothing, in ms; default 5 s. */
-  readonly patienceMs?: number;
 }
 
 export interface State {
@@ -166,9 +165,9 @@ class StateFile implements State {
   }
 
   async recover(error: unknown): Promise<boolean> {
-    const failed = this.failedOn.get(error as object);
-    if (failed === undefined || !(error instanceof Failure) || !error.is('state') || this.warned === undefined)
-      return false;
+    if (!(error instanceof Failure) || !error.is('state') || this.warned === undefined) return false;
+    const failed = this.failedOn.get(error);
+    if (failed === undefined) return false;
     const { problem } = error.details;
     // A statement of ours that makes no sense: so may be what tells SQLite of the tables.
     const isDamaged =
@@ -182,14 +181,26 @@ class StateFile implements State {
   }
 
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
-    const patience = new Patience(this.ports, this.path, how);
-    for (let renewals = 0; ;) {
-      if (this.renewal !== undefined) await this.renewal;
-      else if (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS) await this.follow();
-      else if (this.tryBegin(how.durable === true)) break;
-      else await patience.wait(this.turnsOf());
+    const { clock, random, signal } = this.ports;
+    const ports = { clock, random, ...(how.despiteSignal !== true && { signal }) };
+    let renewals = 0;
+    const once = async (): Promise<T> => {
+      while (this.renewal !== undefined || (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS)) {
+        await (this.renewal ?? this.follow());
+      }
+      return this.transaction(work, how.durable === true);
+    };
+    try {
+      return await whileBusy(ports, once, { ...how, progress: () => this.turnsOf() });
+    } catch (error) {
+      throw this.failure(error, this.connection);
     }
+  }
+
+  /** @throws {DatabaseFailure} `busy`: another process holds the lock */
+  private async transaction<T>(work: () => T | Promise<T>, durable: boolean): Promise<T> {
     const { connection } = this;
+    this.begin(connection, durable);
     try {
       // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
       const working = work();
@@ -203,22 +214,18 @@ class StateFile implements State {
       rollBack(connection);
       throw error;
     } finally {
-      if (how.durable === true) synchronous(connection, 'NORMAL');
+      if (durable) synchronous(connection, 'NORMAL');
     }
   }
 
-  /** False where another process holds the lock. */
-  private tryBegin(durable: boolean): boolean {
-    const { connection } = this;
+  private begin(connection: Database, durable: boolean): void {
     try {
       if (durable) synchronous(connection, 'FULL');
       connection.exec('BEGIN IMMEDIATE');
-      return true;
     } catch (error) {
       // Others of this process may come before the next try.
       if (durable) synchronous(connection, 'NORMAL');
-      if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
-      throw this.failure(error, connection);
+      throw isBusy(error) ? error : this.failure(error, connection);
     }
   }
 
@@ -260,35 +267,8 @@ class StateFile implements State {
 
   private failure(error: unknown, connection: Database): unknown {
     const failure = failureOf(error, this.place);
-    if (failure !== error) this.failedOn.set(failure as Failure, connection);
+    if (failure !== error && failure instanceof Failure) this.failedOn.set(failure, connection);
     return failure;
-  }
-}
-
-/** Waits for another process, as long as any of those that hold the lock get on. */
-class Patience {
-  private readonly ports: Ports;
-  private readonly path: string;
-  private readonly patienceMs: number;
-  private readonly signal: AbortSignal | undefined;
-  private giveUp: number;
-  private turns: unknown;
-
-  constructor(ports: Ports, path: string, { despiteSignal, patienceMs = PATIENCE_MS }: Exclusive) {
-    this.ports = ports;
-    this.path = path;
-    this.patienceMs = patienceMs;
-    this.signal = despiteSignal === true ? undefined : ports.signal;
-    this.giveUp = ports.clock.monotonic() + patienceMs;
-  }
-
-  /** @throws {Failure} `state`: `held` */
-  async wait(turns: unknown): Promise<void> {
-    const { clock, random } = this.ports;
-    if (turns !== this.turns) this.giveUp = clock.monotonic() + this.patienceMs;
-    this.turns = turns;
-    if (clock.monotonic() >= this.giveUp) throw new Failure('state', { path: this.path, problem: 'held' });
-    await clock.sleep(15 + 25 * random(), this.signal);
   }
 }
 

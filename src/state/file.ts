@@ -1,8 +1,9 @@
 /** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
-import { type Context, type Database, DatabaseFailure } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { type Context, type Database, errorCode } from '../ports.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
 import { acquireLock } from './lock.ts';
+import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
 export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
@@ -10,9 +11,6 @@ export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'rand
 export interface Warned {
   readonly notices: { warning(text: string): void };
 }
-
-/** How long to wait for another process that does nothing, in ms. */
-export const PATIENCE_MS = 5_000;
 
 /** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
 export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
@@ -34,55 +32,26 @@ async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> 
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
-    const code = String((cause as { code?: unknown }).code);
-    throw new Failure('file', { operation: 'create', path: folder, code }, cause);
+    throw fileFailure('create', folder, cause);
   }
 }
 
 async function bringUpToDate(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
-  const { clock, random, signal } = ports;
-  const giveUp = clock.monotonic() + PATIENCE_MS;
-  while (!isUpToDate(database, form)) {
+  await whileBusy(ports, async () => {
+    if (isUpToDate(database, form)) return;
     await requireTables(ports, form, place, tablesOf(database));
-    if (tryUpgrade(database, form)) return;
-    if (clock.monotonic() >= giveUp) throw new Failure('state', { ...place, problem: 'held' });
-    await clock.sleep(10 + 20 * random(), signal);
-  }
+    atomically(database, () => {
+      // Another process may have done it just now.
+      if (!isUpToDate(database, form)) upgrade(database, form);
+    });
+    // Into the file itself, where the next one reads whose it is.
+    database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  });
 }
 
 function isUpToDate(database: Database, form: Form): boolean {
   const { id, version } = marksOf(database);
   return id === form.applicationId && version === form.migrations.length;
-}
-
-/** False where another process holds the lock. */
-function tryUpgrade(database: Database, form: Form): boolean {
-  try {
-    database.exec('BEGIN IMMEDIATE');
-  } catch (error) {
-    if (error instanceof DatabaseFailure && error.problem === 'busy') return false;
-    throw error;
-  }
-  try {
-    // Another process may have done it just now.
-    if (!isUpToDate(database, form)) upgrade(database, form);
-    database.exec('COMMIT');
-  } catch (error) {
-    rollBack(database);
-    throw error;
-  }
-  // Into the file itself, where the next one reads whose it is.
-  database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  return true;
-}
-
-/** SQLite may have rolled back by itself, after a full disk for instance. */
-export function rollBack(database: Database): void {
-  try {
-    database.exec('ROLLBACK');
-  } catch (error) {
-    if (!(error instanceof DatabaseFailure)) throw error;
-  }
 }
 
 export function isDamage(error: unknown): boolean {
@@ -147,7 +116,7 @@ async function putAside({ clock, files, notices }: FilePorts & Warned, place: Pl
       `The ${what} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
     );
   } catch (cause) {
-    const detail = `it cannot be moved aside (${String((cause as { code?: unknown }).code)})`;
+    const detail = `it cannot be moved aside (${errorCode(cause) ?? String(cause)})`;
     throw new Failure('state', { path, what, problem: 'damaged', detail }, cause);
   }
 }

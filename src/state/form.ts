@@ -4,7 +4,7 @@
  * none: they are known by their tables.
  */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 
 /** A kind of file. */
 export interface Form {
@@ -69,7 +69,7 @@ async function headOf({ files }: Ports, { path }: Place): Promise<Uint8Array | u
   try {
     return await files.head(path, HEADER_BYTES);
   } catch (cause) {
-    throw new Failure('file', { operation: 'read', path, code: String((cause as { code?: unknown }).code) }, cause);
+    throw fileFailure('read', path, cause);
   }
 }
 

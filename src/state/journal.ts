@@ -13,7 +13,8 @@
 import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { State } from './database.ts';
-import { BadValue, type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';
+import { BadValue, integer } from './columns.ts';
+import { type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';
 import { hasWrittenSince, momentOf, noteWrite, shareWrite, type Target } from './written.ts';
 
 export type { Change, ChangeState, Run, RunKind } from './rows.ts';
@@ -91,7 +92,7 @@ export class Journal {
           run.source === undefined ? null : this.redact(run.source),
           run.hash ?? null,
         );
-        const id = row?.id as bigint;
+        const id = integer(row, 'id');
         for (const change of changes) this.insert(where, change, id);
         return { id, ...run };
       },
@@ -243,7 +244,7 @@ export class Journal {
       change.state ?? 'planned',
       change.reason === undefined ? null : this.redact(change.reason),
     );
-    return row?.id as bigint;
+    return integer(row, 'id');
   }
 
   /** Changes a row that is known to be there. @throws {Failure} `state`: another file is in its place */

@@ -2,8 +2,9 @@
  * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
  * however it dies, and keeps it while its holder is merely stopped.
  */
-import { type Context, type Database, DatabaseFailure } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { isBusy, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
@@ -54,43 +55,39 @@ async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
   return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
 }
 
-async function wait(
-  { clock, openDatabase, random, signal }: Ports,
-  path: string,
-  waitMs: number,
-): Promise<Lock | undefined> {
-  const giveUp = clock.monotonic() + waitMs;
-  let database: Database | undefined;
-  for (;;) {
-    try {
-      database ??= await openDatabase(path);
-      database.exec('BEGIN IMMEDIATE');
-      const held = database;
-      return {
-        release: () => {
-          held.close();
-        },
-      };
-    } catch (error) {
-      const isHeld = error instanceof DatabaseFailure && error.problem === 'busy';
-      if (!isHeld || clock.monotonic() >= giveUp) {
-        database?.close();
-        if (isHeld) return undefined;
-        throw error;
-      }
-    }
-    await clock.sleep(20 + 30 * random(), signal);
+async function wait(ports: Ports, path: string, patienceMs: number): Promise<Lock | undefined> {
+  let opened: Database | undefined;
+  try {
+    const database = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs });
+    opened = database;
+    // Opened once: to open it anew at each try would keep its holder waiting.
+    await whileBusy(
+      ports,
+      () => {
+        database.exec('BEGIN IMMEDIATE');
+      },
+      { patienceMs },
+    );
+    return {
+      release: () => {
+        database.close();
+      },
+    };
+  } catch (error) {
+    opened?.close();
+    if (isBusy(error)) return undefined;
+    throw error;
   }
 }
 
 function toFailure(error: unknown, { path }: LockPlace): unknown {
-  const lock = (detail: string): Failure => new Failure('state', { path, problem: 'lock', detail }, error);
+  const unusable = (detail: string): Failure => new Failure('state', { path, problem: 'lock', detail }, error);
   if (error instanceof DatabaseFailure) {
     if (error.problem === 'full' || error.problem === 'readonly') {
       return new Failure('state', { path, problem: error.problem }, error);
     }
-    return lock(error.problem === 'corrupt' ? 'it is not a lock, or damaged' : error.message);
+    return unusable(error.problem === 'corrupt' ? 'it is not a lock, or damaged' : error.message);
   }
-  const code = error instanceof Failure ? undefined : (error as { code?: unknown }).code;
-  return typeof code === 'string' ? lock(code) : error;
+  const code = errorCode(error);
+  return code === undefined ? error : unusable(code);
 }

@@ -1,5 +1,6 @@
 /** Reads the journal's rows. What SQLite would never have stored there is damage: it is named, and never used. */
-import type { SqlRow, SqlValue } from '../ports.ts';
+import type { SqlRow } from '../ports.ts';
+import { instant, integer, oneOf, optional, quantity, text } from './columns.ts';
 
 export type ChangeState = 'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict';
 export type RunKind = 'import' | 'count' | 'edit' | 'undo';
@@ -41,16 +42,6 @@ export interface Change {
 
 const KINDS: readonly RunKind[] = ['import', 'count', 'edit', 'undo'];
 const STATES: readonly ChangeState[] = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict'];
-
-/** The last instant that a Date can hold, in epoch ms. */
-const LAST_MS = 8_640_000_000_000_000n;
-
-/** A value that does not belong in its column. */
-export class BadValue extends Error {
-  constructor(column: string, value: SqlValue | undefined) {
-    super(`${column} is ${typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value)}`);
-  }
-}
 
 /** @throws {BadValue} */
 export function toRun(row: SqlRow): Run {
@@ -98,42 +89,4 @@ export function toChange(row: SqlRow): Change {
 /** @throws {BadValue} */
 export function toScan(row: SqlRow): { seq: number; petId: bigint; quantity: bigint } {
   return { seq: Number(integer(row, 'seq')), petId: integer(row, 'petId'), quantity: quantity(row, 'quantity') };
-}
-
-type Read<T> = (row: SqlRow, column: string) => T;
-
-function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
-  return row[column] === null ? undefined : read(row, column);
-}
-
-function text(row: SqlRow, column: string): string {
-  const value = row[column];
-  if (typeof value !== 'string') throw new BadValue(column, value);
-  return value;
-}
-
-function integer(row: SqlRow, column: string): bigint {
-  const value = row[column];
-  if (typeof value !== 'bigint') throw new BadValue(column, value);
-  return value;
-}
-
-function instant(row: SqlRow, column: string): number {
-  const value = integer(row, column);
-  if (value < -LAST_MS || value > LAST_MS) throw new BadValue(column, value);
-  return Number(value);
-}
-
-/** Kept as text: of any size. */
-function quantity(row: SqlRow, column: string): bigint {
-  const value = text(row, column);
-  if (!/^-?\d+$/.test(value)) throw new BadValue(column, value);
-  return BigInt(value);
-}
-
-function oneOf<T extends string>(row: SqlRow, column: string, known: readonly T[]): T {
-  const value = text(row, column);
-  const found = known.find((each) => each === value);
-  if (found === undefined) throw new BadValue(column, value);
-  return found;
 }

@@ -1,4 +1,5 @@
 /** Which pets this machine has written to, and in which order: the table `written` of the state database. */
+import { integer } from './columns.ts';
 import type { State } from './database.ts';
 
 export interface Target {
@@ -9,10 +10,12 @@ export interface Target {
 
 /** Counts transactions, not time: a clock may be set back. Within a transaction it is the count of the one before. */
 const TURN = "(SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'turns')";
+const NEXT_TURN = `coalesce(${TURN}, 0) + 1`;
+const NOTE = 'INSERT OR REPLACE INTO written';
 
 /** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
 export function momentOf({ database }: State): bigint {
-  return (database.get(`SELECT ${TURN} AS turn`)?.turn ?? 0n) as bigint;
+  return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`), 'turn');
 }
 
 /** True when a command of this machine may have written to that pet after that moment. */
@@ -22,27 +25,19 @@ export function hasWrittenSince({ database }: State, { origin, petId }: Target, 
 }
 
 /** Notes the write of a change of this database; part of the caller's transaction. */
-export function noteWrite(state: State, change: bigint): void {
-  const { origin, petId } = targetOf(state, change);
-  note(state, origin, petId);
+export function noteWrite({ database }: State, change: bigint): void {
+  database.run(`${NOTE} SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
 }
 
 /** Notes it in the state database too, where the journal is another file. */
 export async function shareWrite({ state, shared }: { state: State; shared: State }, change: bigint): Promise<void> {
   if (shared === state) return;
-  const { origin, petId } = targetOf(state, change);
+  const { origin = null, petId = null } =
+    state.database.get('SELECT origin, petId FROM change WHERE id = ?', change) ?? {};
   await shared.exclusively(
     () => {
-      note(shared, origin, petId);
+      shared.database.run(`${NOTE} VALUES (?, ?, ${NEXT_TURN})`, origin, petId);
     },
     { despiteSignal: true },
   );
-}
-
-function targetOf({ database }: State, change: bigint): Target {
-  return database.get('SELECT origin, petId FROM change WHERE id = ?', change) as unknown as Target;
-}
-
-function note({ database }: State, origin: string, petId: bigint): void {
-  database.run(`INSERT OR REPLACE INTO written VALUES (?, ?, coalesce(${TURN}, 0) + 1)`, origin, petId);
 }

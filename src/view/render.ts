@@ -5,7 +5,7 @@ import { visibleLines } from './sanitise.ts';
 import { prepareWidths } from './width.ts';
 import { wrapLine } from './wrap.ts';
 import type { Screen } from './table.ts';
-import type { Format, RecordView, StreamView, View } from './view.ts';
+import { type Format, jsonCell, type RecordView, type StreamView, type View } from './view.ts';
 
 /** Text in pieces, or bytes as they came; returns the number of rows. */
 export async function* render(
@@ -80,5 +80,6 @@ async function renderRecord(
   }
   if (format !== 'csv') return `${stringifyJson(view.json)}\n`;
   const { stringify } = await import('csv-stringify/sync');
-  return stringify([view.fields.map(({ name }) => name), view.fields.map(({ value }) => csvCell(value))]);
+  const members = view.csv ?? [...view.json];
+  return stringify([members.map(([name]) => name), members.map(([, value]) => csvCell(jsonCell(value)))]);
 }

@@ -1,6 +1,6 @@
 /** What a command returns: data and how it reads, not yet strings. render.ts turns it into text. */
 import type { Failure } from '../errors.ts';
-import type { JsonValue } from '../api/json.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 
 export type Format = 'table' | 'json' | 'ndjson' | 'csv';
 export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv'];
@@ -23,7 +23,7 @@ export interface RowsView<Row = unknown> {
   readonly view: 'rows';
   readonly columns: readonly Column<Row>[];
   /** Rows in batches, so that a long list streams. */
-  readonly rows: AsyncIterable<readonly Row[]>;
+  readonly rows: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** The whole row, whatever the columns: what JSON shows. */
   json(row: Row): JsonValue;
   /** The same as text, where there is a quicker way to it. */
@@ -46,11 +46,46 @@ export interface RecordView {
   readonly text: string;
   /** Where the sentences begin in the text's lines: on a terminal they are broken there, between words. */
   readonly margin?: number;
-  readonly json: JsonValue;
+  readonly json: JsonObject;
+  /** CSV's columns, in order; the members of `json` where it is left out. */
+  readonly csv?: Members;
   /** What went wrong all the same: reported once the record is printed. */
   readonly failure?: Failure;
-  /** CSV's columns, in order. */
-  readonly fields: readonly { readonly name: string; readonly value: string | bigint | number }[];
+}
+
+type Members = readonly (readonly [name: string, value: JsonValue])[];
+
+/** Returns a record with these members in JSON and CSV. */
+export function record(
+  text: string,
+  members: Members,
+  more: Partial<Pick<RecordView, 'margin' | 'csv' | 'failure'>> = {},
+): RecordView {
+  return { view: 'record', text, json: new Map(members), ...more };
+}
+
+/** Returns rows that are at hand, whose columns are the members of their JSON too; an undefined one is null there. */
+export function list<Row>(
+  rows: readonly Row[],
+  members: Readonly<Record<string, (row: Row) => string | bigint | number | undefined>>,
+  more: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> = {},
+): RowsView<Row> {
+  const entries = Object.entries(members);
+  return {
+    view: 'rows',
+    rows: [rows],
+    columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '' })),
+    json: (row) => new Map(entries.map(([name, of]) => [name, of(row) ?? null])),
+    header: true,
+    empty: '',
+    ...more,
+  };
+}
+
+/** Returns the cell for a member of a JSON object. */
+export function jsonCell(value: JsonValue): string | bigint | number {
+  if (value === null) return '';
+  return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
 /** Text that is the same in every format (help topics, a path). */
@@ -89,5 +124,4 @@ export interface NothingView {
   readonly view: 'nothing';
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a view is rendered without knowing its row type
-export type View = RowsView<any> | StreamView<any> | RecordView | RawView | ServingView | TextView | NothingView;
+export type View = RowsView | StreamView | RecordView | RawView | ServingView | TextView | NothingView;

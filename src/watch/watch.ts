@@ -10,7 +10,7 @@ import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../bulk/runner.ts';
 import type { Stock } from '../bulk/plan.ts';
-import { pets, signed } from '../bulk/plan-view.ts';
+import { plural, signed } from '../view/words.ts';
 
 interface Change {
   /** Epoch ms. */
@@ -53,7 +53,7 @@ async function* watch(context: CommandContext, filter: Filter, intervalMs: numbe
     if (before === undefined) {
       const shown = [...stock.values()].filter(matches);
       for (const item of shown) yield { at, event: 'listed', item };
-      notices.info(`Watching ${pets(shown.length)}; Ctrl-C ends it.`);
+      notices.info(`Watching ${plural(shown.length, 'pet')}; Ctrl-C ends it.`);
     } else yield* changes(before, stock, matches, at);
     before = stock;
     await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);

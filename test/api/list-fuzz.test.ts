@@ -2,8 +2,8 @@
  * The streaming reader of lists beside JSON.parse: whatever the text and wherever it is cut, both take the same
  * values, integers digit for digit, and stop at the same character. A case is one text cut at one byte.
  *
- *   npm run fuzz                    10 million cases, on one's own machine
- *   PETSTORE_FUZZ_SEED=7 npm test   other texts
+ *   PETSTORE_FUZZ_CASES=10000000 npm test -- test/api/list-fuzz.test.ts   many more cases
+ *   PETSTORE_FUZZ_SEED=7 npm test -- test/api/list-fuzz.test.ts           other texts
  */
 import { expect, it } from 'vitest';
 import type { InventoryItem } from '../../src/api/item.ts';

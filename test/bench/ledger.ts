@@ -1,14 +1,16 @@
 /**
  * What safety costs: one request with the ledger in the state database, and with one in memory (the state folder
  * cannot be used), in pairs, against a service of its own. A list needs the ledger alone; an update is also on the
- * disk, in the journal, before it is sent. Markdown on stdout.
+ * disk, in the journal, before it is sent. Then how many requests a second each kind of ledger takes. Markdown on
+ * stdout.
  *
- *   npm run bench -- ledger [--runs 150] [--assert]
+ *   npm run bench -- ledger [--runs 150] [--seconds 5] [--assert]
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureLedgers } from './ledger-load.ts';
 import { markdownTable, median, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
@@ -17,7 +19,11 @@ const MOST_MS = 5;
 const WARM_UPS = 3;
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string', default: '150' }, assert: { type: 'boolean', default: false } },
+  options: {
+    runs: { type: 'string', default: '150' },
+    seconds: { type: 'string', default: '5' },
+    assert: { type: 'boolean', default: false },
+  },
 });
 
 interface Pair {
@@ -25,7 +31,7 @@ interface Pair {
   readonly memory: number;
 }
 
-process.exitCode = await withService(({ env, home }) => {
+process.exitCode = await withService(async ({ env, home }) => {
   // A file where the folder should be: petstore says so, and keeps the ledger in memory.
   const noFolder = join(home, 'no-folder');
   writeFileSync(noFolder, '');
@@ -70,6 +76,10 @@ process.exitCode = await withService(({ env, home }) => {
         row('`inventory set`: the ledger, and the journal on the disk', set),
       ],
     ),
+  );
+  const loads = await measureLedgers(home, Number(values.seconds) * 1_000);
+  console.log(
+    `\n${markdownTable(['32 clients, one key', 'requests a second', 'steps of the ledger a second'], loads)}`,
   );
   return values.assert && median(added(list)) > MOST_MS ? 1 : 0;
 });

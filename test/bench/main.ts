@@ -5,7 +5,7 @@
  *   npm run bench [-- PART...] [--assert] [--write]
  *
  * A part's own options are passed on to it, if it is the only one. Peers that are not on this machine are left out;
- * Prism's mock and json-server come with `npm run conformance:install`.
+ * Prism's mock and json-server come with `npm ci --prefix test/conformance --ignore-scripts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ if (own.length > 0 && parts.length > 1) throw new Error(`${own.join(' ')}: optio
 
 // What is not for this system is left out, as other peers are.
 if (process.platform === 'linux' && parts.some((part) => STANDALONE_TOO.has(part))) {
-  execFileSync('npm', ['run', '--silent', 'build:standalone'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npm', ['run', '--silent', 'build', '--', '--standalone'], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 console.log(`${machine()}\n`);
 for (const part of parts) {

@@ -1,7 +1,7 @@
 /**
  * How many requests a second the sandbox answers, beside Prism's mock of the same document and json-server with the
  * same stock: GET /inventory with 25 pets, and PATCH of one. The peers check no limits and keep, at most, a file.
- * Needs `npm run conformance:install`. Markdown on stdout.
+ * Needs `npm ci --prefix test/conformance --ignore-scripts`. Markdown on stdout.
  *
  *   npm run bench -- sandbox [--seconds 4] [--rounds 3] [--assert]
  */
@@ -112,7 +112,7 @@ function load(url: string, method: (typeof LOADS)[number], seconds: number): num
 }
 
 if (!existsSync(TOOLS)) {
-  console.log('Left out: the other servers come with `npm run conformance:install`.');
+  console.log('Left out: the other servers come with `npm ci --prefix test/conformance --ignore-scripts`.');
   process.exit();
 }
 

@@ -2,15 +2,11 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { forecastMs, makePlan, type Stock } from '../../src/bulk/plan.ts';
 import { paceMs } from '../../src/watch/watch.ts';
-import { openDatabase } from '../../src/node/sqlite.ts';
-import { handle } from '../../src/sandbox/handler.ts';
-import { DEFAULT_RULES } from '../../src/sandbox/plans.ts';
-import { openStore, type Store } from '../../src/sandbox/store.ts';
-import { onCleanup } from '../support/cleanup.ts';
-import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
+import type { Store } from '../../src/sandbox/store.ts';
+import { runIn, STAGING_ENV } from '../support/in-process.ts';
+import { answerFrom, newStore } from '../support/sandbox.ts';
 import { scaled } from '../support/scale.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
 
 const item = (petId: number, quantity: number) => ({
   petId: BigInt(petId),
@@ -76,25 +72,19 @@ async function world(
   onSent: (count: number, store: Store) => void = () => undefined,
   latencyMs = 0,
 ): Promise<World> {
-  const store = openStore(await openDatabase(':memory:'));
-  onCleanup(() => store.close());
+  const store = await newStore();
   const sent: World['sent'] = [];
   const context: TestContext = createTestContext({
     env: { ...STAGING_ENV },
     stdin: { text: stdin },
-    async http({ method, url, headers, body }) {
+    async http(request) {
       if (latencyMs > 0) await context.clock.sleep(latencyMs);
-      const rules = { ...DEFAULT_RULES, plan: { perMinute, perDay: 1_000_000 } };
-      const response = await handle(
-        { store, rules, apiKeys: [STAGING_KEY], baseUrl: '', now: () => context.clock.now() },
-        { method, target: url.pathname, headers, body: body ?? '' },
-      );
-      if (method === 'PATCH') {
-        sent.push({ petId: BigInt(url.pathname.split('/').at(-1) ?? ''), status: response.status });
+      const reply = await answerFrom(store, { perMinute, perDay: 1_000_000 }, context, request);
+      if (request.method === 'PATCH') {
+        sent.push({ petId: BigInt(request.url.pathname.split('/').at(-1) ?? ''), status: reply.status });
         onSent(sent.length, store);
       }
-      const whole = typeof response.body === 'string' ? response.body : [...response.body].join('');
-      return httpReply({ ...response, body: whole, limits: false }, context.clock.now());
+      return reply;
     },
   });
   return { context, store, sent };

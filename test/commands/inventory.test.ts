@@ -1,41 +1,20 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Handler } from '../../src/sandbox/types.ts';
-import { handle } from '../../src/sandbox/handler.ts';
-import { DEFAULT_RULES, type Plan, PLANS } from '../../src/sandbox/plans.ts';
-import { openStore } from '../../src/sandbox/store.ts';
-import { onCleanup } from '../support/cleanup.ts';
-import { runIn as run, STAGING_ENV as ENV, STAGING_KEY as KEY, withReplies } from '../support/in-process.ts';
+import { type Plan, PLANS } from '../../src/sandbox/plans.ts';
+import { runIn as run, STAGING_ENV as ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
+import { answerFrom, newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
 /** The service is the sandbox's handler, with a store in memory. */
 async function withSandbox(options: TestContextOptions = {}, plan: Plan = PLANS.free): Promise<TestContext> {
-  const store = openStore(await openDatabase(':memory:'));
-  onCleanup(() => store.close());
-  const handler: Handler = {
-    store,
-    rules: { ...DEFAULT_RULES, plan },
-    apiKeys: [KEY],
-    baseUrl: '',
-    now: () => context.clock.now(),
-  };
+  const store = await newStore();
   const context: TestContext = createTestContext({
     env: ENV,
     ...options,
-    async http({ method, url, headers, body }) {
-      const target = `${url.pathname}${url.search}`;
-      const response = await handle(handler, {
-        method,
-        target,
-        headers,
-        body: body ?? '',
-      });
-      return httpReply({ ...response, body: response.body as string, limits: false }, context.clock.now());
-    },
+    http: (request) => answerFrom(store, plan, context, request),
   });
   return context;
 }

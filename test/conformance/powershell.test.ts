@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const GRAMMAR = here('./node_modules/tree-sitter-powershell/tree-sitter-powershell.wasm');
 const installed = existsSync(GRAMMAR);
-if (!installed) process.stderr.write('Skipped: the syntax of PowerShell; npm run conformance:install brings it.\n');
+if (!installed)
+  process.stderr.write(
+    'Skipped: the syntax of PowerShell; npm ci --prefix test/conformance --ignore-scripts brings it.\n',
+  );
 
 const SCRIPT = readFileSync(here('../../completions/petstore.ps1'), 'utf8');
 

@@ -1,6 +1,6 @@
 /**
  * Prism, as a proxy that validates, between petstore and the sandbox: it holds each request and each response against
- * the OpenAPI document that the sandbox serves. Its packages are installed by `npm run conformance:install`.
+ * the OpenAPI document that the sandbox serves. Its packages are installed by `npm ci --prefix test/conformance --ignore-scripts`.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const TOOLS = fileURLToPath(new URL('./node_modules/.bin/', import.meta.url));
 const installed = existsSync(join(TOOLS, 'prism'));
 if (!installed)
   process.stderr.write(
-    'Skipped: conformance with Prism, Redocly and Spectral; npm run conformance:install brings them.\n',
+    'Skipped: conformance with Prism, Redocly and Spectral; npm ci --prefix test/conformance --ignore-scripts brings them.\n',
   );
 
 const DOCUMENT = fileURLToPath(new URL('../../src/api/openapi.json', import.meta.url));

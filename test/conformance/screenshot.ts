@@ -1,7 +1,7 @@
 /**
  * The picture in docs/sandbox.md of the sandbox's page, light and dark, from a running server with a few requests made.
  *
- *   npm run screenshot
+ *   npm run pictures
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

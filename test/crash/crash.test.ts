@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { scaled } from '../support/scale.ts';
 import { crash } from './crash.ts';
 
-/** `npm run test:crash` makes it 1,000. */
+/** `PETSTORE_CRASHES=1000 npm test -- test/crash` makes it 1,000. */
 const kills = Number(process.env.PETSTORE_CRASHES ?? scaled(25));
 
 it(

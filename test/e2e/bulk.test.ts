@@ -61,7 +61,7 @@ it('fault 12: offline in the midst of it: it stops after three rows, 7, and goes
   const sandbox = await realSandbox(plan, {
     onRequest: () => {
       // The list, five updates; the connection that is open lets one more through.
-      if (++patches === 6) void sandbox.drain(10_000);
+      if (++patches === 6) void sandbox.close(10_000);
     },
   });
   writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));

@@ -15,6 +15,7 @@ import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { createTestContext } from '../support/test-context.ts';
+import { mulberry32 } from '../support/test-ports.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const ORIGIN = 'https://pets.example';
@@ -50,25 +51,86 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   return sqliteLedger(context, state, ledgerNames(target).row);
 }
 
-/** On a server whose clock is the test's. */
-async function onRedis({ clock }: Place): Promise<Ledger> {
-  const redis = await openRedis((await startRedis()).url);
+/** On a server whose clock is the test's; each client has a connection of its own. */
+async function onRedis({ clock }: Place, url: string): Promise<Ledger> {
+  const redis = await openRedis(url);
   onCleanup(() => redis.close());
   const onTestClock = async (...args: Parameters<Redis['run']>): Promise<string> => {
     const [, ...rest] = JSON.parse(await redis.run(...args)) as [number, boolean, string];
     return JSON.stringify([clock.monotonic() + 5_000_000, ...rest]);
   };
-  return redisLedger({ ...redis, run: onTestClock }, clock, 'pair');
+  return redisLedger({ ...redis, run: onTestClock }, { clock, random: mulberry32(1) }, 'pair');
 }
 
-const KINDS: readonly [name: string, open: (place: Place) => Promise<Ledger>, isThere: boolean][] = [
-  ['in memory', ({ clock }) => Promise.resolve(memoryLedger(clock)), true],
-  ['in the state database', inDatabase, true],
-  ['on a Redis server', onRedis, hasRedis],
+/** The same key's ledger as so many clients open it. */
+type Open = (place: Place, clients: number) => Promise<readonly Ledger[]>;
+
+const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+
+const KINDS: readonly [name: string, open: Open, isThere: boolean][] = [
+  [
+    'in memory',
+    ({ clock }, clients) => {
+      const ledger = memoryLedger(clock);
+      return Promise.resolve(times(clients, () => ledger));
+    },
+    true,
+  ],
+  ['in the state database', (place, clients) => Promise.all(times(clients, () => inDatabase(place))), true],
+  [
+    'on a Redis server',
+    async (place, clients) => {
+      const { url } = await startRedis();
+      return Promise.all(times(clients, () => onRedis(place, url)));
+    },
+    hasRedis,
+  ],
 ];
 
-describe.for(KINDS)('a ledger %s', ([, open, isThere]) => {
-  const place = (): Place => ({ home: createHome(), clock: new VirtualClock() });
+describe.for(KINDS)('a ledger %s', ([, openAll, isThere]) => {
+  const place = (): Place => ({ home: createHome(), clock: new VirtualClock({ autoAdvance: true }) });
+  const open = async (at: Place): Promise<Ledger> => (await openAll(at, 1))[0]!;
+
+  describe('of 32 clients at once', () => {
+    const window = { limit: 1_000, remaining: 20, resetInMs: 600_000 };
+
+    it.runIf(isThere)('lets as many send as there is room for', async () => {
+      const ledgers = await openAll(place(), 32);
+      await ledgers[0]!.admit(ask('first'));
+      await ledgers[0]!.answered({ ...refusal('first', 0), status: 200, headers: { window } });
+      const decisions = await Promise.all(ledgers.flatMap((each, i) => times(2, (n) => each.admit(ask(`${i}/${n}`)))));
+      expect(decisions.filter(({ do: done }) => done === 'send')).toHaveLength(20);
+      expect((await ledgers[0]!.view()).inFlight).toHaveLength(20);
+    });
+
+    it.runIf(isThere)('asks once while nothing is known, and forgets no request and no answer', async () => {
+      const ledgers = await openAll(place(), 32);
+      const first = await Promise.all(ledgers.map((each, i) => each.admit(ask(`${i}`))));
+      const sent = first.flatMap(({ do: done }, i) => (done === 'send' ? [`${i}`] : []));
+      expect(sent).toHaveLength(1);
+      await ledgers[0]!.answered({
+        ...refusal(sent[0]!, 0),
+        status: 200,
+        headers: { window: { ...window, remaining: 100 } },
+      });
+      const decisions = await Promise.all(ledgers.map((each, i) => each.admit(ask(`next ${i}`))));
+      expect(decisions.every(({ do: done }) => done === 'send')).toBe(true);
+      await Promise.all(ledgers.map((each, i) => each.lost(`next ${i}`, i % 2 === 0)));
+      const { inFlight, windows } = await ledgers[0]!.view();
+      expect({ inFlight, room: windows[0]?.remaining }).toEqual({ inFlight: [], room: 84 });
+    });
+
+    it.runIf(isThere)('lets none send once one of them is refused', async () => {
+      const ledgers = await openAll(place(), 32);
+      await ledgers[0]!.admit(ask('first'));
+      const steps = ledgers.map((each, i) =>
+        i === 0 ? each.answered(refusal('first', 30_000)) : each.admit(ask(`${i}`)),
+      );
+      const [, ...others] = await Promise.all(steps);
+      expect(others.every((decision) => 'do' in decision && decision.do === 'wait')).toBe(true);
+      expect(await ledgers[31]!.view()).toMatchObject({ strikes: 1, inFlight: [], block: { why: 'rate-limited' } });
+    });
+  });
 
   it.runIf(isThere)('lets one ask, and then what is left', async () => {
     const ledger = await open(place());

@@ -1,5 +1,6 @@
 /** The ledger that machines share on a Redis server, and what happens when the server goes. */
 import { describe, expect, it } from 'vitest';
+import { type Redis, RedisFailure } from '../../src/ports.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { nodeClock } from '../../src/node/clock.ts';
 import { openRedis } from '../../src/node/redis.ts';
@@ -12,6 +13,7 @@ import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 async function flush(url: string): Promise<void> {
   const client = await openRedis(url);
@@ -22,32 +24,46 @@ async function flush(url: string): Promise<void> {
 const LIST = ['inventory', 'list'];
 const STOCK = json([item(7, 10)]);
 
-describe.skipIf(!hasRedis)('a ledger on a Redis server', () => {
-  it('of many clients at once, as many are let through as there is room for', async () => {
-    const { url } = await startRedis();
-    const intent = { operation: 'GET /inventory', maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
-    const ledgers = await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        const redis = await openRedis(url);
-        onCleanup(() => redis.close());
-        return redisLedger(redis, nodeClock, 'pair');
-      }),
-    );
-    const [first] = ledgers;
-    await first!.admit({ ...intent, id: 'first' });
-    const window = { limit: 60, remaining: 20, resetInMs: 600_000 };
-    await first!.answered({ ...intent, id: 'first', status: 200, headers: { window }, random: 0 });
-    const asked = ledgers.flatMap((ledger, i) => [1, 2, 3, 4].map((n) => ledger.admit({ ...intent, id: `${i}/${n}` })));
-    const decisions = await Promise.all(asked);
-    expect(decisions.filter(({ do: done }) => done === 'send')).toHaveLength(20);
-    expect((await first!.view()).inFlight).toHaveLength(20);
+describe('other clients that change the ledger meanwhile', () => {
+  const intent = { id: 'a', operation: 'GET /inventory', maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+
+  /** A server on which so many swaps fail. */
+  function contended(failures: number) {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const runs: string[] = [];
+    let left = failures;
+    const run: Redis['run'] = (_script, _key, [operation = '']) => {
+      runs.push(operation);
+      const swaps = operation === 'swap' && left-- <= 0;
+      return Promise.resolve(JSON.stringify([clock.now(), swaps, '']));
+    };
+    const ledger = redisLedger({ run, close: () => undefined }, { clock, random: () => 0.5 }, 'pair');
+    return { ledger, clock, runs };
+  }
+
+  it('are waited for a little longer each time, and the state is read anew', async () => {
+    const { ledger, clock, runs } = contended(9);
+    const from = clock.monotonic();
+    expect((await ledger.admit(intent)).do).toBe('send');
+    expect({ ms: clock.monotonic() - from, runs: runs.length }).toEqual({
+      ms: 0.5 * (1 + 2 + 4 + 8 + 16 + 32 + 64 + 128 + 128),
+      runs: 20,
+    });
   });
 
+  it('end the try after a hundred of them: the server counts as lost', async () => {
+    const { ledger, runs } = contended(Number.POSITIVE_INFINITY);
+    await expect(ledger.admit(intent)).rejects.toThrow(RedisFailure);
+    expect(runs).toHaveLength(200);
+  });
+});
+
+describe.skipIf(!hasRedis)('a ledger on a Redis server', () => {
   it('a value that is not a state counts as unknown: one probe', async () => {
     const redis = await openRedis((await startRedis()).url);
     onCleanup(() => redis.close());
     await redis.run("redis.call('SET', KEYS[1], ARGV[1]) return ''", 'petstore:ledger:2:pair', ['{"windows":7}']);
-    const ledger = redisLedger(redis, nodeClock, 'pair');
+    const ledger = redisLedger(redis, { clock: nodeClock, random: Math.random }, 'pair');
     const intent = { operation: 'GET /inventory', maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
     expect((await ledger.admit({ ...intent, id: 'a' })).do).toBe('send');
     expect((await ledger.admit({ ...intent, id: 'b' })).do).toBe('refuse');

@@ -6,12 +6,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import document from '../../src/api/openapi.json' with { type: 'json' };
-import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Handler, SandboxRequest } from '../../src/sandbox/types.ts';
+import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { handle } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES } from '../../src/sandbox/plans.ts';
-import { openStore } from '../../src/sandbox/store.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -157,8 +155,7 @@ function inlined(schema: Schema): Schema {
 const OF_HTTP = [204, 400, 401, 404, 405, 413, 415];
 
 it.each(OPERATIONS)('$method $path', async (operation) => {
-  const store = openStore(await openDatabase(':memory:'));
-  onCleanup(() => store.close());
+  const store = await newStore();
   const plan = { perMinute: 1_000_000, perDay: 1_000_000 };
   const handler: Handler = {
     store,

@@ -1,19 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/node/sqlite.ts';
-import type { Handler, SandboxRequest } from '../../src/sandbox/types.ts';
+import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { handle, type StatusEffect } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
-import { openStore, type Store } from '../../src/sandbox/store.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import type { Store } from '../../src/sandbox/store.ts';
 import { createHome } from '../support/home.ts';
+import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
-
-async function newStore(path = ':memory:'): Promise<Store> {
-  const store = openStore(await openDatabase(path));
-  onCleanup(() => store.close());
-  return store;
-}
 
 type Asked = Partial<SandboxRequest> & { readonly fault?: StatusEffect };
 
@@ -197,7 +190,7 @@ describe('a fault that answers', () => {
 
 it('what is set stays set, exactly, and a request that is refused changes nothing', async () => {
   const path = join(createHome().path, 'sandbox.db');
-  const store = openStore(await openDatabase(path));
+  const store = await newStore(path);
   const request = patch('9223372036854775807', '{"quantity":2147483647}');
   expect((await ask(request, { store })).body).toBe(
     '{"petId":9223372036854775807,"quantity":2147483647,"status":"available"}',

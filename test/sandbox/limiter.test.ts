@@ -1,18 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/node/sqlite.ts';
 import { count, limitHeaders } from '../../src/sandbox/limiter.ts';
 import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/plans.ts';
-import { openStore, type Store } from '../../src/sandbox/store.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import type { Store } from '../../src/sandbox/store.ts';
 import { createHome } from '../support/home.ts';
+import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
-
-async function newStore(path = ':memory:'): Promise<Store> {
-  const store = openStore(await openDatabase(path));
-  onCleanup(() => store.close());
-  return store;
-}
 
 /** What requests at these seconds get: outcome, what is left, Retry-After. */
 async function asked(rules: Partial<Rules>, seconds: readonly number[]) {
@@ -58,7 +51,7 @@ describe('the limits', () => {
   it('hold from one run to the next, and for each key', async () => {
     const path = join(createHome().path, 'sandbox.db');
     const rules = { ...DEFAULT_RULES, plan: { perMinute: 1, perDay: 10 } };
-    const first = openStore(await openDatabase(path));
+    const first = await newStore(path);
     const counted = (store: Store, key: string) => store.atomically(() => count(store, rules, key, START).outcome);
     expect(counted(first, 'a')).toBe('allowed');
     first.close();

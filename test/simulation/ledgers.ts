@@ -106,7 +106,7 @@ export class SharedLedger {
       },
       close: () => undefined,
     };
-    return redisLedger(redis, process.clock, 'pair', (block) => noteBlock(own, block, process.clock.monotonic()));
+    return redisLedger(redis, process, 'pair', (block) => noteBlock(own, block, process.clock.monotonic()));
   }
 
   /** @throws {RedisFailure} */

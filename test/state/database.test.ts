@@ -80,7 +80,7 @@ describe('the state database', () => {
     const failure: unknown = await state.exclusively(() => 'stolen').catch((error: unknown) => error);
     expect(isFailure(failure) && { kind: failure.kind, details: failure.details }).toEqual({
       kind: 'state',
-      details: { path: state.path, problem: 'held' },
+      details: { path: state.path, what: 'state database', problem: 'held' },
     });
     const waited = context.clock.monotonic() - started;
     expect(waited >= 5_000 && waited < 5_100).toBe(true);

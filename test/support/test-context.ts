@@ -105,9 +105,9 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     },
     signal: interrupts.signal,
     uncaught: new Promise<never>(() => undefined),
-    openHttp: async (how) => {
+    openHttp: async () => {
       if (options.http !== undefined) return noting(sent, withoutSockets(options.http));
-      const real = await clock.during(() => realHttp(env, how));
+      const real = await clock.during(() => realHttp(env));
       return noting(sent, holdExchanges(clock, real));
     },
     openNetwork: () =>
@@ -135,9 +135,9 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
 }
 
 /** The program's own HTTP client and database, loaded when asked for; closed with the test. */
-async function realHttp(env: Context['env'], how?: { direct?: boolean }): Promise<Http> {
+async function realHttp(env: Context['env']): Promise<Http> {
   const { openHttp } = await import('../../src/node/http.ts');
-  const http = openHttp(env, how);
+  const http = openHttp(env);
   onCleanup(() => http.close());
   return http;
 }

@@ -53,7 +53,7 @@ describe('formats', () => {
       view: 'record' as const,
       text: 'Done\u001b.\nNext.',
       json: new Map([['a', 9007199254740993n]]),
-      fields: [{ name: 'a', value: '=x' }],
+      csv: [['a', '=x'] as const],
     };
     expect(await Promise.all(FORMATS.map((format) => text(record, format)))).toEqual([
       'Done\\x1b.\nNext.\n',

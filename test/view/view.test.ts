@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { visible, visibleLines } from '../../src/view/sanitise.ts';
-import { colourLevel, createStyle } from '../../src/view/style.ts';
+import { createStyle, isColoured } from '../../src/view/style.ts';
 import { FORMATS } from '../../src/view/view.ts';
 import { render } from '../../src/view/render.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
@@ -221,26 +221,26 @@ describe('tables', () => {
 
 describe('fault 103: colour', () => {
   it.each([
-    ['auto', {}, false, 0],
-    ['auto', {}, true, 1],
-    ['auto', { TERM: 'xterm-256color' }, true, 2],
-    ['auto', { COLORTERM: 'truecolor' }, true, 3],
-    ['auto', { NO_COLOR: '1' }, true, 0],
-    ['auto', { NO_COLOR: '' }, true, 1],
-    ['auto', { TERM: 'dumb' }, true, 0],
-    ['auto', { FORCE_COLOR: '1' }, false, 1],
-    ['auto', { FORCE_COLOR: '1', NO_COLOR: '1' }, false, 1],
-    ['auto', { FORCE_COLOR: '0' }, true, 0],
-    ['auto', { FORCE_COLOR: 'false' }, true, 0],
-    ['auto', { FORCE_COLOR: '3' }, false, 3],
-    ['never', { FORCE_COLOR: '1' }, true, 0],
-    ['always', { NO_COLOR: '1', TERM: 'dumb' }, false, 1],
-  ] as const)('--color %s with %o, terminal %s: level %i', (choice, env, isTTY, level) => {
-    expect(colourLevel({ choice, env, isTTY })).toBe(level);
+    ['auto', {}, false, false],
+    ['auto', {}, true, true],
+    ['auto', { TERM: 'xterm-256color' }, true, true],
+    ['auto', { COLORTERM: 'truecolor' }, true, true],
+    ['auto', { NO_COLOR: '1' }, true, false],
+    ['auto', { NO_COLOR: '' }, true, true],
+    ['auto', { TERM: 'dumb' }, true, false],
+    ['auto', { FORCE_COLOR: '1' }, false, true],
+    ['auto', { FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+    ['auto', { FORCE_COLOR: '0' }, true, false],
+    ['auto', { FORCE_COLOR: 'false' }, true, false],
+    ['auto', { FORCE_COLOR: '3' }, false, true],
+    ['never', { FORCE_COLOR: '1' }, true, false],
+    ['always', { NO_COLOR: '1', TERM: 'dumb' }, false, true],
+  ] as const)('--color %s with %o, terminal %s: %s', (choice, env, isTTY, expected) => {
+    expect(isColoured({ choice, env, isTTY })).toBe(expected);
   });
 
   it('changes nothing but the colour', async () => {
-    const style = await createStyle(1);
+    const style = await createStyle(true);
     expect(style.red('error:')).toBe('\u001b[31merror:\u001b[39m');
     expect(PLAIN.red('error:')).toBe('error:');
   });

@@ -1,6 +1,15 @@
 /** The sandbox's page: what is in it, what it is asked, and switches for what goes wrong. */
 
-import { type Allowance, call, type Key, type LoggedRequest, type Pet, type Rule, type State } from './control.ts';
+import {
+  type Allowance,
+  call,
+  type Key,
+  type LoggedRequest,
+  parse,
+  type Pet,
+  type Rule,
+  type State,
+} from './control.ts';
 
 const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'Every third request is too many (429, two seconds)', rule: 'status=429,retry-after=2,every=3' },
@@ -22,12 +31,12 @@ let underWay = 0;
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
 function element<T extends HTMLElement>(id: string): T {
-  const found = document.getElementById(id);
+  const found = document.querySelector<T>(`#${id}`);
   if (found === null) throw new Error(`there is no #${id}`);
-  return found as T;
+  return found;
 }
 
-function make(name: string, text = '', className = ''): HTMLElement {
+function make<K extends keyof HTMLElementTagNameMap>(name: K, text = '', className = ''): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
   made.textContent = text;
   if (className !== '') made.className = className;
@@ -56,7 +65,7 @@ function act(work: () => Promise<unknown>, done = ''): void {
 }
 
 function sayProblem(problem: unknown): void {
-  say(problem instanceof TypeError ? GONE : (problem as Error).message);
+  say(problem instanceof TypeError ? GONE : String(problem instanceof Error ? problem.message : problem));
 }
 
 /** Of this machine's time zone; with the day, where it is not today's. Swedish writes 2026-11-21 13:04:05. */
@@ -68,7 +77,7 @@ function clock(at: string | number, today: Date = new Date()): string {
 function showAllowance(name: string, { limit, used, resetAt }: Allowance): HTMLElement {
   const left = Math.max(0, limit - used);
   const words = `${left} of ${limit} left this ${name}${resetAt === null ? '' : `, until ${clock(resetAt)}`}`;
-  const meter = make('meter') as HTMLMeterElement;
+  const meter = make('meter');
   Object.assign(meter, { min: 0, max: Math.max(1, limit), low: limit * 0.25, high: limit * 0.5, optimum: limit });
   meter.value = left;
   const label = make('label', words);
@@ -99,7 +108,7 @@ function showRule({ text, seen, fired }: Rule): HTMLElement {
 /** From what the sandbox has now: what is shown may be older than the last click, or than another page's. */
 function changeRules(change: (texts: readonly string[]) => readonly string[], after?: () => void): void {
   act(async () => {
-    const now = JSON.parse(await call('GET', '/faults')) as readonly Rule[];
+    const now = parse('faults', await call('GET', '/faults'));
     await call('PUT', '/faults', change(now.map(({ text }) => text)));
     after?.();
   });
@@ -165,9 +174,9 @@ async function refresh(): Promise<void> {
     call('GET', `/pets?limit=${pets}`),
     call('GET', `/requests?after=${newest}`),
   ]);
-  if (begun === begunBefore) showState(JSON.parse(state) as State);
-  showPets(JSON.parse(stock.replace(/"petId":(-?[0-9]+)/g, '"petId":"$1"')) as Pet[]);
-  addRequests(JSON.parse(requests) as LoggedRequest[]);
+  if (begun === begunBefore) showState(parse('state', state));
+  showPets(parse('pets', stock));
+  addRequests(parse('requests', requests));
 }
 
 /** At most four times a second, however many requests there are. What was said last stays said. */
@@ -189,7 +198,7 @@ function listen(): void {
   const soon = refreshSoon();
   const events = new EventSource('/__sandbox/events');
   events.addEventListener('message', ({ data }: MessageEvent<string>) => {
-    addRequests([JSON.parse(data) as LoggedRequest]);
+    addRequests([parse('request', data)]);
     soon();
   });
   events.addEventListener('open', () => {
@@ -203,7 +212,7 @@ function listen(): void {
 
 function wire(): void {
   for (const { says, rule } of PRESETS) {
-    const box = make('input') as HTMLInputElement;
+    const box = make('input');
     Object.assign(box, { type: 'checkbox', value: rule });
     box.addEventListener('change', () => {
       const wanted = box.checked;

@@ -1,0 +1,107 @@
+/** The sandbox within this process: its handler as an Http port, without a server or a socket. */
+import { type Clock, type Context, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
+import type { FilePorts } from '../state/file.ts';
+import { headersOf, respond } from './handler.ts';
+import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
+import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
+import { openSandboxStore, type SandboxFile } from './store-file.ts';
+
+type Ports = Pick<Context, 'clock' | 'random'>;
+
+/** Opens the store; `close` closes it. @throws {Failure} `state`, `file` */
+export async function openInProcess(ports: FilePorts, file: SandboxFile): Promise<Http> {
+  const store = await openSandboxStore(ports, file);
+  const now = (): number => ports.clock.now();
+  return inProcess(ports, { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now });
+}
+
+/** Hands each request to the handler. */
+export function inProcess(ports: Ports, handler: Handler): Http {
+  return {
+    connect({ url, signal }) {
+      if (signal?.aborted === true) return Promise.reject(aborted(url, false));
+      let isOpen = true;
+      return Promise.resolve({
+        get isOpen() {
+          return isOpen;
+        },
+        send(request, maySend) {
+          isOpen = false;
+          return send(ports, handler, request, maySend);
+        },
+        release: () => undefined,
+      });
+    },
+    close() {
+      handler.store.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+async function send(ports: Ports, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
+  const { method, url, body = '' } = request;
+  // A signal is heard between requests, as it is with a socket.
+  await ports.clock.turn();
+  if (request.signal?.aborted === true) throw aborted(url, false);
+  if (!maySend()) throw HttpFailure.withdrawn(url.host);
+  const work = respond(ports, handler, {
+    method,
+    target: `${url.pathname}${url.search}`,
+    headers: request.headers,
+    body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
+  });
+  const response = await inTime(ports.clock, request, work);
+  const headers = Object.entries(headersOf(response, handler.now()));
+  return {
+    status: response.status,
+    headers: new Map(headers.map(([name, value]) => [name.toLowerCase(), [value]])),
+    body: pieces(ports.clock, request, method === 'HEAD' ? '' : response.body),
+  };
+}
+
+function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.alarm(timeoutMs, () => {
+      reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
+    });
+    const onAbort = (): void => {
+      reject(aborted(url, true));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => {
+      cancel();
+      signal?.removeEventListener('abort', onAbort);
+    });
+  });
+}
+
+async function* pieces(
+  clock: Clock,
+  { url, signal }: HttpRequest,
+  body: SandboxResponse['body'],
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (const piece of typeof body === 'string' ? [body] : body) {
+      await clock.turn();
+      if (signal?.aborted === true) throw aborted(url, true);
+      yield Buffer.from(piece);
+    }
+  } catch (error) {
+    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', 'SQLITE', String(error));
+  }
+}
+
+function aborted(url: URL, mayHaveBeenSent: boolean): HttpFailure {
+  const detail = 'the request was aborted';
+  return new HttpFailure({ phase: 'aborted', mayHaveBeenSent, peer: url.host, code: 'ABORT_ERR', detail });
+}
+
+function broken(
+  { host: peer }: URL,
+  phase: 'response-timeout' | 'body-cut',
+  code: string,
+  detail: string,
+): HttpFailure {
+  return new HttpFailure({ phase, mayHaveBeenSent: true, peer, code, detail });
+}

@@ -1,0 +1,53 @@
+/** Reads the columns of a row. Each throws BadValue where SQLite would never have stored what is there. */
+import { DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
+
+/** The last instant that a Date can hold, in epoch ms. */
+const LAST_MS = 8_640_000_000_000_000n;
+
+/** A value that does not belong in its column. */
+export class BadValue extends DatabaseFailure {
+  constructor(column: string, value: SqlValue | undefined) {
+    const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value);
+    super('corrupt', `${column} is ${shown}`);
+  }
+}
+
+type Read<T> = (row: SqlRow, column: string) => T;
+
+/** Returns undefined for NULL. */
+export function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
+  return row[column] === null ? undefined : read(row, column);
+}
+
+export function text(row: SqlRow, column: string): string {
+  const value = row[column];
+  if (typeof value !== 'string') throw new BadValue(column, value);
+  return value;
+}
+
+export function integer(row: SqlRow | undefined, column: string): bigint {
+  const value = row?.[column];
+  if (typeof value !== 'bigint') throw new BadValue(column, value);
+  return value;
+}
+
+/** Epoch ms. */
+export function instant(row: SqlRow, column: string): number {
+  const value = integer(row, column);
+  if (value < -LAST_MS || value > LAST_MS) throw new BadValue(column, value);
+  return Number(value);
+}
+
+/** Kept as text: of any size. */
+export function quantity(row: SqlRow, column: string): bigint {
+  const value = text(row, column);
+  if (!/^-?\d+$/.test(value)) throw new BadValue(column, value);
+  return BigInt(value);
+}
+
+export function oneOf<T extends string>(row: SqlRow, column: string, known: readonly T[]): T {
+  const value = text(row, column);
+  const found = known.find((each) => each === value);
+  if (found === undefined) throw new BadValue(column, value);
+  return found;
+}

@@ -1,0 +1,65 @@
+/** Transactions that write, and waiting for another process that holds the lock of a database. */
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
+
+type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
+
+export interface BusyWait {
+  /** How long to wait for another process that does nothing, in ms; default 5 s. */
+  readonly patienceMs?: number;
+  /** Returns another value once a process that held the lock has got on: the wait then starts anew. */
+  readonly progress?: () => unknown;
+}
+
+/** How long to wait for another process that does nothing, in ms. */
+export const PATIENCE_MS = 5_000;
+
+/**
+ * Runs the work, and runs it again while another process holds the lock.
+ * @throws {DatabaseFailure} `busy`: it was held for too long
+ */
+export async function whileBusy<T>(
+  { clock, random, signal }: Ports,
+  work: () => T | Promise<T>,
+  { patienceMs = PATIENCE_MS, progress = () => undefined }: BusyWait = {},
+): Promise<T> {
+  let giveUp = clock.monotonic() + patienceMs;
+  let seen: unknown;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      const now = progress();
+      if (now !== seen) giveUp = clock.monotonic() + patienceMs;
+      seen = now;
+      if (clock.monotonic() >= giveUp) throw error;
+    }
+    await clock.sleep(15 + 25 * random(), signal);
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.problem === 'busy';
+}
+
+/** Runs all of the work, or none of it, while no other process writes. @throws {DatabaseFailure} `busy` */
+export function atomically<T>(database: Database, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+/** SQLite may have rolled back by itself, after a full disk for instance. */
+export function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+  }
+}

@@ -1,0 +1,15 @@
+/** Numbers and names as a sentence has them. */
+
+/** `1 pet`, `2 pets`. */
+export function plural(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** `+2`, `-2`, `0`. */
+export function signed(by: bigint): string {
+  return by > 0n ? `+${by}` : `${by}`;
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,156 @@
+/** The sandbox as an Http port: the port's contract, without a socket. */
+import { describe, expect, it } from 'vitest';
+import { type Database, DatabaseFailure, HttpFailure, type HttpRequest } from '../../src/ports.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { inProcess, openInProcess } from '../../src/sandbox/in-process.ts';
+import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from '../../src/sandbox/plans.ts';
+import { type Store } from '../../src/sandbox/store.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { newStore } from '../support/sandbox.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const HEADERS = { authorization: `Bearer ${SANDBOX_KEY}`, 'content-type': 'application/json' };
+
+function call(path: string, more: Partial<HttpRequest> = {}): HttpRequest {
+  return { method: 'GET', url: new URL(`${SANDBOX_URL}${path}`), headers: HEADERS, timeoutMs: 30_000, ...more };
+}
+
+const update = (quantity: number): HttpRequest =>
+  call('/inventory/7', { method: 'PATCH', body: JSON.stringify({ quantity }) });
+
+function portOver(store: Store, { clock, random }: TestContext) {
+  const handler = { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now: () => clock.now() };
+  return inProcess({ clock, random }, handler);
+}
+
+/** A store that another process holds: no transaction begins. */
+async function heldStore(): Promise<Store> {
+  const atomically = (): never => {
+    throw new DatabaseFailure('busy', 'held');
+  };
+  return { ...(await newStore()), atomically };
+}
+
+async function send(
+  store: Store,
+  request: HttpRequest,
+  { context = createTestContext(), maySend = (): boolean => true } = {},
+) {
+  const connection = await portOver(store, context).connect(request);
+  const { status, headers, body } = await connection.send(request, maySend);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return { status, headers, chunks: chunks.length, text: Buffer.concat(chunks).toString() };
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await work.catch((thrown: unknown) => thrown);
+  return error instanceof HttpFailure ? [error.facts.phase, error.facts.mayHaveBeenSent] : error;
+}
+
+describe('the sandbox within this process', () => {
+  it('answers with the headers that a server would send', async () => {
+    const { status, headers, text } = await send(await newStore(), call('/inventory'));
+    expect(status).toBe(200);
+    expect(Object.fromEntries(headers)).toEqual({
+      'content-type': ['application/json'],
+      'content-length': [String(text.length)],
+      date: ['Mon, 02 Mar 2026 14:03:20 GMT'],
+      'x-ratelimit-limit': ['60'],
+      'x-ratelimit-remaining': ['59'],
+      'x-ratelimit-reset': ['1772460260'],
+    });
+  });
+
+  it('answers HEAD without a body', async () => {
+    const { headers, text } = await send(await newStore(), call('/inventory', { method: 'HEAD' }));
+    expect({ text, hasLength: headers.has('content-length') }).toEqual({ text: '', hasLength: true });
+  });
+
+  it('sends a long list in pieces, and a body that breaks is cut', async () => {
+    const store = await newStore();
+    store.atomically(() => {
+      store.replacePets({ generated: 5_000 });
+    });
+    const { chunks, text } = await send(store, call('/inventory'));
+    expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
+    const page: Store['page'] = (after, limit) => {
+      if (after !== undefined) throw new DatabaseFailure('io', 'gone');
+      return store.page(after, limit);
+    };
+    expect(await failureOf(send({ ...store, page }, call('/inventory')))).toEqual(['body-cut', true]);
+  });
+
+  it('refuses a body that is too long', async () => {
+    const request = { ...update(1), body: `{"quantity":1${' '.repeat(70_000)}}` };
+    expect((await send(await newStore(), request)).status).toBe(413);
+  });
+
+  it('asks before anything is done, and does nothing after a no', async () => {
+    const store = await newStore();
+    const refused = send(store, update(99), { maySend: () => false });
+    expect(await failureOf(refused)).toEqual(['withdrawn', false]);
+    expect({ pet: store.page(6n, 1)[0]?.quantity, used: store.allowance(SANDBOX_KEY) }).toEqual({ pet: 10n });
+  });
+
+  it('an aborted request is not sent', async () => {
+    const store = await newStore();
+    const controller = new AbortController();
+    const request = { ...update(99), signal: controller.signal };
+    const context = createTestContext();
+    const connection = await portOver(store, context).connect(request);
+    controller.abort(new Error('stop'));
+    expect(await failureOf(connection.send(request, () => true))).toEqual(['aborted', false]);
+    expect(await failureOf(portOver(store, context).connect(request))).toEqual(['aborted', false]);
+    expect(store.page(6n, 1)[0]?.quantity).toBe(10n);
+  });
+
+  it('one that is aborted, or not answered in time, may have been sent', async () => {
+    const store = await heldStore();
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const aborted = failureOf(
+      send(store, { ...update(1), signal: controller.signal }, { context: createTestContext({ clock }) }),
+    );
+    const late = failureOf(send(store, { ...update(1), timeoutMs: 400 }, { context: createTestContext({ clock }) }));
+    await clock.whenSleeping(2);
+    controller.abort(new Error('stop'));
+    expect(await aborted).toEqual(['aborted', true]);
+    await clock.advance(500);
+    expect(await late).toEqual(['response-timeout', true]);
+  });
+
+  it('waits for another process that holds the store, then says so', async () => {
+    const { status, text } = await send(await heldStore(), update(1));
+    expect({ status, text }).toMatchObject({ status: 503, text: expect.stringContaining('"busy"') as string });
+  });
+
+  it('has a write on the disk before it is answered, and a read need not be', async () => {
+    const context = createTestContext();
+    const done: string[] = [];
+    const noting = async (path: string): Promise<Database> => {
+      const database = await openDatabase(path);
+      return {
+        ...database,
+        exec: (sql) => {
+          done.push(sql);
+          database.exec(sql);
+        },
+      };
+    };
+    const http = await openInProcess(
+      { ...context, openDatabase: noting },
+      { file: `${context.home.state}/sandbox.db` },
+    );
+    onCleanup(() => http.close());
+    const steps = async (request: HttpRequest): Promise<string[]> => {
+      done.length = 0;
+      const connection = await http.connect(request);
+      await connection.send(request, () => true);
+      return [...done];
+    };
+    expect(await steps(update(5))).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE', 'COMMIT']);
+    expect(await steps(call('/inventory'))).toEqual(['PRAGMA synchronous = NORMAL', 'BEGIN IMMEDIATE', 'COMMIT']);
+  });
+});

@@ -1,0 +1,32 @@
+/** The sandbox in this process, without sockets: its store, and its handler in place of a service. */
+import type { HttpReply, HttpRequest } from '../../src/ports.ts';
+import { nodeClock } from '../../src/node/clock.ts';
+import { nodeFiles } from '../../src/node/files.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { inProcess } from '../../src/sandbox/in-process.ts';
+import { DEFAULT_RULES, type Plan } from '../../src/sandbox/plans.ts';
+import type { Store } from '../../src/sandbox/store.ts';
+import { openSandboxStore } from '../../src/sandbox/store-file.ts';
+import { onCleanup } from './cleanup.ts';
+import { STAGING_KEY } from './in-process.ts';
+import type { TestContext } from './test-context.ts';
+import { sendOver } from './test-ports.ts';
+
+export async function newStore(file = ':memory:'): Promise<Store> {
+  const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
+  const store = await openSandboxStore(ports, { file });
+  onCleanup(() => store.close());
+  return store;
+}
+
+/** Answers as staging would, on the context's clock, which stands still meanwhile. */
+export function answerFrom(
+  store: Store,
+  plan: Plan,
+  { clock, random }: TestContext,
+  request: HttpRequest,
+): Promise<HttpReply> {
+  const rules = { ...DEFAULT_RULES, plan };
+  const handler = { store, rules, apiKeys: [STAGING_KEY], baseUrl: '', now: () => clock.now() };
+  return clock.during(() => sendOver(inProcess({ clock, random }, handler), request));
+}
