@@ -1,20 +1,19 @@
 /** The generated parts of the documents in docs/, between `<!-- name: begin -->` and `<!-- name: end -->`. */
-import { readFileSync } from 'node:fs';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
 import { buildTree } from '../commands/tree.ts';
 
 /** Returns docs/commands.md with its reference made anew. */
-export async function generateCommands(path: string): Promise<string> {
-  return replacePart(readFileSync(path, 'utf8'), 'commands', commands(await buildTree()));
+export async function generateCommands(text: string): Promise<string> {
+  return replacePart(text, 'commands', commands(await buildTree()));
 }
 
 /** Returns docs/exit-codes.md with its table made anew. */
-export function generateExitCodes(path: string): string {
+export function generateExitCodes(text: string): string {
   const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
   const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
-  return replacePart(readFileSync(path, 'utf8'), 'exit-codes', table);
+  return replacePart(text, 'exit-codes', table);
 }
 
 /** Replaces what is between the markers of a part. Throws where the text lacks them. */

@@ -1,31 +1,26 @@
 /** Writes every generated file; with --check, fails where one is not what it would write. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { openapiDocument } from '../api/openapi.ts';
-import { SHIMS } from '../cli/completion/shims.ts';
-import { ROOT } from './package.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
+import { ROOT } from './package.ts';
 
-/** Path below the root -> its text. */
-const FILES: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
+/** Path below the root -> its text, from the one that it has. */
+const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {
   'src/api/openapi.json': () => `${JSON.stringify(openapiDocument(), null, 2)}\n`,
-  ...Object.fromEntries(Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => script])),
-  'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
-  'docs/exit-codes.md': (path) => formatted(path, generateExitCodes(path)),
+  'docs/commands.md': async (text, path) => formatted(path, await generateCommands(text)),
+  'docs/exit-codes.md': (text, path) => formatted(path, generateExitCodes(text)),
 };
 
-const check = process.argv.includes('--check');
 const stale: string[] = [];
 for (const [name, generate] of Object.entries(FILES)) {
   const path = join(ROOT, name);
-  const text = await generate(path);
-  if (existsSync(path) && text === readFileSync(path, 'utf8')) continue;
-  if (check) stale.push(name);
-  else {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  }
+  const before = readFileSync(path, 'utf8');
+  const text = await generate(before, path);
+  if (text === before) continue;
+  if (process.argv.includes('--check')) stale.push(name);
+  else writeFileSync(path, text);
 }
 if (stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run: npm run generate`);

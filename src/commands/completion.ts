@@ -1,5 +1,4 @@
 import { argument, defineCommand, flag } from '../cli/command.ts';
-import { SHIMS, type Shell } from '../cli/completion/shims.ts';
 import { wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -8,6 +7,7 @@ import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
 const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
+type Shell = Exclude<(typeof SHELL_ARGUMENTS)[number], 'pets'>;
 
 export const completion = defineCommand({
   path: 'completion',
@@ -31,7 +31,8 @@ export const completion = defineCommand({
         hint: 'Install it for one: petstore completion zsh --install',
       });
     }
-    const { script } = SHIMS[shell];
+    const { SHIMS } = await import('../cli/completion/shims.ts');
+    const script = SHIMS[shell];
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { complete } from '../../src/cli/completion/complete.ts';
-import { SHIMS } from '../../src/cli/completion/shims.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
 
@@ -64,8 +63,4 @@ describe('candidates', () => {
       }
     }
   });
-});
-
-it.each(Object.entries(SHIMS))('the script of %s is short', (_shell, { script }) => {
-  expect(script.split('\n').length).toBeLessThanOrEqual(36);
 });
