@@ -6,7 +6,7 @@
  * the same files several times, as CI does on each Node: a rule that knows types may say something else of a file
  * when another one has changed.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { exec, spawnSync } from 'node:child_process';
 
 const cache = process.env.PETSTORE_CHECK_CACHE;
 const cached = (flags: (folder: string) => string): string => (cache === undefined ? '' : ` ${flags(cache)}`);
@@ -22,15 +22,10 @@ const CHECKS: readonly string[] = [
 
 function run(command: string): Promise<number> {
   return new Promise((resolve) => {
-    // A shell finds what stands in node_modules/.bin, on every system.
-    const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    const said: Buffer[] = [];
-    child.stdout.on('data', (piece: Buffer) => said.push(piece));
-    child.stderr.on('data', (piece: Buffer) => said.push(piece));
-    child.on('close', (code) => {
-      const text = Buffer.concat(said).toString();
-      if (code !== 0) console.error(`${command} failed:\n${text}`);
-      resolve(code ?? 1);
+    // A shell finds what is in node_modules/.bin, on every system.
+    exec(command, { maxBuffer: Infinity }, (error, stdout, stderr) => {
+      if (error !== null) console.error(`${command} failed:\n${stdout}${stderr}`);
+      resolve(error === null ? 0 : 1);
     });
   });
 }

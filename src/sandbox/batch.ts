@@ -9,8 +9,8 @@ import type { Store } from './store.ts';
 interface PendingWrite {
   readonly durable: boolean;
   work(): void;
-  fail(error: unknown): void;
-  done(): void;
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 /** Rounds of the event loop that the first of a batch waits, at most. */
@@ -27,9 +27,9 @@ export function batched(store: Store, clock: Pick<Clock, 'turn'>): NonNullable<H
         for (const each of batch) each.work();
       };
       store.atomically(work, { durable: batch.some((each) => each.durable) });
-      for (const each of batch) each.done();
+      for (const each of batch) each.resolve();
     } catch (error) {
-      for (const each of batch) each.fail(error);
+      for (const each of batch) each.reject(error);
     }
   };
   /** Not before a round has brought no more, nor after too many of them. */
@@ -48,8 +48,8 @@ export function batched(store: Store, clock: Pick<Clock, 'turn'>): NonNullable<H
         work: () => {
           result = work();
         },
-        fail: reject,
-        done: () => {
+        reject,
+        resolve: () => {
           resolve(result);
         },
       });

@@ -1,8 +1,10 @@
 /** The sandbox over HTTP, for others to talk to. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
+import { errorCode } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
 import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
@@ -91,25 +93,20 @@ function controlsFor(
   { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
   { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
 ): Controls {
-  let skew = skewMs;
-  return {
+  const controls: Controls = {
     handler: {
       store,
       atomically: batched(store, clock),
       rules: { ...DEFAULT_RULES, ...rules },
       apiKeys,
       baseUrl,
-      now: () => clock.now() + skew,
+      now: () => clock.now() + controls.skewMs,
     },
     faults: new Faults(faults, faultSeed),
     log: new RequestLog(),
-    get skewMs() {
-      return skew;
-    },
-    advance(ms) {
-      skew += ms;
-    },
+    skewMs,
   };
+  return controls;
 }
 
 function listener({ headMs, requestMs }: Patience): Server {
@@ -131,20 +128,17 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   try {
     return await tryListen(server, host, port);
   } catch (cause) {
-    const code = String((cause as NodeJS.ErrnoException).code);
+    const code = errorCode(cause) ?? '';
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
   }
 }
 
 /** Returns the port. */
-function tryListen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function tryListen(server: Server, host: string, port: number): Promise<number> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 async function freePort(host: string): Promise<number | undefined> {
@@ -160,12 +154,19 @@ async function freePort(host: string): Promise<number | undefined> {
 
 function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
+  const answerAny = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const { handler } = controls;
+    if (!isOurs(incoming.headers.host, names)) {
+      const message = 'This server is not known by that name; start it with --allow-host to make it so.';
+      await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
+    } else if (options.controls === true && isForControls(incoming)) {
+      const { control } = await import('./control-http.ts');
+      await control(ports, controls, incoming, outgoing);
+    } else await answer(ports, controls, incoming, outgoing);
+  };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!server.listening) outgoing.setHeader('Connection', 'close');
-    if (!isOurs(incoming.headers.host, names)) void refuseHost(ports, controls, outgoing);
-    else if (options.controls === true && /^\/(__sandbox(\/|$)|[?#]|$)/.test(incoming.url ?? '')) {
-      void administerOverHttp(ports, controls, incoming, outgoing);
-    } else void answer(ports, controls, incoming, outgoing);
+    void answerAny(incoming, outgoing);
   };
   server.on('request', onRequest);
   server.on('checkExpectation', onRequest);
@@ -179,23 +180,9 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
   });
 }
 
-async function administerOverHttp(
-  ports: FilePorts,
-  controls: Controls,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  if (!isLoopbackAddress(incoming.socket.remoteAddress ?? '')) {
-    await answer(ports, controls, incoming, outgoing);
-    return;
-  }
-  const { control } = await import('./control-http.ts');
-  await control(ports, controls, incoming, outgoing);
-}
-
-async function refuseHost(ports: FilePorts, { handler }: Controls, outgoing: ServerResponse): Promise<void> {
-  const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-  await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
+/** The page and the controls are for this machine alone. */
+function isForControls({ url = '', socket }: IncomingMessage): boolean {
+  return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
 }
 
 const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {

@@ -1,5 +1,6 @@
 /** What a check is, and what came of it. */
 import { ErrorSchema } from '../api/schemas.ts';
+import type { Service } from '../client/service.ts';
 import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
@@ -21,6 +22,19 @@ export interface CheckFacts {
 
 export interface Checked extends CheckFacts, Finding {
   readonly ms: number;
+}
+
+/** The same service with its key, without any, and with one that is none. */
+export interface SmokeClients {
+  readonly keyed: Service;
+  readonly keyless: Service;
+  readonly wrong: Service;
+  /** With the key, and deaf to signals. */
+  readonly restorer: Service;
+  /** With the key, and one request more than the allowance has. */
+  readonly spender: Service;
+  /** Called once the list has been asked for. @throws {Failure} `quota-insufficient` */
+  afford(): Promise<void>;
 }
 
 export const PASS: Finding = { verdict: 'pass' };

@@ -43,32 +43,26 @@ function judge(end: Answer | Unreachable | undefined, sent: number): readonly [r
 
 interface Spent {
   /** The first answer that was no list; undefined: the gate let no more through, or there were too many. */
-  readonly end: Answer | Unreachable | undefined;
-  readonly sent: number;
+  end: Answer | Unreachable | undefined;
+  sent: number;
 }
 
 async function spend(service: Service): Promise<Spent> {
-  const spent: { end: Spent['end']; sent: number } = { end: undefined, sent: 0 };
+  const spent: Spent = { end: undefined, sent: 0 };
   const work = async (): Promise<void> => {
     while (spent.end === undefined && spent.sent < MOST) {
-      const answer = await ask(service);
-      if (answer === undefined) return;
+      const answer = await probe(service, { method: 'GET', path: '/inventory' });
       spent.sent++;
       if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
     }
   };
-  await Promise.all(Array.from({ length: WORKERS }, work));
+  const untilRefused = (): Promise<void> =>
+    work().catch((error: unknown) => {
+      // The gate lets no more through.
+      if (!isFailure(error) || !error.is('rate-limited')) throw error;
+    });
+  await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // The gate has held the others back at the edge: the one request beyond it goes alone.
-  await work();
+  await untilRefused();
   return spent;
-}
-
-/** Undefined: the gate lets no more through. */
-async function ask(service: Service): Promise<Awaited<ReturnType<typeof probe>> | undefined> {
-  try {
-    return await probe(service, { method: 'GET', path: '/inventory' });
-  } catch (error) {
-    if (isFailure(error) && error.is('rate-limited')) return undefined;
-    throw error;
-  }
 }

@@ -4,10 +4,10 @@ import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { RawView } from '../view/view.ts';
-import type { Checked } from './check.ts';
+import type { Checked, SmokeClients } from './check.ts';
 import { probe } from '../client/probe.ts';
 import { REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
-import { ALL, type SmokeClients, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
+import { ALL, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
 
 export interface RunOptions extends SmokeOptions {
   readonly format: ReportFormat;
@@ -27,9 +27,10 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { clock, notices } = context;
   const startedAt = clock.now();
-  const { doors, environment, close } = await openDoors(context, requestsFor(options));
+  const count = requestsFor(options);
+  const { doors, close } = await openDoors(context, count);
+  const { environment } = doors.keyed;
   try {
-    const count = requestsFor(options);
     const writes =
       options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
     const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
@@ -66,7 +67,7 @@ function checkIds(ids: readonly string[]): void {
 async function openDoors(
   context: CommandContext,
   need: number,
-): Promise<{ doors: SmokeClients; environment: string; close(): Promise<void> }> {
+): Promise<{ doors: SmokeClients; close(): Promise<void> }> {
   const keyed = await connect(context);
   const { baseUrl, http } = keyed.service;
   const sessions: Session[] = [keyed];
@@ -78,17 +79,17 @@ async function openDoors(
     sessions.unshift(session);
     return session.service;
   };
-  const clients = {
+  const doors = {
     keyed: keyed.service,
     spender: await serviceFor(spending),
     restorer: await serviceFor(late),
     keyless: await serviceFor(context, ''),
     wrong: await serviceFor(context, WRONG_KEY),
+    afford: allowing(keyed, need),
   };
   context.notices.watchLimits(() => keyed.service.gate.limits);
   return {
-    doors: { ...clients, afford: allowing(keyed, need) },
-    environment: keyed.environment,
+    doors,
     async close() {
       for (const session of sessions) await session[Symbol.asyncDispose]();
     },

@@ -1,7 +1,6 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
-import type { Service } from '../client/service.ts';
 import { isLoopback } from '../session/environments.ts';
-import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip } from './check.ts';
+import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip, type SmokeClients } from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 import { PROVOKED_CHECKS, runProvoked } from './rate-limit-checks.ts';
 import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
@@ -15,19 +14,6 @@ export interface SmokeOptions extends Bounds {
   readonly write?: bigint;
   /** Spend the allowance, and one request more. */
   readonly provoke: boolean;
-}
-
-/** The same service with its key, without any, and with one that is none. */
-export interface SmokeClients {
-  readonly keyed: Service;
-  readonly keyless: Service;
-  readonly wrong: Service;
-  /** With the key, and deaf to signals. */
-  readonly restorer: Service;
-  /** With the key, and one request more than the allowance has. */
-  readonly spender: Service;
-  /** Called once the list has been asked for. @throws {Failure} `quota-insufficient` */
-  afford(): Promise<void>;
 }
 
 const CALLS: Readonly<Record<Question, { readonly door: 'keyed' | 'keyless' | 'wrong'; readonly path: string }>> = {

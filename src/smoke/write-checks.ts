@@ -10,15 +10,10 @@ import {
   isError,
   PASS,
   skip,
+  type SmokeClients,
   withStatus,
 } from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
-
-export interface WriteDoors {
-  readonly keyed: Service;
-  /** The same, but deaf to signals: what was changed is put back even then. */
-  readonly restorer: Service;
-}
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
   ['write-bad-json', 'a body that is no JSON: 400', '{"quantity":'],
@@ -39,7 +34,7 @@ type CheckFilter = (facts: CheckFacts) => boolean;
 
 /** @param list the list as it was just read */
 export async function* runWrites(
-  { keyed, restorer }: WriteDoors,
+  { keyed, restorer }: SmokeClients,
   petId: bigint,
   list: Answer | Unreachable,
   isChosen: CheckFilter,
