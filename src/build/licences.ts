@@ -10,12 +10,8 @@ export const VENDOR_FOLDER = '.petstore-vendors';
 /** The folders of the packages that the bundle holds code of. */
 function packageFolders(metafiles: readonly Metafile[]): readonly string[] {
   const used = metafiles.flatMap(({ outputs }) => Object.values(outputs)).flatMap(({ inputs }) => Object.keys(inputs));
-  const folders: readonly (string | undefined)[] = used.map(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0],
-  );
-  return [...new Set(folders)]
-    .filter((folder): folder is string => folder !== undefined && !folder.endsWith(VENDOR_FOLDER))
-    .sort();
+  const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  return [...new Set(folders)].filter((folder) => !folder.endsWith(VENDOR_FOLDER)).sort();
 }
 
 /** Packages under the MIT licence that come without its text: who holds the copyright, as their repository says. */

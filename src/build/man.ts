@@ -31,7 +31,7 @@ export function manPage(tree: Tree, version: string): string {
     ...text('The commands:'),
     ...tree.sections.flatMap(({ title, commands: below }) => [
       `.Ss ${escape(title)}`,
-      list(below.map((each) => [`.Ic ${escape(each.path)}`, [`${summaryOf(each)}.`]])),
+      list(below.map((each) => [`Ic ${escape(each.path)}`, `${summaryOf(each)}.`])),
     ]),
     '.Sh OPTIONS OF EVERY COMMAND',
     ...options(tree.globals),
@@ -39,25 +39,22 @@ export function manPage(tree: Tree, version: string): string {
     ...commands.flatMap(command),
     '.Sh ENVIRONMENT',
     list([
-      ['.Ev PETSTORE_ENV', ['production, staging or sandbox.']],
-      ['.Ev PETSTORE_BASE_URL', ['Address of the service, ending in /v1.']],
-      ['.Ev PETSTORE_API_KEY', ['The API key.']],
-      ['.Ev PETSTORE_LEDGER', ['A Redis server through which machines share the limits of a key.']],
-      ['.Ev HTTPS_PROXY , http_proxy , ALL_PROXY , NO_PROXY', ['Proxies.']],
-      ['.Ev NODE_EXTRA_CA_CERTS', ['A file of certificate authorities to trust besides the usual ones.']],
-      ['.Ev NO_COLOR , FORCE_COLOR', ['Colour.']],
+      ['Ev PETSTORE_ENV', 'production, staging or sandbox.'],
+      ['Ev PETSTORE_BASE_URL', 'Address of the service, ending in /v1.'],
+      ['Ev PETSTORE_API_KEY', 'The API key.'],
+      ['Ev PETSTORE_LEDGER', 'A Redis server through which machines share the limits of a key.'],
+      ['Ev HTTPS_PROXY , http_proxy , ALL_PROXY , NO_PROXY', 'Proxies.'],
+      ['Ev NODE_EXTRA_CA_CERTS', 'A file of certificate authorities to trust besides the usual ones.'],
+      ['Ev NO_COLOR , FORCE_COLOR', 'Colour.'],
     ]),
     '.Sh FILES',
     list([
-      ['.Pa ~/.config/petstore/config.json', ['Base URLs and keys, mode 0600.']],
-      ['.Pa ~/.local/state/petstore/state.db', ['Limits, blocks, history and unfinished imports.']],
-      ['.Pa ~/.local/state/petstore/sandbox.db', ['What the sandbox holds.']],
+      ['Pa ~/.config/petstore/config.json', 'Base URLs and keys, mode 0600.'],
+      ['Pa ~/.local/state/petstore/state.db', 'Limits, blocks, history and unfinished imports.'],
+      ['Pa ~/.local/state/petstore/sandbox.db', 'What the sandbox holds.'],
     ]),
     '.Sh EXIT STATUS',
-    list(
-      EXIT_CODES.map(({ code, meaning, then }) => [`.It ${code}`, [`${meaning}: ${then}.`]]),
-      true,
-    ),
+    list(EXIT_CODES.map(({ code, meaning, then }) => [String(code), `${meaning}: ${then}.`])),
     '.Sh EXAMPLES',
     ...tree.examples.flatMap(example).slice(1),
     ...(['environments', 'output', 'rate-limits', 'scripting'] as const).flatMap((name) => [
@@ -82,9 +79,7 @@ function command(each: TreeCommand): string[] {
     '.Pp',
     ...text(`${summaryOf(each)}.`),
     ...(description === undefined ? [] : text(description)),
-    ...(args.length === 0
-      ? []
-      : [list(args.map(({ name, description: says }) => [`.Ar ${escape(name)}`, [`${says}.`]]))]),
+    ...(args.length === 0 ? [] : [list(args.map(({ name, description: says }) => [`Ar ${escape(name)}`, `${says}.`]))]),
     ...options(own),
     ...examples.flatMap(example),
   ];
@@ -92,16 +87,12 @@ function command(each: TreeCommand): string[] {
 
 function options(all: readonly TreeOption[]): string[] {
   if (all.length === 0) return [];
-  return [list(all.map(({ flags, description }) => [`.Sy ${escape(flags)}`, [`${description}.`]]))];
+  return [list(all.map(({ flags, description }) => [`Sy ${escape(flags)}`, `${description}.`]))];
 }
 
 /** `.It` lines may hold a macro of their own. */
-function list(items: readonly (readonly [term: string, says: readonly string[]])[], plain = false): string {
-  const lines = items.flatMap(([term, says]) => [
-    plain ? term : `.It ${term.slice(1)}`,
-    ...says.flatMap((each) => text(each)),
-  ]);
-  return ['.Bl -tag -width Ds', ...lines, '.El'].join('\n');
+function list(items: readonly (readonly [term: string, says: string])[]): string {
+  return ['.Bl -tag -width Ds', ...items.flatMap(([term, says]) => [`.It ${term}`, ...text(says)]), '.El'].join('\n');
 }
 
 function example({ says, command: line }: TreeCommand['examples'][number]): string[] {

@@ -1,8 +1,9 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
+import { changeStore, dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
+import type { Usage } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -18,18 +19,11 @@ export const sandboxReset = defineCommand({
   async run({ data }, context) {
     const file = dataFile(context, data);
     const { seedItems } = await import('../sandbox/seed.ts');
-    const pets = await withStore(
-      context,
-      file,
-      (store) =>
-        store.atomically(() => {
-          store.replacePets(seedItems());
-          store.forgetAllowances();
-          for (const key of store.keys()) store.removeKey(key);
-          return store.count();
-        }),
-      { toWrite: true },
-    );
+    const pets = await changeStore(context, file, (store) => {
+      store.replacePets(seedItems());
+      store.forgetAllowances();
+      for (const key of store.keys()) store.removeKey(key);
+    });
     return stocked(`The sandbox is as new: ${pets} pets, no limits used, no bans, no added keys.`, file, pets);
   },
 });
@@ -58,16 +52,9 @@ export const sandboxSeed = defineCommand({
     }
     const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
     const file = dataFile(context, data);
-    const count = await withStore(
-      context,
-      file,
-      (store) =>
-        store.atomically(() => {
-          store.replacePets(others);
-          return store.count();
-        }),
-      { toWrite: true },
-    );
+    const count = await changeStore(context, file, (store) => {
+      store.replacePets(others);
+    });
     return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file, count);
   },
 });
@@ -105,14 +92,7 @@ export const sandboxStatus = defineCommand({
   },
 });
 
-interface KeyRow {
-  readonly key: string;
-  readonly minuteUsed: number;
-  readonly dayUsed: number;
-  readonly early: number;
-  readonly blockedUntil: number;
-  readonly bannedUntil: number;
-}
+type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',

@@ -34,15 +34,10 @@ export async function control(
           administer(controls, { method, path: pathname.slice(BELOW.length), query, body }),
         ).catch(troubleOf)
       : await page(method, pathname);
-  const { status, headers } = result ?? {};
   const response =
-    result === undefined || status === undefined
+    result === undefined
       ? refuse(controls.handler, error(404, 'not_found', 'There is no such path.'))
-      : {
-          status,
-          body: result.body,
-          headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers },
-        };
+      : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
   await send(ports, outgoing, response, [], controls.handler.now());
 }
 

@@ -72,14 +72,9 @@ async function handled(
 }
 
 function numbers(headers: SandboxResponse['headers']): { limit?: number; remaining?: number; retryAfter?: number } {
-  const [limit, remaining, wait] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'Retry-After'].map((name) =>
-    headers[name] === undefined ? undefined : Number(headers[name]),
-  );
-  return {
-    ...(limit !== undefined && { limit }),
-    ...(remaining !== undefined && { remaining }),
-    ...(wait !== undefined && !Number.isNaN(wait) && { retryAfter: wait }),
-  };
+  const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
+  const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
+  return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
 }
 
 /** By what its head says. */

@@ -53,14 +53,15 @@ export const LARGEST_BODY = 64 * 1024;
 /** Longer lists are read and sent in pieces. */
 const WHOLE_LIST = 2_000;
 
-type Asked = (handler: Handler, request: SandboxRequest, parameters: Readonly<Record<string, string>>) => Operation;
+/** Path parameters by name. */
+type PathParameters = Readonly<Record<string, string>>;
 
 interface Served {
   readonly method: string;
   /** The path's segments; `{name}` is a parameter. */
   readonly segments: readonly string[];
   readonly undocumented?: boolean;
-  readonly ask: (...facts: Parameters<Asked>) => Operation | Promise<Operation>;
+  ask(handler: Handler, request: SandboxRequest, parameters: PathParameters): Operation | Promise<Operation>;
 }
 
 const OPERATIONS: Readonly<Record<(typeof ROUTES)[number]['operationId'], Served['ask']>> = {
@@ -88,7 +89,7 @@ function below(path: string): readonly string[] {
 /** Never throws for anything that a request may hold. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
   const segments = pathOf(request.target).split('/');
-  const matches: { served: (typeof SERVED)[number]; parameters: Readonly<Record<string, string>> }[] = [];
+  const matches: { served: Served; parameters: PathParameters }[] = [];
   for (const served of SERVED) {
     if (served.undocumented === true && !handler.rules.withUndocumented) continue;
     const parameters = match(served.segments, segments);
@@ -110,8 +111,8 @@ export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 
-/** Path parameters by name, or undefined where the path is another one. */
-function match(parts: readonly string[], segments: readonly string[]): Readonly<Record<string, string>> | undefined {
+/** Undefined where the path is another one. */
+function match(parts: readonly string[], segments: readonly string[]): PathParameters | undefined {
   if (segments.length !== parts.length) return undefined;
   const parameters: Record<string, string> = {};
   for (let i = 0; i < parts.length; i++) {

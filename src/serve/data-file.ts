@@ -63,6 +63,16 @@ export async function withStore<T>(
   });
 }
 
+/** Changes the store; a damaged one of our own is put aside first. @returns how many pets it has then */
+export function changeStore(context: CommandContext, file: string, change: (store: Store) => void): Promise<number> {
+  const work = (store: Store): number =>
+    store.atomically(() => {
+      change(store);
+      return store.count();
+    });
+  return withStore(context, file, work, { toWrite: true });
+}
+
 /** As many made-up pets, or those of a file. */
 export type Pets = InventoryItem[] | { readonly generated: number };
 

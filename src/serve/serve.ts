@@ -6,10 +6,9 @@ import { isLoopbackAddress } from '../sandbox/host-check.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { Store } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readPets, withStore } from './data-file.ts';
+import { changeStore, readPets } from './data-file.ts';
 
 export interface RuleOptions {
   readonly plan: PlanName;
@@ -72,12 +71,9 @@ export function readFault(text: string): FaultRule {
 /** @throws {Failure} `file`, `invalid-value` */
 export async function seed(context: CommandContext, file: string, from: string): Promise<void> {
   const pets = /^[0-9]+$/.test(from) ? { generated: petCount(from) } : await readPets(context, from);
-  const replace = (store: Store): void => {
-    store.atomically(() => {
-      store.replacePets(pets);
-    });
-  };
-  await withStore(context, file, replace, { toWrite: true });
+  await changeStore(context, file, (store) => {
+    store.replacePets(pets);
+  });
 }
 
 /** @throws {Failure} `invalid-value` */
