@@ -49,10 +49,9 @@ function options(plugins: readonly Plugin[]) {
 }
 
 async function bundleOurs(): Promise<Bundle> {
-  return build({
-    ...options([entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors]),
-    entryPoints: Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`])),
-  });
+  const plugins = [entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors];
+  const entryPoints = Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`]));
+  return build({ ...options(plugins), entryPoints });
 }
 
 /** A file for each group of packages. */

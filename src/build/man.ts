@@ -54,7 +54,7 @@ export function manPage(tree: Tree, version: string): string {
       ['Pa ~/.local/state/petstore/sandbox.db', 'What the sandbox holds.'],
     ]),
     '.Sh EXIT STATUS',
-    list(EXIT_CODES.map(({ code, meaning, then }) => [String(code), `${meaning}: ${then}.`])),
+    list(EXIT_CODES.map(({ code, meaning, then }) => [code, `${meaning}: ${then}.`])),
     '.Sh EXAMPLES',
     ...tree.examples.flatMap(example).slice(1),
     ...(['environments', 'output', 'rate-limits', 'scripting'] as const).flatMap((name) => [

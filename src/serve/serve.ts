@@ -94,14 +94,10 @@ export async function openLog(
   path: string | undefined,
 ): Promise<ServerLog> {
   if (path === undefined) {
-    return {
-      ...(!globals.quiet && {
-        onRequest: (request) => {
-          notices.info(logLine(request));
-        },
-      }),
-      close: () => Promise.resolve(),
+    const onRequest = (request: NumberedRequest): void => {
+      notices.info(logLine(request));
     };
+    return { ...(!globals.quiet && { onRequest }), close: () => Promise.resolve() };
   }
   try {
     const log = await files.append(path, (code) => {
