@@ -4,7 +4,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Journal, Run, Scan } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan } from './apply.ts';
@@ -76,12 +76,6 @@ function find(journal: Journal, wanted: bigint | true, session: Session): Run {
   });
 }
 
-interface Scan {
-  readonly seq: number;
-  readonly petId: bigint;
-  readonly quantity: bigint;
-}
-
 class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
@@ -141,9 +135,9 @@ class Tally {
       await this.refuse(`Not counted: there is no pet ${petId}.`);
       return;
     }
-    const seq = (this.kept.at(-1)?.seq ?? 0) + 1;
-    await this.journal.scan(this.run.id, seq, petId, quantity);
-    this.kept.push({ seq, petId, quantity });
+    const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
+    await this.journal.scan(this.run.id, scan);
+    this.kept.push(scan);
     this.add(petId, quantity);
     this.context.notices.info(`pet ${petId}: ${this.counts.get(petId) ?? 0n} counted, ${known.quantity} in the list`);
   }

@@ -3,7 +3,7 @@ import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { acquireLock, type Lock } from '../state/lock.ts';
+import { acquireLock } from '../state/lock.ts';
 
 /** Enough that two pets seldom meet; few enough to leave no litter. */
 const LOCKS = 64n;
@@ -28,18 +28,14 @@ export async function withPetLock<T>(
   work: () => Promise<T>,
   options: TurnOptions = {},
 ): Promise<T> {
-  const lock = await takeTurn(context, petId, options);
-  try {
-    return await work();
-  } finally {
-    lock?.release();
-  }
+  using _lock = await takeTurn(context, petId, options);
+  return await work();
 }
 
-async function takeTurn(context: CommandContext, petId: bigint, options: TurnOptions): Promise<Lock | undefined> {
+async function takeTurn(context: CommandContext, petId: bigint, options: TurnOptions): Promise<Disposable | undefined> {
   const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
   let path: string;
-  let lock: Lock | undefined;
+  let lock: Disposable | undefined;
   try {
     const folder = `${stateFolder(context)}/locks`;
     path = `${folder}/${((petId % LOCKS) + LOCKS) % LOCKS}.db`;

@@ -8,6 +8,7 @@ import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, ChangeState, Journal } from '../state/journal.ts';
+import { hasWrittenSince, momentOf } from '../state/written.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Stock } from './plan.ts';
@@ -65,7 +66,7 @@ export async function readStock(service: Service): Promise<Stock> {
 /** Reads the stock for a run. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: journal.moment(), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.shared), at: clock.monotonic(), since: clock.now() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -153,7 +154,7 @@ class Engine {
       await this.refresh();
       const { seen } = this;
       const isDone = await inTurn(change.petId, async () => {
-        if (journal.hasWrittenSince(change, seen.moment)) return false;
+        if (hasWrittenSince(journal.shared, change, seen.moment)) return false;
         // Without an outcome it is left for the next time.
         if (this.stopped === undefined) await this.carryOut(change, seen.stock);
         return true;

@@ -85,10 +85,11 @@ export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
   readonly despiteSignal?: boolean;
 }
 
-export interface State {
+/** Closed by `using`, too. */
+export interface State extends Disposable {
   readonly path: string;
   /** Its methods throw {@link Failure} `state`, which names the file. It stays the same object for the life of the state. */
-  readonly database: Omit<Database, 'close'>;
+  readonly database: Omit<Database, 'close' | keyof Disposable>;
   /**
    * Runs the work while no other process can write here, in one transaction: all of it, or none. Where the file of the
    * state folder proves to be damaged, it is put aside, and the work runs again in a new one.
@@ -180,9 +181,15 @@ class StateFile implements State {
     this.connection.close();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
     const { clock, random, signal } = this.ports;
     const ports = { clock, random, ...(how.despiteSignal !== true && { signal }) };
+    // Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
+    const progress = () => this.database.get('PRAGMA data_version')?.data_version;
     let renewals = 0;
     const once = async (): Promise<T> => {
       while (this.renewal !== undefined || (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS)) {
@@ -191,7 +198,7 @@ class StateFile implements State {
       return this.transaction(work, how.durable === true);
     };
     try {
-      return await whileBusy(ports, once, { ...how, progress: () => this.turnsOf() });
+      return await whileBusy(ports, once, { ...how, progress });
     } catch (error) {
       throw this.failure(error, this.connection);
     }
@@ -205,10 +212,8 @@ class StateFile implements State {
       // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
       const working = work();
       const result = working instanceof Promise ? await working : working;
-      this.guarded((database) => {
-        database.exec(TURN);
-        database.exec('COMMIT');
-      });
+      this.database.exec(TURN);
+      this.database.exec('COMMIT');
       return result;
     } catch (error) {
       rollBack(connection);
@@ -227,11 +232,6 @@ class StateFile implements State {
       if (durable) synchronous(connection, 'NORMAL');
       throw isBusy(error) ? error : this.failure(error, connection);
     }
-  }
-
-  /** Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version). */
-  private turnsOf(): unknown {
-    return this.guarded((database) => database.get('PRAGMA data_version')?.data_version);
   }
 
   /** Another file is there now: another process has put this one aside. */

@@ -86,21 +86,17 @@ export async function beginAnew(
   place: Place,
   failed?: Pick<Database, 'isInPlace'>,
 ): Promise<Database> {
-  const lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
+  using lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
-  try {
-    if (failed?.isInPlace() !== true) {
-      try {
-        return await openFile(ports, form, place);
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-      }
+  if (failed?.isInPlace() !== true) {
+    try {
+      return await openFile(ports, form, place);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
     }
-    await putAside(ports, place);
-    return await openFile(ports, form, place);
-  } finally {
-    lock.release();
   }
+  await putAside(ports, place);
+  return await openFile(ports, form, place);
 }
 
 async function putAside({ clock, files, notices }: FilePorts & Warned, place: Place): Promise<void> {

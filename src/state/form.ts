@@ -84,14 +84,11 @@ function requireKnown({ migrations }: Form, { path, what }: Place, version: numb
 }
 
 async function readTables({ openDatabase }: Ports, place: Place): Promise<Found> {
-  let database: Database | undefined;
   try {
-    database = await openDatabase(place.path, { readOnly: true });
+    using database = await openDatabase(place.path, { readOnly: true });
     return tablesOf(database);
   } catch (error) {
     throw failureOf(error, place);
-  } finally {
-    database?.close();
   }
 }
 
@@ -139,28 +136,21 @@ async function areTablesOf(
 ): Promise<boolean> {
   if (version < 0 || version > migrations.length) return false;
   if (version === 0) return tables.length === 0;
-  const model = await openDatabase(':memory:');
-  try {
-    for (const step of migrations.slice(0, version)) model.exec(step);
-    return JSON.stringify(tablesOf(model).tables) === JSON.stringify(tables);
-  } finally {
-    model.close();
-  }
+  using model = await openDatabase(':memory:');
+  for (const step of migrations.slice(0, version)) model.exec(step);
+  return JSON.stringify(tablesOf(model).tables) === JSON.stringify(tables);
 }
 
 /** Reads all of a file's structure: too slow for every start. */
 export async function isSound(ports: Ports, form: Form, { path }: Place): Promise<boolean> {
-  let database: Database | undefined;
   try {
-    database = await ports.openDatabase(path, { readOnly: true });
+    using database = await ports.openDatabase(path, { readOnly: true });
     const { version, tables } = tablesOf(database);
     const check = Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0];
     return check === 'ok' && (await areTablesOf(ports, form, version, tables));
   } catch (error) {
     if (error instanceof DatabaseFailure) return error.problem !== 'corrupt';
     throw error;
-  } finally {
-    database?.close();
   }
 }
 

@@ -8,10 +8,6 @@ import { isBusy, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-export interface Lock {
-  release(): void;
-}
-
 /** `isOwn`: in the state folder, where no other program has files. */
 export interface LockPlace {
   readonly path: string;
@@ -22,11 +18,12 @@ export interface LockPlace {
 const PAGE_BYTES = 4_096;
 
 /**
- * @param waitMs how long to wait for its holder
- * @returns undefined where another process holds it for longer
+ * Takes the lock; disposing of the result releases it.
+ * @param waitMs how long to wait for the process that holds it
+ * @returns undefined if another process holds it for longer
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
-export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Lock | undefined> {
+export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Disposable | undefined> {
   try {
     if (!(await isLock(ports, place))) {
       if (!place.isOwn) throw new Failure('state', { path: place.path, problem: 'lock', detail: 'it is not a lock' });
@@ -55,11 +52,10 @@ async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
   return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
 }
 
-async function wait(ports: Ports, path: string, patienceMs: number): Promise<Lock | undefined> {
+async function wait(ports: Ports, path: string, patienceMs: number): Promise<Disposable | undefined> {
   let opened: Database | undefined;
   try {
-    const database = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs });
-    opened = database;
+    const database = (opened = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs }));
     // Opened once: to open it anew at each try would keep its holder waiting.
     await whileBusy(
       ports,
@@ -68,11 +64,7 @@ async function wait(ports: Ports, path: string, patienceMs: number): Promise<Loc
       },
       { patienceMs },
     );
-    return {
-      release: () => {
-        database.close();
-      },
-    };
+    return database;
   } catch (error) {
     opened?.close();
     if (isBusy(error)) return undefined;
