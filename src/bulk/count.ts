@@ -1,4 +1,4 @@
-/** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
+/** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
 import { parseInt64, parseInteger } from '../api/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -35,11 +35,8 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
     context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
-    const work = { kind: 'count', command: COMMAND, run } as const;
-    return applyPlan(context, journal, {
-      work,
-      plan: (present) => makePlan(rows, present),
-    });
+    const plan = (present: Stock) => makePlan(rows, present);
+    return applyPlan({ context, journal }, { kind: 'count', command: COMMAND, run, plan });
   });
 }
 
@@ -154,7 +151,7 @@ class Tally {
     this.context.notices.info(`pet ${last.petId}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
   }
 
-  /** Whoever scans looks at the shelf, not at the screen: a bell. */
+  /** Rings the bell, too: people who scan look at the shelf, not at the screen. */
   private async refuse(text: string): Promise<void> {
     const { notices, stderr } = this.context;
     notices.warning(text);

@@ -1,11 +1,11 @@
 /** A single write, journaled like a row of a run: what `inventory history` and `undo` know of it. */
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Journal } from '../state/journal.ts';
 import { rowOutcome } from '../report/failures.ts';
-import { midway } from './runner.ts';
+import { midway, recordApplied } from './runner.ts';
 import { withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
 
@@ -64,12 +64,7 @@ async function sendRecorded<T>(
     }
     throw error;
   }
-  try {
-    await journal.settle(id, clock.now(), { state: 'applied' });
-  } catch (because) {
-    if (!isFailure(because)) throw because;
-    const { petId, after: quantity } = change;
-    throw new Failure('unrecorded', { petId, quantity, environment: session.environment, because }, because);
-  }
+  const { environment } = session;
+  await recordApplied({ ...change, environment }, () => journal.settle(id, clock.now(), { state: 'applied' }));
   return result;
 }

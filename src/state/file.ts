@@ -1,4 +1,4 @@
-/** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
+/** Opens and migrates a database file of petstore's. A damaged one is put aside, once, however many processes find it. */
 import { type Context, type Database, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
@@ -7,14 +7,14 @@ import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
 export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** Who hears that a file was put aside. */
+/** Receives the warning that a file was put aside. */
 export interface Warned {
   readonly notices: { warning(text: string): void };
 }
 
 /** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
 export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
-  await makeFolder(ports, place);
+  await makeFolder(ports.files, place.path.replace(/[/\\]?[^/\\]*$/, ''));
   await requireOurs(ports, form, place);
   let database: Database | undefined;
   try {
@@ -27,8 +27,8 @@ export async function openFile(ports: FilePorts, form: Form, place: Place): Prom
   }
 }
 
-async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+/** Creates a folder that only this user can open. @throws {Failure} `file` */
+export async function makeFolder(files: FilePorts['files'], folder: string): Promise<void> {
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
@@ -58,7 +58,7 @@ export function isDamage(error: unknown): boolean {
   return isFailure(error) && error.is('state') && error.details.problem === 'damaged';
 }
 
-/** True where a state cannot be reached or written, and false where there is one that must not be passed over. */
+/** True when a state cannot be reached or written; false for one that must not be ignored. */
 export function isOutOfReach(error: unknown): boolean {
   if (!isFailure(error)) return false;
   if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.details.problem);
