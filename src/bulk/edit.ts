@@ -97,7 +97,7 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   const read = parse(edited);
   const changed = read.rows.flatMap((row) => {
     const current = shown.get(row.petId);
-    return current === row.quantity ? [] : [{ ...row, ...(current !== undefined && { current }) }];
+    return current === row.quantity ? [] : [{ ...row, current }];
   });
   // A quantity that was below zero already, and is unchanged, is allowed.
   const below = allowNegative === true ? [] : changed.filter(({ quantity }) => quantity < 0n);
