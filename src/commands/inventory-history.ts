@@ -28,12 +28,7 @@ export const inventoryHistory = defineCommand({
     const { withJournal } = await import('../bulk/open-journal.ts');
     const { env } = context.globals;
     const changes = await withJournal(context, path, (journal) =>
-      journal.history({
-        limit,
-        ...(pet !== undefined && { pet }),
-        ...(run !== undefined && { run }),
-        ...(env !== undefined && { environment: env }),
-      }),
+      journal.history({ limit, pet, run, environment: env }),
     );
     return historyView(changes, context);
   },

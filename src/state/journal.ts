@@ -24,19 +24,19 @@ export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, '
 export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person'>;
 
 export interface HistoryFilter {
-  readonly environment?: string;
-  readonly pet?: readonly bigint[];
-  readonly run?: bigint;
+  readonly environment?: string | undefined;
+  readonly pet?: readonly bigint[] | undefined;
+  readonly run?: bigint | undefined;
   readonly id?: bigint;
   readonly limit: number;
 }
 
 export interface JournalOptions {
-  /** The state database, where the journal is another file. */
+  /** The state database, if the journal is another file. */
   readonly shared?: State | undefined;
-  /** Takes secrets out of the texts that are kept. */
+  /** Removes secrets from the texts that are stored. */
   redact?(text: string): string;
-  /** Hears of rows that are left out because they are damaged. */
+  /** Receives warnings about damaged rows that are left out. */
   warn?(text: string): void;
 }
 
@@ -68,13 +68,13 @@ export class Journal {
       petId,
       origin,
       BigInt(Math.round(since)),
-      // Numbers of another journal name other changes.
+      // In another journal the same id belongs to another change.
       this.shared === this.state ? id : 0n,
     );
     return this.readSound('change', rows, toChange)[0];
   }
 
-  /** A run with all its rows, or none of it. @throws {Failure} `state` */
+  /** Stores a run with all its rows, or nothing. @throws {Failure} `state` */
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
     return this.state.exclusively(() => {
@@ -103,7 +103,7 @@ export class Journal {
     }, DURABLE);
   }
 
-  /** On the disk when it returns. @throws {Failure} `state` */
+  /** Marks a change as sent, on the disk when it resolves. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
     await this.state.exclusively(() => {
       this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
@@ -116,7 +116,7 @@ export class Journal {
     const hasWritten = state === 'applied' || state === 'unknown';
     await this.state.exclusively(() => {
       this.change(
-        // What was held back after all has never been sent: the history is of writes.
+        // A change that is planned again was not sent, and the history has only what was sent.
         'UPDATE change SET state = ?, reason = ?, settledAt = ?, sentAt = iif(?, NULL, sentAt) WHERE id = ?',
         state,
         reason === undefined ? null : this.redact(reason),
