@@ -41,6 +41,8 @@ function options(plugins: readonly Plugin[]) {
     platform: 'node',
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
+    // The scripts of completions/, one of which has no extension.
+    loader: { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '': 'text' },
     target: 'node22.13',
     mainFields: ['module', 'main'],
     // Names stay: they are what a bug report's stack shows.

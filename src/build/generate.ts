@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { SHIMS } from '../cli/completion/shims.ts';
 import { generateOpenapi } from './openapi.ts';
 import { ROOT } from './package.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
@@ -10,9 +9,6 @@ import { generateCommands, generateExitCodes } from './docs.ts';
 /** Path below the root -> its text. */
 const FILES: Readonly<Record<string, (path: string) => Promise<string>>> = {
   'src/api/openapi.json': generateOpenapi,
-  ...Object.fromEntries(
-    Object.values(SHIMS).map(({ file, script }) => [`completions/${file}`, () => Promise.resolve(script)]),
-  ),
   'docs/commands.md': async (path) => formatted(path, await generateCommands(path)),
   'docs/exit-codes.md': async (path) => formatted(path, await generateExitCodes(path)),
 };

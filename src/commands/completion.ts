@@ -1,5 +1,4 @@
 import { argument, defineCommand, flag } from '../cli/command.ts';
-import { SHIMS, type Shell } from '../cli/completion/shims.ts';
 import { wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -8,6 +7,7 @@ import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
 const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
+type Shell = Exclude<(typeof SHELL_ARGUMENTS)[number], 'pets'>;
 
 export const completion = defineCommand({
   path: 'completion',
@@ -21,17 +21,18 @@ export const completion = defineCommand({
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
   ],
   arguments: { shell: argument(wordValue(SHELL_ARGUMENTS), SHELL_ARGUMENTS.join(', ')) },
-  options: { install: flag('--install', "write it to the user's own folder, and say what is left to do") },
+  options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
   async run({ shell, install }, context): Promise<View> {
     if (shell === 'pets') {
       if (install !== true) return text((await knownPets(context)).join('\n'));
       throw new Failure('usage', {
-        problem: '--install goes with a shell, and "pets" is none.',
+        problem: '--install needs a shell, and "pets" is not one.',
         hint: 'Install it for one: petstore completion zsh --install',
       });
     }
-    const { script } = SHIMS[shell];
+    const { SHIMS } = await import('../cli/completion/shims.ts');
+    const script = SHIMS[shell];
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
 });
