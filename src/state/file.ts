@@ -41,10 +41,10 @@ async function bringUpToDate(ports: FilePorts, database: Database, form: Form, p
     if (isUpToDate(database, form)) return;
     await requireTables(ports, form, place, tablesOf(database));
     atomically(database, () => {
-      // Another process may have done it just now.
+      // Another process may have migrated it just now.
       if (!isUpToDate(database, form)) upgrade(database, form);
     });
-    // Into the file itself, where the next one reads whose it is.
+    // Copies the application id into the file itself, where `requireOurs` reads it.
     database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   });
 }
@@ -65,7 +65,7 @@ export function isOutOfReach(error: unknown): boolean {
   return error.is('file') || error.is('no-home');
 }
 
-/** Opens a file of the state folder; a damaged one is put aside, never deleted, and a new one begun. */
+/** Opens a file of the state folder. A damaged one is renamed, never deleted, and a new one begun. */
 export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, place: Place): Promise<Database> {
   try {
     return await openFile(ports, form, place);
@@ -76,8 +76,8 @@ export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, pla
 }
 
 /**
- * Puts a damaged file aside, unless another process has done so by now, and opens the new one. `failed`: the connection
- * that found the damage, closed.
+ * Puts a damaged file aside, unless another process has done so, and opens the new one. `failed`: the closed connection
+ * that found the damage.
  * @throws {Failure} `state`
  */
 export async function beginAnew(
