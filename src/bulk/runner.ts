@@ -69,7 +69,8 @@ export async function look(service: Service, journal: Journal): Promise<Seen> {
 /** Applies the changes of a run, several at a time. */
 export class Runner {
   private readonly options: RunnerOptions;
-  private readonly changes: readonly Change[];
+  /** In the order in which they are applied; one that could not be sent comes once more at the end. */
+  private readonly changes: Change[];
   /** Index of the first change that no worker has taken. */
   private next = 0;
   private seen: Seen;
@@ -81,7 +82,7 @@ export class Runner {
 
   constructor(options: RunnerOptions, changes: readonly Change[]) {
     this.options = options;
-    this.changes = changes;
+    this.changes = [...changes];
     this.seen = options.seen;
   }
 
@@ -182,12 +183,13 @@ export class Runner {
     await this.settle(change, outcome);
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
+    if (outcome.state === 'planned') this.changes.push(change);
   }
 
   private async settle(change: Change, outcome: Omit<Outcome, 'change'>): Promise<void> {
     const { journal, pace, onOutcome } = this.options;
     await journal.settle(change.id, pace.service.clock.now(), outcome);
-    // A row that was not sent after all has no outcome yet: it is left for the next time.
+    // A row that could not be sent has no outcome yet.
     if (outcome.state !== 'planned') onOutcome({ change, ...outcome });
   }
 
