@@ -1,4 +1,4 @@
-/** What the build changes about how modules are found: which files there are, and what of the packages is left out. */
+/** esbuild plugins: which output files exist and which parts of packages are replaced or dropped. */
 import { dirname, join, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';

@@ -1,4 +1,4 @@
-/** Reads the body of a response that is no success, as far as it can be read. */
+/** Parses the body of an error response, best effort. */
 import type { HttpReply } from '../ports.ts';
 import type { ServiceError } from '../errors.ts';
 import { JsonError, parseJson } from '../api/json.ts';
