@@ -65,15 +65,10 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     },
     async *lines(signal) {
       const { createInterface } = await import('node:readline');
-      const reader = createInterface({ input: stream(), terminal: false });
-      const stop = (): void => {
-        reader.close();
-      };
-      signal.addEventListener('abort', stop, { once: true });
+      const reader = createInterface({ input: stream(), terminal: false, signal });
       try {
-        for await (const line of reader) yield line;
+        yield* reader;
       } finally {
-        signal.removeEventListener('abort', stop);
         reader.close();
       }
       if (signal.aborted) throw signal.reason;
