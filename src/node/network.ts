@@ -58,10 +58,10 @@ function resolver(limits: TimeLimit, server: string | undefined): ReturnType<Net
     records: (type, name) => ask(() => questions[type](name)),
     authorities: async (name) => {
       const found = await ask(() => dns.resolveCaa(name));
-      return found.flatMap(({ critical, ...properties }) =>
+      return found.flatMap((properties) =>
         Object.entries(properties)
           .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[0] !== 'type')
-          .map(([tag, value]) => ({ tag, value, critical: critical !== 0 })),
+          .map(([tag, value]) => ({ tag, value })),
       );
     },
   };
