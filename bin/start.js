@@ -180,7 +180,7 @@ async function run() {
   const main = /** @type {typeof import('../src/main.ts')} */ (load('./main.cjs'));
   process.on('exit', (code) => {
     try {
-      // One that failed at once has compiled little of what the next one needs.
+      // Keyed by exit code too: a run that failed early compiled little.
       if (folder) keep(folder, `${main.commandName}:${code}`);
     } catch {
       // A full disk, another process at the same work: what cannot be kept is compiled again.

@@ -24,10 +24,10 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What is known about a write when the command ends. */
+/** Outcome of a write, as far as known when the command ends. */
 export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
 
-/** What the service said in an Error body (service spec, part 2), as far as it could be read. */
+/** The service's Error body (spec part 2), as far as it could be parsed. */
 export interface ServiceError {
   readonly status: number;
   readonly code?: string;

@@ -273,7 +273,8 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 /** One SQLite connection. Integers come back as bigint. Every method may throw DatabaseFailure. */
-export interface Database {
+/** Closed by `using`, too. */
+export interface Database extends Disposable {
   exec(sql: string): void;
   run(sql: string, ...params: SqlValue[]): { readonly changes: bigint };
   all(sql: string, ...params: SqlValue[]): SqlRow[];

@@ -1,4 +1,4 @@
-/** What the build changes about how modules are found: which files there are, and what of the packages is left out. */
+/** esbuild plugins: which output files exist and which parts of packages are replaced or dropped. */
 import { dirname, join, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';
@@ -34,7 +34,7 @@ export const leaveOut: Plugin = {
 };
 
 /**
- * What stands in for a module that undici loads whole and uses little of: node:http, for the size of headers (16 KiB,
+ * Stubs for modules of which undici uses only a small part: node:http, for the size of headers (16 KiB,
  * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; HTTP/2, which is off
  * (allowH2); a tree of the usual headers' names, which only saves lower-casing them; tables of llhttp, computed
  * whenever they are loaded, of which it reads two.

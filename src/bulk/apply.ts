@@ -1,72 +1,62 @@
-/** From a plan to its end: shown, agreed to, journaled, carried out, looked at once more, reported. */
+/** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Journal, Run, RunKind } from '../state/journal.ts';
+import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
-import { executeChanges, look, midway, type Outcome, readStock, type Seen } from './runner.ts';
+import { look, midway, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { resumeCommand, whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { abbreviated, writeReport } from './report-file.ts';
-import { countStates, countWords, planLines } from './plan-view.ts';
+import { type Counts, countStates, countWords, planLines } from './plan-view.ts';
 import { withPetLock } from './pet-lock.ts';
 
-export interface RunSpec {
-  readonly kind: RunKind;
+export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash'> {
   /** As the history shows it. */
   readonly command: string;
-  readonly source?: string;
-  readonly hash?: string;
   /** A run whose rows are still to be planned: a stocktake. */
   readonly run?: Run;
+  plan(stock: Stock): Plan;
+  /** Checks that the session is for the right service. @throws {Failure} */
+  check?(session: Session): void;
 }
 
 export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  /** Where it is kept, if not in the state database. */
+  /** The file of the journal, if it is not the state database. */
   readonly journalFile?: string | undefined;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
-export interface PlannedWork extends Pick<RunContext, 'journalFile' | 'onOutcome'> {
-  readonly work: RunSpec;
-  plan(stock: Stock): Plan;
-  /** Where it has to be done, if not anywhere. @throws {Failure} */
-  check?(session: Session): void;
-}
-
-/** A plan for the stock as it is: shown, agreed to, carried out. */
-export async function applyPlan(context: CommandContext, journal: Journal, planned: PlannedWork): Promise<RecordView> {
-  const { work, plan, check, ...rest } = planned;
-  const equipment = { context, journal, ...rest };
-  const agreed = await confirmAndStart();
-  if ('view' in agreed) return agreed;
+/** Plans a run for the present stock, asks, and applies it. */
+export async function applyPlan(runContext: Omit<RunContext, 'session'>, spec: RunSpec): Promise<RecordView> {
+  const { context, journal } = runContext;
+  let plan: Plan;
+  {
+    await using session = await connect(context, { isBulk: true });
+    spec.check?.(session);
+    const seen = await look(session.service, journal);
+    plan = spec.plan(seen.stock);
+    if (!(await confirmPlan(context, session, plan)))
+      return await startRun({ ...runContext, session }, spec, plan, seen);
+  }
+  // The user agreed to a longer wait than that session allows; the stock is read again.
   const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
   await using session = await connect(patient, { isBulk: true });
-  return await startRun({ ...equipment, session }, work, agreed, await look(session.service, journal));
-
-  async function confirmAndStart(): Promise<RecordView | Plan> {
-    await using session = await connect(context, { isBulk: true });
-    check?.(session);
-    const seen = await look(session.service, journal);
-    const made = plan(seen.stock);
-    // A longer wait than this session allows: another one, with a fresh look.
-    if (await confirmPlan(context, session, made)) return made;
-    return await startRun({ ...equipment, session }, work, made, seen);
-  }
+  return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
 }
 
 /**
- * Shows what is to be done, and asks, where there is somebody to ask. --yes answers the question, not how long to wait.
- * @returns whether a person has agreed to a wait beyond --max-wait
+ * Shows the plan, and asks on a terminal. --yes answers the question, not how long to wait.
+ * @returns whether the user has agreed to a wait beyond --max-wait
  * @throws {Failure} `cancelled`, `run-too-long`
  */
 async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
@@ -89,52 +79,52 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
   return false;
 }
 
-/** Begins a run and carries it out. */
-async function startRun(equipment: RunContext, work: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
-  const { context, journal, session } = equipment;
-  const where = whereOf(context, session, work.command);
+async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
+  const { context, journal, session } = runContext;
+  const { kind, source, hash } = spec;
+  const where = whereOf(context, session, spec.command);
+  const { environment, origin } = where;
   const rows = [...plan.steps, ...plan.obstacles];
-  let { run } = work;
+  let { run } = spec;
   if (run === undefined) {
-    const { kind, source, hash } = work;
-    const facts = { kind, startedAt: context.clock.now(), environment: where.environment, origin: where.origin };
-    const from = { ...(source !== undefined && { source }), ...(hash !== undefined && { hash }) };
-    run = await journal.begin({ ...facts, ...from }, where, rows);
+    const startedAt = context.clock.now();
+    run = await journal.begin({ kind, startedAt, environment, origin, source, hash }, where, rows);
   } else await journal.plan(run.id, where, rows);
-  return resumeRun(equipment, run, seen, plan.unchanged);
+  return resumeRun(runContext, run, seen, plan.unchanged);
 }
 
-/** What is left of a run, from wherever it stopped. */
-export async function resumeRun(equipment: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
-  const { context, journal, session } = equipment;
-  const left = journal.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state));
-  const progress = new Progress(equipment, left.length);
-  const pace = new Pace(session);
-  const stopped = await executeChanges(
+/** Applies what is left of a run, wherever it stopped. */
+export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
+  const { context, journal, session } = runContext;
+  const left = journal.changesOf(run.id).filter(isLeft);
+  const showProgress = progressOf(runContext, left.length);
+  const lockOptions = { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true };
+  const runner = new Runner(
     {
-      service: pace.service,
+      pace: new Pace(session),
       journal,
-      concurrency: () => pace.concurrency(),
       seen,
       since: Math.min(run.startedAt, seen.since),
-      inTurn: (petId, work) =>
-        withPetLock(context, petId, work, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
+      withLock: (petId, work) => withPetLock(context, petId, work, lockOptions),
       onOutcome(outcome) {
-        progress.step();
-        equipment.onOutcome?.(outcome);
-      },
-      onStop: () => {
-        pace.end();
+        showProgress();
+        runContext.onOutcome?.(outcome);
       },
     },
     left,
   );
-  progress.end();
-  if (left.length > 0 && stopped === undefined) await verifyStock(equipment, run);
-  return summarise(equipment, run, stopped, unchanged);
+  const stopped = await runner.run();
+  context.notices.progress(undefined);
+  if (left.length > 0 && stopped === undefined) await verifyStock(runContext, run);
+  return summarise(runContext, run, stopped, unchanged);
 }
 
-/** One list at the end: does the service have what was written, and what became of the rows nobody knows about? */
+/** True for a row that a run still has to apply, or whose outcome is not known. */
+export function isLeft({ state }: Pick<Change, 'state'>): boolean {
+  return state === 'planned' || state === 'sent' || state === 'unknown';
+}
+
+/** Reads the stock at the end: warns of pets that were changed again, and settles rows whose outcome was not known. */
 async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<void> {
   let stock: Stock;
   try {
@@ -158,21 +148,20 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
 }
 
 async function summarise(
-  equipment: RunContext,
+  { context, journal, journalFile }: RunContext,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
 ): Promise<RecordView> {
-  const { context, journal } = equipment;
   const changes = journal.changesOf(run.id);
-  const some = countStates(changes);
-  const counts = { ...some, unchanged: some.unchanged + unchanged };
+  const counts = countStates(changes, unchanged);
   const left = counts.planned + counts.sent;
+  const resume = resumeCommand(run, journalFile);
   if (left === 0 && counts.unknown === 0) await journal.end(run.id, context.clock.now());
-  else context.notices.info(`Resume it with: ${resumeCommand(run, equipment.journalFile)}`);
+  else context.notices.info(`Resume it with: ${resume}`);
   const report = await writeReport(context, run, changes);
-  const failure = failureOf(equipment, run, stopped, counts, report);
-  // Where rows have failed, the error says where it is.
+  const failure = failureOf(counts, stopped, resume, report);
+  // Where rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     context.notices.info(`Report: ${abbreviated(report, context)}`);
   }
@@ -193,67 +182,45 @@ async function summarise(
   );
 }
 
-/** With several causes, the one that a script has to know first. */
+/** Returns the failure of a run; with several causes, the one that a script has to know first. */
 function failureOf(
-  equipment: RunContext,
-  run: Run,
+  { unknown, failed, conflict: conflicts }: Counts,
   stopped: Failure | undefined,
-  counts: ReturnType<typeof countStates>,
+  resume: string,
   report: string | undefined,
 ): Failure | undefined {
-  const { unknown, failed, conflict: conflicts } = counts;
   const causes: Failure[] = stopped === undefined ? [] : [midway(stopped)];
-  if (unknown > 0) {
-    causes.push(new Failure('run-unknown', { unknown, resume: resumeCommand(run, equipment.journalFile) }));
-  }
+  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
 }
 
-/** On a terminal one live line; elsewhere a plain one for each tenth, or minute. */
-class Progress {
-  private done = 0;
-  private readonly equipment: RunContext;
-  private readonly total: number;
-  private readonly since: number;
-  private saidAt: number;
-  private saidTenth = 0;
-
-  constructor(equipment: RunContext, total: number) {
-    this.equipment = equipment;
-    this.total = total;
-    this.since = equipment.context.clock.monotonic();
-    this.saidAt = this.since;
-  }
-
-  step(): void {
-    this.done++;
-    const { clock, notices } = this.equipment.context;
-    if (notices.isLive) {
-      notices.progress(this.line());
-      return;
-    }
-    const tenth = Math.floor((10 * this.done) / this.total);
-    const isDue = (tenth > this.saidTenth && this.total >= 100) || clock.monotonic() - this.saidAt >= 60_000;
-    if (!isDue) return;
-    this.saidTenth = tenth;
-    this.saidAt = clock.monotonic();
-    notices.info(this.line());
-  }
-
-  end(): void {
-    this.equipment.context.notices.progress(undefined);
-  }
-
-  private line(): string {
-    const { context, session } = this.equipment;
+/** Returns what to call after each row. A terminal gets one live line, a file a line for each tenth or minute. */
+function progressOf({ context, session }: RunContext, total: number): () => void {
+  const { clock, globals, notices } = context;
+  const since = clock.monotonic();
+  let done = 0;
+  let shownAt = since;
+  let shownTenth = 0;
+  const line = (): string => {
     const { limits } = session.service.gate;
     const allowance = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} requests left`;
-    const now = context.clock.now();
-    const minutes = Math.max(1, context.clock.monotonic() - this.since) / 60_000;
-    const rate = this.done < 10 ? '' : `, ${Math.round(this.done / minutes)} a minute`;
-    const ms = forecastMs(this.total - this.done, limits, context.globals.reserve, now);
+    const now = clock.now();
+    const minutes = Math.max(1, clock.monotonic() - since) / 60_000;
+    const rate = done < 10 ? '' : `, ${Math.round(done / minutes)} a minute`;
+    const ms = forecastMs(total - done, limits, globals.reserve, now);
     const end = ms === 0 ? '' : `, done about ${clockTime(now + ms, now)}`;
-    return `${this.done} of ${this.total}${rate}${allowance}${end}`;
-  }
+    return `${done} of ${total}${rate}${allowance}${end}`;
+  };
+  return () => {
+    done++;
+    const tenth = Math.floor((10 * done) / total);
+    const isDue = (tenth > shownTenth && total >= 100) || clock.monotonic() - shownAt >= 60_000;
+    if (notices.isLive) notices.progress(line());
+    else if (isDue) {
+      shownTenth = tenth;
+      shownAt = clock.monotonic();
+      notices.info(line());
+    }
+  };
 }

@@ -1,10 +1,10 @@
-/** A stocktake: pets scanned one after the other, each scan on the disk at once; in the end the stock is set to it. */
+/** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
 import { parseInt64, parseInteger } from '../api/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Journal, Run, Scan } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan } from './apply.ts';
@@ -35,11 +35,8 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
     context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
-    const work = { kind: 'count', command: COMMAND, run } as const;
-    return applyPlan(context, journal, {
-      work,
-      plan: (present) => makePlan(rows, present),
-    });
+    const plan = (present: Stock) => makePlan(rows, present);
+    return applyPlan({ context, journal }, { kind: 'count', command: COMMAND, run, plan });
   });
 }
 
@@ -74,12 +71,6 @@ function find(journal: Journal, wanted: bigint | true, session: Session): Run {
     problem: wanted === true ? 'No stocktake was left unfinished' : `There is no unfinished stocktake ${wanted}`,
     hint: 'See which runs there are: petstore inventory import --status',
   });
-}
-
-interface Scan {
-  readonly seq: number;
-  readonly petId: bigint;
-  readonly quantity: bigint;
 }
 
 class Tally {
@@ -141,9 +132,9 @@ class Tally {
       await this.refuse(`Not counted: there is no pet ${petId}.`);
       return;
     }
-    const seq = (this.kept.at(-1)?.seq ?? 0) + 1;
-    await this.journal.scan(this.run.id, seq, petId, quantity);
-    this.kept.push({ seq, petId, quantity });
+    const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
+    await this.journal.scan(this.run.id, scan);
+    this.kept.push(scan);
     this.add(petId, quantity);
     this.context.notices.info(`pet ${petId}: ${this.counts.get(petId) ?? 0n} counted, ${known.quantity} in the list`);
   }
@@ -160,7 +151,7 @@ class Tally {
     this.context.notices.info(`pet ${last.petId}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
   }
 
-  /** Whoever scans looks at the shelf, not at the screen: a bell. */
+  /** Rings the bell, too: people who scan look at the shelf, not at the screen. */
   private async refuse(text: string): Promise<void> {
     const { notices, stderr } = this.context;
     notices.warning(text);

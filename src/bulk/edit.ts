@@ -1,4 +1,4 @@
-/** `inventory edit`: the stock in an editor, as CSV; what was changed there is shown, agreed to and set. */
+/** `inventory edit`: opens the stock in an editor, as CSV, and sets what the user changed there. */
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
@@ -38,14 +38,16 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
     await files.remove(path);
-    return nothing();
+    return record('Nothing was changed.', [['applied', 0]]);
   }
-  const work = { kind: 'edit', command: 'inventory edit' } as const;
   let done: RecordView | undefined;
   try {
     // Only now: an editor may stay open for hours, and others have work to do.
     done = await withLockedJournal(context, undefined, (journal) =>
-      applyPlan(context, journal, { work, plan: (stock) => makePlan(rows, stock) }),
+      applyPlan(
+        { context, journal },
+        { kind: 'edit', command: 'inventory edit', plan: (stock) => makePlan(rows, stock) },
+      ),
     );
     return done;
   } finally {
@@ -59,7 +61,7 @@ async function presentItems(context: CommandContext): Promise<InventoryItem[]> {
   return [...(await readStock(session.service)).values()];
 }
 
-/** What was changed; on a terminal, what cannot be used may be mended at once. */
+/** Returns the changed rows. On a terminal the user may fix invalid ones at once. */
 async function editedRows(context: CommandContext, path: string, text: string, options: EditOptions): Promise<Row[]> {
   const { globals, notices, prompt, signal } = context;
   for (;;) {
@@ -75,7 +77,7 @@ async function editedRows(context: CommandContext, path: string, text: string, o
   }
 }
 
-/** An editor that was named may be a script; the one that is guessed needs a terminal. @throws {Failure} `no-terminal` */
+/** Refuses to guess an editor without a terminal; one that is named may be a script. @throws {Failure} `no-terminal` */
 function needEditor(context: CommandContext): void {
   const { env, globals } = context;
   const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
@@ -95,9 +97,9 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   const read = parse(edited);
   const changed = read.rows.flatMap((row) => {
     const current = shown.get(row.petId);
-    return current === row.quantity ? [] : [{ ...row, ...(current !== undefined && { current }) }];
+    return current === row.quantity ? [] : [{ ...row, current }];
   });
-  // What was below zero already, and is left so, is no business of ours.
+  // A quantity that was below zero already, and is unchanged, is allowed.
   const below = allowNegative === true ? [] : changed.filter(({ quantity }) => quantity < 0n);
   const problems = [
     ...read.problems,
@@ -106,8 +108,4 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
   const hint = 'Your file is kept; running the command again begins with the stock as it is.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
-}
-
-function nothing(): RecordView {
-  return record('Nothing was changed.', [['applied', 0]]);
 }

@@ -1,4 +1,4 @@
-/** A run as it happens: one object for each row, and one for its end. */
+/** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
 import type { JsonValue } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
@@ -6,7 +6,7 @@ import type { Outcome } from './runner.ts';
 
 export type OnOutcome = (outcome: Outcome) => void;
 
-/** @param work carries the run out; its summary is the last event */
+/** @param work applies the run; its summary is the last event */
 export function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {

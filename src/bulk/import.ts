@@ -1,4 +1,4 @@
-/** `inventory import`: rows of a file, through plan and engine. */
+/** `inventory import`: sets the stock from the rows of a file, or resumes a run that was stopped. */
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -7,13 +7,13 @@ import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { applyPlan, resumeRun, type RunSpec } from './apply.ts';
+import { applyPlan, isLeft, resumeRun } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { look, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { makePlan } from './plan.ts';
-import { parseRows, type Row } from './rows.ts';
+import { parseRows } from './rows.ts';
 import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
@@ -22,12 +22,6 @@ export interface ImportOptions {
   readonly allowNegative?: boolean;
   readonly journal?: string;
   readonly resume?: bigint | true;
-}
-
-interface Source {
-  readonly name: string;
-  readonly hash: string;
-  readonly rows: readonly Row[];
 }
 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
@@ -47,21 +41,18 @@ export async function runImport(
   options: ImportOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  const source = await readSource(context, options);
-  const command = `inventory import ${source.name}`;
+  const { rows, ...file } = await readSource(context, options);
+  const command = `inventory import ${file.source}`;
   await assertWriteAllowed(context, command);
-  const work: RunSpec = { kind: 'import', command, source: source.name, hash: source.hash };
   return withLockedJournal(context, options.journal, (journal) =>
-    applyPlan(context, journal, {
-      work,
-      plan: (stock) => makePlan(source.rows, stock),
-      journalFile: options.journal,
-      onOutcome,
-    }),
+    applyPlan(
+      { context, journal, journalFile: options.journal, onOutcome },
+      { kind: 'import', command, ...file, plan: (stock) => makePlan(rows, stock) },
+    ),
   );
 }
 
-/** Goes on with the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
+/** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
 export async function resumeImport(
   context: CommandContext,
   options: ImportOptions,
@@ -76,8 +67,8 @@ export async function resumeImport(
     await assertWriteAllowed(context, again);
     await using session = await connect(context, { isBulk: true });
     assertSameOrigin(session, run, `Run ${run.id}`, again);
-    const equipment = { context, session, journal, journalFile: options.journal, onOutcome };
-    return await resumeRun(equipment, run, await look(session.service, journal));
+    const runContext = { context, session, journal, journalFile: options.journal, onOutcome };
+    return await resumeRun(runContext, run, await look(session.service, journal));
   });
 }
 
@@ -94,7 +85,7 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
   }
   if (run === undefined) throw cannot(`There is no run ${wanted}`);
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
-  // Its scans are no rows yet: whoever ended it here would lose them.
+  // Its scans are not rows yet: to end the run here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
       `Stocktake ${run.id} is not over`,
@@ -104,7 +95,7 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
   return run;
 }
 
-/** Why a run that is done cannot be resumed, and what to do in its place. */
+/** Returns why a run that is done cannot be resumed, and what to do instead. */
 function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
   if (rest === 0) return [`Run ${id} is done`];
@@ -115,7 +106,7 @@ function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [proble
   return [problem, `Import ${file} again: only what still differs is sent.`];
 }
 
-/** What was agreed to was the file as it was. The rows themselves are in the journal. */
+/** Refuses a file that has changed since the user agreed to it. The rows themselves are in the journal. */
 async function checkSource(context: CommandContext, { id, source, hash: before }: Run): Promise<void> {
   if (source === undefined || source === '-' || before === undefined) return;
   // A pipe gives what it holds once.
@@ -143,20 +134,20 @@ export async function unfinishedRuns(context: CommandContext, journal: string | 
       environment: run.environment,
       started: new Date(run.startedAt).toISOString(),
       source: run.source ?? '',
-      left: opened.changesOf(run.id).filter(({ state }) => ['planned', 'sent', 'unknown'].includes(state)).length,
+      left: opened.changesOf(run.id).filter(isLeft).length,
     })),
   );
 }
 
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
-async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions): Promise<Source> {
+async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions) {
   if (file === undefined) {
     throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
   }
-  const name = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
-  const text = await readText(context, name);
+  const source = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
+  const text = await readText(context, source);
   const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
   if (problems.length > 0) throw new Failure('invalid-rows', { source: file === '-' ? 'stdin' : file, problems });
   if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
-  return { name, hash: hash('sha256', text), rows };
+  return { source, hash: hash('sha256', text), rows };
 }

@@ -1,4 +1,4 @@
-/** Which service a change is for. An environment may have got another address since. */
+/** Checks that a change or run belongs to the present service. The address of an environment may have changed since. */
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
@@ -11,7 +11,8 @@ export function whereOf({ machine }: CommandContext, session: Session, command: 
 }
 
 /**
- * @param command how the user goes on, in the right environment
+ * Requires the environment that a run or change was made in.
+ * @param command what the user can run in the right environment
  * @throws {Failure} `cannot-resume`
  */
 export function assertSameEnvironment(environment: string, made: Origin, what: string, command: string): void {
@@ -22,7 +23,7 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
   });
 }
 
-/** The same, and at the same address. @throws {Failure} `cannot-resume` */
+/** Requires the same environment and the same address. @throws {Failure} `cannot-resume` */
 export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
   assertSameEnvironment(here.environment, made, what, command);
   if (made.origin === here.origin) return;
@@ -32,7 +33,7 @@ export function assertSameOrigin(here: Session, made: Origin, what: string, comm
   });
 }
 
-/** What a user types to go on, wherever the environment of the next shell points to. */
+/** Returns the command that resumes a run, whatever the environment of the next shell. */
 export function resumeCommand({ environment, id }: Pick<Run, 'environment' | 'id'>, journalFile?: string): string {
   const where = journalFile === undefined ? '' : ` --journal ${shellWord(journalFile)}`;
   return `petstore --env ${environment} inventory import --resume ${id}${where}`;

@@ -1,49 +1,45 @@
-/** Commands of this machine that change the same pet take turns. */
+/** A lock for each pet, so that commands of this machine never change the same pet at the same time. */
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { errorCode } from '../ports.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { acquireLock, type Lock } from '../state/lock.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { makeFolder } from '../state/file.ts';
+import { acquireLock } from '../state/lock.ts';
 
-/** Enough that two pets seldom meet; few enough to leave no litter. */
+/** Pets share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
-/** A turn takes at least as long as a request: no setting makes a command give up sooner. */
+/** A holder needs at least the time of a request: no setting makes a command give up sooner. */
 const LEAST_PATIENCE_MS = 5_000;
 /** A shorter wait is not announced. */
 const NOTICED_MS = 1_000;
 
-export interface TurnOptions {
-  /** How long to wait for the turn. Default: --max-wait. */
+interface LockOptions {
+  /** How long to wait for the lock, ms. Default: --max-wait. */
   readonly patienceMs?: number;
-  /** Does the work without a turn where this machine has no place to keep locks in. */
+  /** Does the work without a lock if this machine has no folder for locks. */
   readonly isOptional?: boolean;
-  /** Says nothing of a wait: a run has its own progress. */
+  /** Does not announce the wait: a run has its own progress. */
   readonly isQuiet?: boolean;
 }
 
-/** @throws {Failure} `state`: the turn does not come, or there is nowhere to wait for it */
+/** Runs the work while it holds the pet's lock. @throws {Failure} `state`: another process held it for too long */
 export async function withPetLock<T>(
   context: CommandContext,
   petId: bigint,
   work: () => Promise<T>,
-  options: TurnOptions = {},
+  options: LockOptions = {},
 ): Promise<T> {
-  const lock = await takeTurn(context, petId, options);
-  try {
-    return await work();
-  } finally {
-    lock?.release();
-  }
+  using _lock = await takeLock(context, petId, options);
+  return await work();
 }
 
-async function takeTurn(context: CommandContext, petId: bigint, options: TurnOptions): Promise<Lock | undefined> {
+async function takeLock(context: CommandContext, petId: bigint, options: LockOptions): Promise<Disposable | undefined> {
   const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
   let path: string;
-  let lock: Lock | undefined;
+  let lock: Disposable | undefined;
   try {
     const folder = `${stateFolder(context)}/locks`;
     path = `${folder}/${((petId % LOCKS) + LOCKS) % LOCKS}.db`;
-    await makeFolder(context, folder);
+    await makeFolder(context.files, folder);
     lock = await acquireLock(context, { path, isOwn: true }, NOTICED_MS);
     if (lock === undefined) {
       if (options.isQuiet !== true) {
@@ -58,12 +54,4 @@ async function takeTurn(context: CommandContext, petId: bigint, options: TurnOpt
   }
   if (lock === undefined) throw new Failure('state', { path, problem: 'held' });
   return lock;
-}
-
-async function makeFolder({ files }: CommandContext, folder: string): Promise<void> {
-  try {
-    await files.makePrivateFolder(folder);
-  } catch (error) {
-    throw errorCode(error) === undefined ? error : fileFailure('create', folder, error);
-  }
 }

@@ -1,11 +1,11 @@
-/** A plan and a run in words, aligned for people. */
+/** Formats a plan and the result of a run for people. */
 import type { JsonValue } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
 import type { Obstacle, Plan, Step } from './plan.ts';
 
-/** More than anybody reads. */
+/** The most lines of a plan that are printed. */
 const SHOWN = 40;
 
 /** The diff: `7  10 → 12  +2`. */
@@ -45,7 +45,7 @@ function totals(steps: readonly Step[], unchanged: number, obstacles: readonly O
 
 type Planned = Step | Obstacle;
 
-/** For --dry-run: what would be done, and what could not. */
+/** Returns the output of --dry-run: what would be changed, and which rows could not be applied. */
 export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
   return list<Planned>(
     [...steps, ...obstacles],
@@ -74,13 +74,14 @@ const problemOf = (row: Planned): string | undefined => ('reason' in row ? row.r
 
 export type Counts = Readonly<Record<ChangeState, number>>;
 
-export function countStates(changes: readonly Pick<Change, 'state'>[]): Counts {
-  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged: 0, conflict: 0 };
+/** @param unchanged pets that the plan left out because nothing had to be changed */
+export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged: number): Counts {
+  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged, conflict: 0 };
   for (const { state } of changes) counts[state]++;
   return counts;
 }
 
-/** `8 applied, 1 unchanged, …`: those that are none are left out, but for the first. */
+/** `8 applied, 1 unchanged, …`: without the zeros, except the first. */
 export function countWords(counts: Counts): string {
   const { applied, unchanged, conflict, failed, unknown, planned, sent } = counts;
   const parts: readonly (readonly [number, string])[] = [

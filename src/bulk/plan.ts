@@ -1,4 +1,4 @@
-/** Rows against the present stock: what is to be changed, what is already so, and what must not be touched. */
+/** Compares rows with the present stock: which pets to change, which to leave, and which rows cannot be applied. */
 import type { InventoryItem } from '../api/item.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import type { RateLimit } from '../rate-limit/gate.ts';
@@ -7,57 +7,65 @@ import type { Row } from './rows.ts';
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
 
 export interface Step {
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly petId: bigint;
   readonly before: bigint;
   readonly after: bigint;
 }
 
-/** A row that is not carried out, and why. */
-export interface Obstacle {
-  readonly line?: number;
-  readonly petId: bigint;
-  readonly after: bigint;
-  readonly state: 'conflict' | 'failed';
+/** A row that is not applied, and why. */
+export interface Obstacle extends Omit<Step, 'before'> {
   readonly before?: bigint;
+  readonly state: 'conflict' | 'failed';
   readonly reason: string;
 }
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** How many are as they should be. */
+  /** How many pets have the wanted quantity already. */
   readonly unchanged: number;
   readonly obstacles: readonly Obstacle[];
 }
 
-export function makePlan(rows: readonly Row[], stock: Stock): Plan {
+type Wanted = Omit<Row, 'line'> & Partial<Pick<Row, 'line'>>;
+
+/** @param conflictOf returns why a row must not be applied to the present quantity, if it must not */
+export function makePlan<R extends Wanted>(
+  rows: readonly R[],
+  stock: Stock,
+  conflictOf: (row: R, present: bigint) => string | undefined = conflictWithFile,
+): Plan {
   const steps: Step[] = [];
   const obstacles: Obstacle[] = [];
   let unchanged = 0;
-  for (const { line, petId, quantity: after, current } of rows) {
+  for (const row of rows) {
+    const { line, petId, quantity: after } = row;
     const before = stock.get(petId)?.quantity;
-    if (before === undefined) {
-      obstacles.push({ line, petId, after, state: 'failed', reason: NO_SUCH_PET });
-    } else if (before === after) {
-      unchanged++;
-    } else if (current !== undefined && current !== before) {
-      const reason = `the file expects ${current}, but there are ${before}`;
-      obstacles.push({ line, petId, after, state: 'conflict', before, reason });
-    } else steps.push({ line, petId, before, after });
+    const conflict = before === undefined ? undefined : conflictOf(row, before);
+    if (before === undefined) obstacles.push({ line, petId, after, state: 'failed', reason: NO_SUCH_PET });
+    else if (conflict !== undefined)
+      obstacles.push({ line, petId, after, state: 'conflict', before, reason: conflict });
+    else if (before === after) unchanged++;
+    else steps.push({ line, petId, before, after });
   }
   return { steps, unchanged, obstacles };
 }
 
-/** How long a window lasts is not told: to its end at least, and the service counts by the minute. */
+function conflictWithFile({ quantity, current }: Wanted, present: bigint): string | undefined {
+  if (current === undefined || current === present || quantity === present) return undefined;
+  return `the file expects ${current}, but there are ${present}`;
+}
+
+/** The shortest window to expect after this one: headers tell when a window ends, not how long it lasts. */
 const MINUTE_MS = 60_000;
 
-/** How long so many requests take at the pace of the allowance, in ms: at least, for a day has its limit too. */
-export function forecastMs(requests: number, allowance: RateLimit | undefined, reserve: number, now: number): number {
-  if (allowance === undefined) return requests * 1_000;
-  const left = Math.max(0, allowance.remaining - reserve);
+/** Returns the least time that N requests take at this rate limit, in ms; a limit by the day may make it longer. */
+export function forecastMs(requests: number, limits: RateLimit | undefined, reserve: number, now: number): number {
+  if (limits === undefined) return requests * 1_000;
+  const left = Math.max(0, limits.remaining - reserve);
   if (requests <= left) return 0;
-  const each = Math.max(1, allowance.limit - reserve);
-  const toEnd = Math.max(0, allowance.resetAt - now);
+  const each = Math.max(1, limits.limit - reserve);
+  const toEnd = Math.max(0, limits.resetAt - now);
   const further = Math.ceil((requests - left) / each) - 1;
   return toEnd + further * Math.max(MINUTE_MS, toEnd);
 }

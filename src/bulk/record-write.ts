@@ -1,22 +1,17 @@
-/** A single write, journaled like a row of a run: what `inventory history` and `undo` know of it. */
+/** Journals a single write like a row of a run, for `inventory history` and `undo`. */
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { isFailure } from '../errors.ts';
 import { isOutOfReach } from '../state/file.ts';
-import type { Journal } from '../state/journal.ts';
+import type { Change, Journal } from '../state/journal.ts';
 import { rowOutcome } from '../report/failures.ts';
-import { midway } from './runner.ts';
+import { midway, recordApplied } from './runner.ts';
 import { withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
 
-export interface Write {
-  readonly command: string;
-  readonly petId: bigint;
-  readonly before?: bigint;
-  readonly after: bigint;
-}
+type Write = Pick<Change, 'command' | 'petId' | 'before' | 'after'>;
 
-/** Where there is no state to keep a history in, the write is made without one: the ledger has said so already. */
+/** Sends a write and records it; without a usable state folder it is only sent, and the ledger has warned already. */
 export async function recorded<T>(
   context: CommandContext,
   session: Session,
@@ -51,12 +46,12 @@ async function sendRecorded<T>(
   } catch (error) {
     if (isFailure(error)) {
       const { continues: _, ...outcome } = rowOutcome(error);
-      // Nothing was done, and no run will take it up again.
+      // It was not sent, and no run will send it later.
       const kept = outcome.state === 'planned' ? { state: 'failed' as const, reason: 'it was not sent' } : outcome;
       const noted = journal.settle(id, clock.now(), kept);
       await noted.catch((cause: unknown) => {
         if (!isFailure(cause)) throw cause;
-        // The error itself has to tell what became of the write.
+        // The error itself tells the outcome of the write.
         context.notices.warning('What became of the write could not be noted in the history.');
       });
       // Where the quantity before is known, it was read first.
@@ -64,12 +59,7 @@ async function sendRecorded<T>(
     }
     throw error;
   }
-  try {
-    await journal.settle(id, clock.now(), { state: 'applied' });
-  } catch (because) {
-    if (!isFailure(because)) throw because;
-    const { petId, after: quantity } = change;
-    throw new Failure('unrecorded', { petId, quantity, environment: session.environment, because }, because);
-  }
+  const { environment } = session;
+  await recordApplied({ ...change, environment }, () => journal.settle(id, clock.now(), { state: 'applied' }));
   return result;
 }

@@ -1,4 +1,4 @@
-/** What became of each row of a run, as CSV in the state folder. */
+/** Writes the outcome of each row of a run as CSV to the state folder. */
 import { stringify } from 'csv-stringify/sync';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -7,7 +7,7 @@ import { csvCell } from '../view/formats.ts';
 
 const COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
 
-/** @returns its path; undefined where it could not be written: a run is not to fail for want of it */
+/** @returns its path; undefined if it could not be written, which must not fail the run */
 export async function writeReport(
   context: CommandContext,
   run: Run,
@@ -26,7 +26,7 @@ export async function writeReport(
   }
 }
 
-/** As a person would type it, with `~` for the home. */
+/** Shortens the home folder of a path to `~`. */
 export function abbreviated(path: string, { env }: Pick<CommandContext, 'env'>): string {
   const home = env.HOME ?? '';
   return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;

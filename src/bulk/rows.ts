@@ -1,4 +1,4 @@
-/** Rows of a delivery or a stocktake, from CSV or JSON. All of them are checked before anything is done with one. */
+/** Parses the rows of a delivery or a stocktake from CSV or JSON. All are checked before one is applied. */
 import { parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
@@ -9,8 +9,8 @@ export interface Row {
   readonly line: number;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** What the writer of the file believes to be there. */
-  readonly current?: bigint;
+  /** The quantity that the file expects to be there. */
+  readonly current?: bigint | undefined;
 }
 
 export interface Problem {
@@ -21,18 +21,14 @@ export interface Problem {
 export interface Rows {
   readonly rows: readonly Row[];
   readonly problems: readonly Problem[];
-  /** Columns that mean nothing here. */
+  /** Columns that are not used. */
   readonly ignored: readonly string[];
-}
-
-export interface RowRules {
-  readonly allowNegative: boolean;
 }
 
 const COLUMNS = ['petId', 'quantity', 'current'] as const;
 type ColumnName = (typeof COLUMNS)[number];
 
-/** A row as texts, of a column that it may not have. */
+/** A row before its cells are parsed. */
 interface Texts {
   readonly line: number;
   text(column: ColumnName): string | undefined;
@@ -41,14 +37,14 @@ type Raw = Problem | Texts;
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
-/** Total over any text. */
-export function parseRows(text: string, rules: RowRules): Rows {
+/** Parses any text; what is wrong with it is in `problems`. */
+export function parseRows(text: string, { allowNegative }: { readonly allowNegative: boolean }): Rows {
   const { raws, ignored } = /^\ufeff?\s*[[{]/.test(text) ? fromJson(text) : fromCsv(text);
   const problems: Problem[] = [];
   const rows: Row[] = [];
   const seen = new Map<bigint, number>();
   for (const raw of raws) {
-    const read = 'reason' in raw ? raw : toRow(raw, rules);
+    const read = 'reason' in raw ? raw : toRow(raw, allowNegative);
     if ('reason' in read) {
       problems.push(read);
       continue;
@@ -62,7 +58,7 @@ export function parseRows(text: string, rules: RowRules): Rows {
   return { rows, problems, ignored };
 }
 
-function toRow({ line, text }: Texts, rules: RowRules): Row | Problem {
+function toRow({ line, text }: Texts, allowNegative: boolean): Row | Problem {
   const bad = (reason: string): Problem => ({ line, reason });
   const cell = (column: ColumnName): string => text(column)?.trim() ?? '';
   const [idText, quantityText, currentText] = [cell('petId'), cell('quantity'), cell('current')];
@@ -72,12 +68,12 @@ function toRow({ line, text }: Texts, rules: RowRules): Row | Problem {
   if (quantityText === '') return bad('quantity is missing');
   const quantity = parseInteger(quantityText);
   if (quantity === undefined) return bad(`quantity is ${shown(quantityText)}, but must be a whole number`);
-  if (quantity < 0n && !rules.allowNegative) return bad(belowZero(quantity));
+  if (quantity < 0n && !allowNegative) return bad(belowZero(quantity));
   const current = currentText === '' ? undefined : parseInteger(currentText);
   if (currentText !== '' && current === undefined) {
     return bad(`current is ${shown(currentText)}, but must be a whole number, or empty`);
   }
-  return { line, petId, quantity, ...(current !== undefined && { current }) };
+  return { line, petId, quantity, current };
 }
 
 export function belowZero(quantity: bigint): string {
@@ -156,7 +152,7 @@ function headerProblem(header: readonly string[]): string | undefined {
   return twice === undefined ? undefined : `the header names ${twice} twice`;
 }
 
-/** The one that parts the header's names: spreadsheets take what their country's decimal comma leaves. */
+/** Finds the delimiter between the header's names: spreadsheets use a semicolon where the comma is for decimals. */
 function delimiterOf(text: string): string {
   const lines = text
     .slice(0, 10_000)

@@ -1,54 +1,51 @@
 /**
- * Carries a run's planned changes out, through the governor, each one journaled before and after. Whatever stops it
- * (a signal, a spent allowance, a dead service) leaves a run that can be resumed.
+ * Applies a run's planned changes, each one journaled before and after. Whatever stops it (a signal, a spent rate limit,
+ * a dead service) leaves a run that can be resumed.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, ChangeState, Journal } from '../state/journal.ts';
+import type { Change, Journal } from '../state/journal.ts';
+import { hasWrittenSince, momentOf } from '../state/written.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
+import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 
-export interface Outcome {
+export interface Outcome extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
-  readonly state: ChangeState;
-  readonly reason?: string;
 }
 
-export interface EngineOptions {
-  readonly service: Service;
+export interface RunnerOptions {
+  /** Ended when the run stops: rows that are under way come to their end. */
+  readonly pace: Pace;
   readonly journal: Journal;
-  /** Requests at the same time: asked before each row, since what is known of the service changes. */
-  concurrency(): number;
   readonly seen: Seen;
   /** When the rows were planned, epoch ms. */
   readonly since: number;
   /** Runs the work while no other command of this machine changes that pet. */
-  inTurn<T>(petId: bigint, work: () => Promise<T>): Promise<T>;
+  withLock<T>(petId: bigint, work: () => Promise<T>): Promise<T>;
   onOutcome(outcome: Outcome): void;
-  /** The run goes no further; rows that are under way come to their end. */
-  onStop(): void;
 }
 
-/** The stock, and how old the knowledge of it is. */
+/** The stock, and when it was read. */
 export interface Seen {
   readonly stock: Stock;
-  /** Of the journal: what this machine has written later may not be in the stock. */
+  /** From `momentOf`: what this machine has written later may not be in the stock. */
   readonly moment: bigint;
   /** Before the request: on the monotonic clock, and epoch ms. */
   readonly at: number;
   readonly since: number;
 }
 
-/** How old the knowledge of the stock may be before a row is sent: what others changed since is then seen. */
+/** How old the stock may be when a row is sent, so that changes by other programs are seen. */
 const FRESH_MS = 60_000;
-/** So many rows in a row that the service, or the way to it, did not take: the next would fare no better. */
+/** The run stops after N rows in a row that the service or the network did not take: the next would fail, too. */
 const MOST_TROUBLE = 3;
 
-/** @throws {Failure} `contract`: a pet stands there twice, so that no change can be decided on */
+/** Reads the stock of all pets. @throws {Failure} `contract`: the list has a pet twice, so no change can be planned */
 export async function readStock(service: Service): Promise<Stock> {
   const stock = new Map<bigint, InventoryItem>();
   for await (const items of listInventory(service)) {
@@ -62,80 +59,70 @@ export async function readStock(service: Service): Promise<Stock> {
   return stock;
 }
 
-/** Reads the stock for a run. */
+/** Reads the stock for a run, and notes when. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: journal.moment(), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.shared), at: clock.monotonic(), since: clock.now() };
   return { ...before, stock: await readStock(service) };
 }
 
-/** Resolves with what stopped it before the end, if anything did. @throws {Failure} `bug` */
-export async function executeChanges(options: EngineOptions, changes: readonly Change[]): Promise<Failure | undefined> {
-  const engine = new Engine(options, changes);
-  await engine.run();
-  return engine.stopped;
-}
-
-class Engine {
-  stopped: Failure | undefined;
-  private readonly options: EngineOptions;
-  private readonly queue: Iterator<Change>;
+/** Applies the changes of a run, several at a time. */
+export class Runner {
+  private readonly options: RunnerOptions;
+  /** In the order in which they are applied; one that could not be sent comes once more at the end. */
+  private readonly changes: Change[];
+  /** Index of the first change that no worker has taken. */
+  private next = 0;
   private seen: Seen;
-  /** Set when another command of this machine has written since. */
-  private isStale = false;
   private refreshing: Promise<void> | undefined;
+  private stopped: Failure | undefined;
   private trouble = 0;
   private readonly workers: Promise<void>[] = [];
   private atWork = 0;
-  private isExhausted = false;
 
-  constructor(options: EngineOptions, changes: readonly Change[]) {
+  constructor(options: RunnerOptions, changes: readonly Change[]) {
     this.options = options;
-    this.queue = changes[Symbol.iterator]();
+    this.changes = [...changes];
     this.seen = options.seen;
   }
 
-  async run(): Promise<void> {
+  /** Resolves with the cause if the run stopped before its end. @throws {Failure} `bug` */
+  async run(): Promise<Failure | undefined> {
     this.spawnWorkers();
-    // More may come while the first ones are waited for.
+    // Workers spawn others while they are waited for.
     for (let i = 0; i < this.workers.length; i++) await this.workers[i];
+    return this.stopped;
   }
 
   private spawnWorkers(): void {
-    while (!this.isExhausted && this.stopped === undefined && this.atWork < this.concurrency()) {
+    const { pace } = this.options;
+    while (this.next < this.changes.length && this.stopped === undefined && this.atWork < pace.concurrency()) {
       this.atWork++;
       const worker = this.work();
-      // Waited for in its turn: until then a failure is nobody's.
+      // `run` awaits it later; until then its rejection must not count as unhandled.
       worker.catch(() => undefined);
       this.workers.push(worker);
     }
   }
 
-  /** One is always there, as long as there is work. */
-  private concurrency(): number {
-    return Math.max(1, this.options.concurrency());
-  }
-
   private async work(): Promise<void> {
-    const { signal } = this.options.service;
+    const { pace } = this.options;
+    const { signal } = pace.service;
     try {
-      while (this.atWork <= this.concurrency()) {
+      while (this.atWork <= pace.concurrency()) {
         if (signal.aborted) this.stop(signal.reason);
-        if (this.stopped !== undefined) return;
-        const next = this.queue.next();
-        if (next.done === true) {
-          this.isExhausted = true;
-          return;
-        }
+        const change = this.changes[this.next];
+        if (this.stopped !== undefined || change === undefined) return;
+        this.next++;
         try {
-          await this.take(next.value);
+          await this.applyChange(change);
         } catch (error) {
           this.stop(error);
         }
         this.spawnWorkers();
       }
     } finally {
-      // At once: the next who asks whether there are too many must not count this one.
+      // At once: the next worker that compares the number with the concurrency must not count this one.
       this.atWork--;
     }
   }
@@ -143,97 +130,74 @@ class Engine {
   private stop(error: unknown): void {
     if (!isFailure(error)) throw error;
     this.stopped = firstCause(this.stopped === undefined ? [error] : [this.stopped, error]);
-    this.options.onStop();
+    this.options.pace.end();
   }
 
   /** @throws {Failure} what stops the run */
-  private async take(change: Change): Promise<void> {
-    const { inTurn, journal } = this.options;
+  private async applyChange(change: Change): Promise<void> {
+    const { journal, withLock } = this.options;
     for (;;) {
       await this.refresh();
       const { seen } = this;
-      const isDone = await inTurn(change.petId, async () => {
-        if (journal.hasWrittenSince(change, seen.moment)) return false;
-        // Without an outcome it is left for the next time.
-        if (this.stopped === undefined) await this.carryOut(change, seen.stock);
+      const isDone = await withLock(change.petId, async () => {
+        if (hasWrittenSince(journal.shared, change, seen.moment)) return false;
+        // A change without an outcome is left for the next time.
+        if (this.stopped === undefined) await this.execute(change, seen.stock);
         return true;
       });
       if (isDone) return;
       // Another worker may have read the stock again meanwhile.
-      if (this.seen === seen) this.isStale = true;
+      if (this.seen === seen) this.seen = { ...seen, at: Number.NEGATIVE_INFINITY };
     }
   }
 
   /** @throws {Failure} what stops the run */
-  private async carryOut(change: Change, stock: Stock): Promise<void> {
-    const present = stock.get(change.petId)?.quantity;
+  private async execute(change: Change, stock: Stock): Promise<void> {
+    const { journal, pace, since } = this.options;
+    const { petId, before, after, state } = change;
+    const present = stock.get(petId)?.quantity;
     if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
-    if (present === change.after) {
-      // Of a row whose fate was not known, that is the answer.
-      const wasSent = change.state === 'sent' || change.state === 'unknown';
+    if (present === after) {
+      // Of a row whose outcome was not known, that is the answer.
+      const wasSent = state === 'sent' || state === 'unknown';
       return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
     }
-    if (change.before !== undefined && present !== change.before) {
-      const reason = `there are ${present} now, no longer ${change.before}: ${this.changedBy(change, present)}`;
-      return this.settle(change, { state: 'conflict', reason });
+    if (before !== undefined && present !== before) {
+      const by = changedBy(journal, change, present, since);
+      return this.settle(change, { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` });
     }
-    const { journal, service } = this.options;
-    await journal.sent(change.id, service.clock.now());
-    const failure = await this.send(change);
-    if (failure === undefined) {
-      this.trouble = 0;
-      return this.settleApplied(change);
-    }
-    await this.judge(change, failure);
-  }
-
-  private changedBy(change: Change, present: bigint): string {
-    const other = this.options.journal.newestOther(change, this.options.since);
-    return changedBy(other?.after === present ? other : undefined);
-  }
-
-  private async send({ petId, after }: Change): Promise<Failure | undefined> {
+    await journal.sent(change.id, pace.service.clock.now());
     try {
-      await updateInventory(this.options.service, { petId, quantity: after });
-      return undefined;
+      await updateInventory(pace.service, { petId, quantity: after });
     } catch (error) {
       if (!isFailure(error)) throw error;
-      return error;
+      return this.settleFailed(change, error);
     }
+    this.trouble = 0;
+    await recordApplied(change, () => this.settle(change, { state: 'applied' }));
   }
 
-  /** What became of the row; whether the run goes on. @throws {Failure} what stops it */
-  private async judge(change: Change, failure: Failure): Promise<void> {
+  /** @throws {Failure} the failure, if it stops the run */
+  private async settleFailed(change: Change, failure: Failure): Promise<void> {
     const { continues, ...outcome } = rowOutcome(failure);
     await this.settle(change, outcome);
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
-  }
-
-  private async settleApplied(change: Change): Promise<void> {
-    try {
-      await this.settle(change, { state: 'applied' });
-    } catch (because) {
-      if (!isFailure(because)) throw because;
-      const { petId, after: quantity, environment } = change;
-      throw new Failure('unrecorded', { petId, quantity, environment, because }, because);
-    }
+    if (outcome.state === 'planned') this.changes.push(change);
   }
 
   private async settle(change: Change, outcome: Omit<Outcome, 'change'>): Promise<void> {
-    const { journal, service, onOutcome } = this.options;
-    await journal.settle(change.id, service.clock.now(), outcome);
-    // Not carried out after all: it is no outcome, but work for the next time.
+    const { journal, pace, onOutcome } = this.options;
+    await journal.settle(change.id, pace.service.clock.now(), outcome);
+    // A row that could not be sent has no outcome yet.
     if (outcome.state !== 'planned') onOutcome({ change, ...outcome });
   }
 
-  /** One of those who find the knowledge too old reads the list; the others wait for it. */
+  /** Reads the stock again when it is too old: the first worker that notices reads it, the others wait. */
   private async refresh(): Promise<void> {
-    const { journal, service } = this.options;
-    const isOld = this.isStale || service.clock.monotonic() - this.seen.at > FRESH_MS;
-    if (this.refreshing === undefined && isOld) {
-      this.isStale = false;
-      this.refreshing = look(service, journal)
+    const { journal, pace } = this.options;
+    if (this.refreshing === undefined && pace.service.clock.monotonic() - this.seen.at > FRESH_MS) {
+      this.refreshing = look(pace.service, journal)
         .then((seen) => {
           this.seen = seen;
         })
@@ -245,9 +209,24 @@ class Engine {
   }
 }
 
-/** `by`: the change of this machine that did it, if it did. */
-export function changedBy(by: Pick<Change, 'id'> | undefined): string {
-  return by === undefined ? 'somebody else has changed it' : `changed since by this machine: change ${by.id}`;
+/** Returns who changed a pet, as half a sentence. `since`: epoch ms. */
+export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
+  const other = journal.newestOther(change, since);
+  if (other?.after === present) return `changed since by this machine: change ${other.id}`;
+  return 'somebody else has changed it';
+}
+
+/** Records a write that the service has confirmed. @throws {Failure} `unrecorded` */
+export async function recordApplied(
+  { petId, after, environment }: Pick<Change, 'petId' | 'after' | 'environment'>,
+  record: () => Promise<void>,
+): Promise<void> {
+  try {
+    await record();
+  } catch (because) {
+    if (!isFailure(because)) throw because;
+    throw new Failure('unrecorded', { petId, quantity: after, environment, because }, because);
+  }
 }
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */

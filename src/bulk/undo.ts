@@ -1,4 +1,4 @@
-/** Puts back what this machine changed, where the service still has what we wrote. */
+/** `inventory undo`: sets pets back to what they were before this machine changed them, if nothing else has since. */
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
@@ -8,10 +8,9 @@ import { changedBy } from './runner.ts';
 import { applyPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
-import { NO_SUCH_PET } from '../report/failure-meaning.ts';
-import type { Obstacle, Plan, Step, Stock } from './plan.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
 
-/** Among so many of the newest is the last that was applied. */
+/** How many of the newest changes to search for the last one that was applied. */
 const LOOKED_BACK = 1_000;
 
 export interface UndoOptions {
@@ -31,13 +30,17 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     const command = `inventory undo ${isRun ? `--import ${options.import}` : first.id}`;
     assertSameEnvironment(environment, first, 'What is to be undone', command);
     await assertWriteAllowed(context, command);
-    return applyPlan(context, journal, {
-      work: { kind: 'undo', command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}` },
-      plan: (stock) => planUndo(changes, stock, journal),
-      check: (session) => {
-        assertSameOrigin(session, first, 'What is to be undone', command);
+    return applyPlan(
+      { context, journal },
+      {
+        kind: 'undo',
+        command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}`,
+        plan: (stock) => planUndo(changes, stock, journal),
+        check(session) {
+          assertSameOrigin(session, first, 'What is to be undone', command);
+        },
       },
-    });
+    );
   });
 }
 
@@ -45,10 +48,8 @@ function changesFor(journal: Journal, { changeId, last, import: run }: UndoOptio
   const applied = (changes: readonly Change[]): Change[] => changes.filter(({ state }) => state === 'applied');
   if (run !== undefined) return orNone(applied(journal.changesOf(run)), `Run ${run} has changed nothing`);
   if (changeId !== undefined) {
-    return orNone(
-      applied(journal.history({ id: changeId, limit: 1 })),
-      `There is no change ${changeId} that was applied`,
-    );
+    const named = applied(journal.history({ id: changeId, limit: 1 }));
+    return orNone(named, `There is no change ${changeId} that was applied`);
   }
   if (last !== true) {
     throw new Failure('usage', { problem: 'Say what to undo: a change by its number, --last, or --import RUN.' });
@@ -63,29 +64,12 @@ function orNone(changes: Change[], problem: string): Change[] {
 }
 
 function planUndo(changes: readonly Change[], stock: Stock, journal: Journal): Plan {
-  const steps: Step[] = [];
-  const obstacles: Obstacle[] = [];
-  let unchanged = 0;
-  for (const change of changes) {
-    const { petId, before, after } = change;
-    const present = stock.get(petId)?.quantity;
-    const obstacle = (state: Obstacle['state'], reason: string): void => {
-      obstacles.push({
-        petId,
-        after: before ?? after,
-        state,
-        reason,
-        ...(present !== undefined && { before: present }),
-      });
-    };
-    if (present === undefined) obstacle('failed', NO_SUCH_PET);
-    else if (before === undefined) obstacle('conflict', 'what was there before is not known');
-    else if (present === before) unchanged++;
-    else if (present !== after) {
-      const other = journal.newestOther(change, change.sentAt ?? 0);
-      const by = changedBy(other?.after === present ? other : undefined);
-      obstacle('conflict', `there are ${present} now, no longer the ${after} that were written: ${by}`);
-    } else steps.push({ petId, before: present, after: before });
-  }
-  return { steps, unchanged, obstacles };
+  const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
+  return makePlan(rows, stock, ({ change }, present) => {
+    const { before, after, sentAt } = change;
+    if (before === undefined) return 'what was there before is not known';
+    if (present === before || present === after) return undefined;
+    const by = changedBy(journal, change, present, sentAt ?? 0);
+    return `there are ${present} now, no longer the ${after} that were written: ${by}`;
+  });
 }

@@ -8,7 +8,7 @@ const OPTIONS = {
   ...under('Where', {
     env: option('-e, --env <name>', wordValue(ENVIRONMENTS), `environment: ${ENVIRONMENTS.join(', ')}`),
     baseUrl: option('--base-url <url>', textValue, 'address of the service, ending in /v1'),
-    insecureHttp: flag('--insecure-http', 'allow http beyond this machine; the key is readable on the way'),
+    insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
   }),
   ...under('Output', {
     output: option('-o, --output <format>', wordValue(FORMATS), FORMATS.join(', '), { default: 'table' }),
@@ -17,30 +17,28 @@ const OPTIONS = {
   }),
   ...under('Questions', {
     input: flag('--no-input', 'never ask; fail instead'),
-    yes: flag('-y, --yes', 'say yes to every question'),
+    yes: flag('-y, --yes', 'answer yes to all prompts'),
   }),
   ...under('Output', {
-    quiet: flag('-q, --quiet', 'no notes, no rate limits: data, warnings and errors only'),
-    verbose: flag('-v, --verbose', 'one line on stderr for each request'),
-    debug: flag('--debug', 'as --verbose, and what went wrong inside'),
-    showLimits: flag('--show-limits', 'print the rate limit also where stderr is no terminal'),
+    quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
+    verbose: flag('-v, --verbose', 'print each request on stderr'),
+    debug: flag('--debug', 'like --verbose, plus internal errors'),
+    showLimits: flag('--show-limits', 'print the rate limit even when not on a terminal'),
   }),
   ...under('Limits and time', {
-    timeout: option('--timeout <duration>', durationValue(1), 'longest time one attempt waits for the service', {
+    timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', {
       default: 60_000,
       shownDefault: '60s',
     }),
-    maxWait: option(
-      '--max-wait <duration>',
-      waitValue,
-      'longest wait for a rate limit or a retry, or "forever"; beyond it, exit 6',
-      { default: 75_000, shownDefault: '75s' },
-    ),
+    maxWait: option('--max-wait <duration>', waitValue, 'longest wait for the rate limit, or "forever"; else exit 6', {
+      default: 75_000,
+      shownDefault: '75s',
+    }),
     wait: flag('--wait', 'short for --max-wait forever', { conflicts: ['maxWait'] }),
     // To commander this is the option above, set to false; nothing has this name.
     noWait: flag('--no-wait', 'short for --max-wait 0', { conflicts: ['maxWait'] }),
-    reserve: option('--reserve <requests>', countValue(), "requests of the key's allowance to leave for others"),
-    deadline: option('--deadline <duration>', durationValue(1), 'longest time for the whole command (default: none)'),
+    reserve: option('--reserve <requests>', countValue(), 'requests to leave for other programs with this key'),
+    deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
     maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', {
       default: 256 * 2 ** 20,
       shownDefault: '256MiB',

@@ -8,7 +8,7 @@ import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } fr
 import type { Globals } from '../session/globals.ts';
 import { VERSION } from '../version.ts';
 
-/** What the flags are when nobody gives them. */
+/** Default values of the global flags. */
 const OFF = {
   reserve: 0,
   yes: false,

@@ -1,4 +1,4 @@
-/** Everything the program says beside its data, on stderr: warnings, attempts, waits, limits, the error. */
+/** Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. */
 import type { AttemptFacts } from '../client/service.ts';
 import type { Globals } from '../session/globals.ts';
 import type { Notices } from '../session/notices.ts';
@@ -99,7 +99,7 @@ export class Reporter implements Notices {
     else for (const line of formatErrorLines(failure, now, this.style)) this.say(line);
   }
 
-  /** Resolves when all that was said has been written. A stderr that is gone is no failure of its own. */
+  /** Resolves once all pending output is written. A closed stderr is ignored. */
   async flush(): Promise<void> {
     await this.pending.catch(() => undefined);
   }

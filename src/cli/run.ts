@@ -65,7 +65,7 @@ async function runCommand(invocation: RunInvocation, context: Context, secrets: 
   try {
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
-      // What was said comes before the data, and a live line is gone: both may go to one terminal.
+      // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
       await ending.taken(notices.flush());
       const { columns: width, isTTY } = context.stdout;
       const screen = { width, isTTY, style: stdoutStyle, redact: (text: string) => secrets.redact(text) };
@@ -156,7 +156,7 @@ function tooManyFiles(error: unknown): Failure | undefined {
   return undefined;
 }
 
-/** A call that makes no sense and has no better advice: the command's own help. */
+/** Usage errors without a hint of their own point to the command's help. */
 function withHelp(failure: Failure, path: string): Failure {
   if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
   return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);

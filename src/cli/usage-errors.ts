@@ -1,4 +1,4 @@
-/** What is wrong with a call, in words that repeat no secret. */
+/** Turns commander's usage errors into Failures, dropping any text that may hold a secret. */
 import type { CommanderError } from 'commander';
 import { Failure } from '../errors.ts';
 import type { Line, ScanOption } from './scan.ts';
@@ -21,7 +21,7 @@ export function usageFailure(error: CommanderError, line: Line<ScanOption>): Fai
   return new Failure('usage', { problem: sentence, hint: better ?? hint });
 }
 
-/** Somebody tried to give the key where others can see it. */
+/** True when the user tried to pass the API key on the command line. */
 function isAboutKey({ code }: CommanderError, problem: string, path: string): boolean {
   if (code === 'commander.excessArguments') return path === 'login';
   return code === 'commander.unknownOption' && /key|token|password|secret/i.test(problem);

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { warnOfSunset } from './deprecation.ts';
 import type { Call, Service } from './service.ts';
 
-/** How long a write in flight may still be waited for once the program has been told to stop, in ms. */
+/** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
 
 /**
@@ -124,8 +124,7 @@ function stopper(service: Service, isWrite: boolean): Stopper {
 
 /**
  * Fails where the body is larger than allowed, and once the service has been waited for longer than the attempt's
- * timeout in all, however it drips.
- * The time that the reader of the rows takes does not count: a pager may stand still for an hour.
+ * timeout in all, however it drips. Time spent by the consumer does not count: a pager may block for an hour.
  */
 async function* limited(
   body: AsyncIterable<Uint8Array>,

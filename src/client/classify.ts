@@ -1,5 +1,5 @@
 /**
- * What an answer, or the lack of one, means: the failure it is, and which repeat it allows.
+ * Classifies a response or transport error: which Failure it is, and whether it may be retried.
  * Pure. The rules are those of a write that must not be sent twice by accident:
  *
  * - `never`    a repeat would fail again, or could do harm
@@ -18,7 +18,7 @@ export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'ra
 export interface Classified {
   readonly repeat: RetryRule;
   readonly failure: Failure;
-  /** The service asks not to be called again before this many ms (Retry-After on a 503). */
+  /** Minimum delay the service asked for, in ms (Retry-After on a 503). */
   readonly retryAfterMs?: number;
 }
 
@@ -66,7 +66,7 @@ function brokenAnswer(facts: HttpFailureFacts): string {
   return 'broke off before its end';
 }
 
-/** Statuses of a proxy or server that may pass: worth another try. */
+/** Transient server statuses: worth retrying. */
 const PASSING: readonly number[] = [500, 502, 503, 504];
 
 /** Any status but 200. */
@@ -98,7 +98,7 @@ export function judgeStatus(
   }
   if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
   const failure = new Failure('unexpected-status', { serviceError });
-  // A 2xx that is not the promised 200 says nothing of what happened to the write.
+  // An undocumented 2xx does not tell whether the write was applied.
   return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 

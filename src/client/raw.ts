@@ -16,8 +16,8 @@ export interface RawAnswer {
 }
 
 /**
- * One request; a 429 is waited out as far as the gate allows, and nothing else is tried again: what an unknown
- * operation does twice is not known.
+ * Sends one request. A 429 is waited out as far as the gate allows; nothing else is retried, because it is unknown
+ * whether an undocumented operation may run twice.
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {

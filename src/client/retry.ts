@@ -16,7 +16,7 @@ const ATTEMPTS = 3;
 /** Nobody needs to be told of a shorter wait. */
 const NOTICED_MS = 200;
 
-/** The operation failed for good, or (repeat `look`) its caller has to look before it is tried again. */
+/** Thrown when retries are exhausted, or when the caller must verify the outcome (`look`) before retrying. */
 export class AttemptError extends Error {
   override name = 'Troubled';
   readonly trouble: Classified;

@@ -1,4 +1,4 @@
-/** What the client needs to know of the service it talks to, and whom it tells what happens. */
+/** The client's configuration, ports and observers. */
 import type { Clock, Http, HttpFailureFacts, HttpRequest, Random } from '../ports.ts';
 import type { Gate } from '../rate-limit/gate.ts';
 
@@ -42,7 +42,7 @@ export interface AttemptFacts {
   readonly ms: number;
 }
 
-/** Whoever wants to see the client at work: --verbose, the live countdown, warnings. */
+/** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
   /** A retry after a failure is due at `until` (epoch ms); undefined: the wait is over. */

@@ -50,11 +50,11 @@ type ApiInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
 
 export const api = defineCommand({
   path: 'api',
-  summary: 'Call any path of the service: same key, same limits, same safety',
+  summary: 'Send a raw request with the same key and rate-limit handling',
   description:
     'Prints the answer as it came, and exits by its status. The path is below the base URL: /inventory. ' +
-    'After a 429 it waits as every command does; nothing else is tried again, since what an operation does twice is ' +
-    'not known. A write to production is held to the same rule as inventory set.',
+    'After a 429 it waits as every command does. Nothing else is retried, because it is unknown whether an ' +
+    'undocumented operation may run twice. A write to production follows the same rule as inventory set.',
   examples: [
     { says: 'The list, as the service sends it', command: 'petstore api GET /inventory' },
     { says: 'Status and headers too', command: 'petstore api GET /pets/7 -i' },

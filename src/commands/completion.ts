@@ -21,13 +21,13 @@ export const completion = defineCommand({
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
   ],
   arguments: { shell: argument(wordValue(SHELL_ARGUMENTS), SHELL_ARGUMENTS.join(', ')) },
-  options: { install: flag('--install', "write it to the user's own folder, and say what is left to do") },
+  options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
   async run({ shell, install }, context): Promise<View> {
     if (shell === 'pets') {
       if (install !== true) return text((await knownPets(context)).join('\n'));
       throw new Failure('usage', {
-        problem: '--install goes with a shell, and "pets" is none.',
+        problem: '--install needs a shell, and "pets" is not one.',
         hint: 'Install it for one: petstore completion zsh --install',
       });
     }

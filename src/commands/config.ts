@@ -24,7 +24,7 @@ export const configList = defineCommand({
 export const configGet = defineCommand({
   path: 'config get',
   summary: 'Show one setting',
-  examples: [{ says: 'The environment used when none is said', command: 'petstore config get environment' }],
+  examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
   arguments: { setting },
   more: ['environments'],
   async run({ setting }, context) {

@@ -45,10 +45,10 @@ const connectValue = parserOf('HOST:PORT', (text) => {
 });
 
 const OPTIONS = {
-  offline: flag('--offline', 'look at this machine alone', { conflicts: ['domain'] }),
+  offline: flag('--offline', 'check this machine only', { conflicts: ['domain'] }),
   ...under('A custom domain', {
-    domain: option('--domain <host>', hostValue, 'look at this custom domain'),
-    target: option('--target <host>', hostValue, 'what the platform says the domain must point to'),
+    domain: option('--domain <host>', hostValue, 'check this custom domain'),
+    target: option('--target <host>', hostValue, "the platform's name that the domain must point to"),
     ca: option('--ca <name>', hostValue, "the platform's authority, as CAA records name it: letsencrypt.org"),
     redirect: option(
       '--redirect <entry>',
@@ -63,7 +63,7 @@ const OPTIONS = {
     connect: option(
       '--connect <host:port>',
       connectValue,
-      "where to look at the certificate, in place of the domain's own address",
+      "check the certificate at this address instead of the domain's own",
     ),
   }),
 };
@@ -72,14 +72,14 @@ type DoctorInput = InputOf<typeof OPTIONS>;
 
 export const doctor = defineCommand({
   path: 'doctor',
-  summary: 'Look for what is wrong with this machine, the way to the service, or a custom domain',
+  summary: 'Diagnose this machine, the connection to the service, or a custom domain',
   description:
-    'Config, variables, state, DNS, connection, certificate, proxy, clock and key; one request is sent, and said ' +
-    'first. With --domain it walks the steps of a custom domain instead, and sends nothing to the service. ' +
-    'Each finding says what mends it; something that failed exits 13.',
+    'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +
+    'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. ' +
+    'Each problem comes with a fix; a failed check exits 13.',
   examples: [
     { says: 'Everything', command: 'petstore doctor' },
-    { says: 'This machine alone', command: 'petstore doctor --offline' },
+    { says: 'This machine only', command: 'petstore doctor --offline' },
     {
       says: 'A custom domain',
       command: 'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
@@ -124,7 +124,7 @@ function domainOptions(input: DoctorInput): DomainOptions | undefined {
   }
   if (target === undefined) {
     throw new Failure('usage', {
-      problem: '--domain needs --target: what the platform says the domain must point to.',
+      problem: '--domain needs --target, the platform name that the domain must point to.',
       hint: 'It is shown under Domains in the settings of the project.',
     });
   }

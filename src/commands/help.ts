@@ -8,7 +8,7 @@ import type { RowsView } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
 
-/** `petstore help COMMAND` is answered where the commands are known (program.ts); here are the topics. */
+/** `petstore help COMMAND` is answered where the commands are known (cli/parse.ts); here are the topics. */
 export const help = defineCommand({
   path: 'help',
   summary: 'Show help on a command or a topic',

@@ -16,11 +16,11 @@ const deltaValue = parserOf('a whole number with or without a sign: +3, 3 or -1'
 
 const ARGUMENTS = {
   petId: argument(petIdValue, 'id of the pet, an int64'),
-  delta: argument(deltaValue, 'how many to add; with a minus, to take away'),
+  delta: argument(deltaValue, 'how many to add; negative to take away'),
 };
 
 const OPTIONS = {
-  expect: option('--expect <quantity>', integerValue, 'refuse (exit 13) if the present quantity is another'),
+  expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
   allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
 };
 
@@ -28,13 +28,13 @@ type AdjustInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
 
 export const inventoryAdjust = defineCommand({
   path: 'inventory adjust',
-  summary: 'Add to the stock of one pet, or take away from it',
+  summary: "Add to or take from one pet's stock",
   description:
-    'Reads the present quantity, adds, writes, and shows old and new. Commands on this machine that change the same ' +
-    'pet take turns. The service can only set a quantity: what somebody on another machine changes between the read ' +
+    'Reads the current quantity, adds, writes, and shows old and new. Commands on this machine that change the same ' +
+    'pet take turns. The service can only set a quantity: a change made by another machine between the read ' +
     'and the write is overwritten.',
   examples: [
-    { says: 'Three more of pet 7 have come', command: 'petstore inventory adjust 7 +3' },
+    { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
     { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
     { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
   ],

@@ -4,12 +4,11 @@ import type { RecordView } from '../view/view.ts';
 
 export const inventoryCount = defineCommand({
   path: 'inventory count',
-  summary: 'Take stock with a barcode scanner: scan, see the differences, set them',
+  summary: 'Take stock with a barcode scanner',
   description:
-    'Reads one scan a line: an id, or an id and a quantity. Each is echoed with the count so far and kept on the disk ' +
-    'at once; an id that the service does not know rings the bell and is not counted. "-" takes the last scan back, ' +
-    '"done" (or the end of a pipe) ends it: then the differences are shown and, if you agree, set. Pets that were not ' +
-    'scanned are left as they are.',
+    'Reads one scan per line: an id, or an id and a quantity. Each scan is saved at once. Unknown ids ring the bell ' +
+    'and are not counted. "-" takes the last scan back; "done" (or the end of a pipe) ends the stocktake, shows the ' +
+    'differences and asks before it sets them. Pets that were not scanned are not changed.',
   examples: [
     { says: 'At the shelf', command: 'petstore inventory count' },
     { says: 'Labels that read PET-7', command: 'petstore inventory count --prefix PET-' },
@@ -17,8 +16,8 @@ export const inventoryCount = defineCommand({
     { says: 'Scans from a file', command: 'petstore inventory count --yes < scans.txt' },
   ],
   options: {
-    prefix: option('--prefix <text>', textValue, 'what stands before each id on the labels'),
-    resume: option('--resume [run]', integerValue, 'go on scanning; the newest stocktake, unless its number is given'),
+    prefix: option('--prefix <text>', textValue, 'text before the id on each label'),
+    resume: option('--resume [run]', integerValue, 'continue a stocktake: the newest, or the one with this number'),
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],

@@ -6,8 +6,9 @@ export const inventoryEdit = defineCommand({
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
-    'Opens the stock, or what the filters leave of it, as CSV in $VISUAL or $EDITOR. What you change there is shown, ' +
-    'and set if you agree; without a terminal the editor that these name does its work, and nothing is asked. A pet that somebody else has changed meanwhile is a conflict, and is left alone.',
+    'Opens the stock, or only the pets matching the filters, as CSV in $VISUAL or $EDITOR. Shows what you changed and ' +
+    'asks before it sets it. Without a terminal the editor runs and changes are applied without asking. Pets changed ' +
+    'by someone else since are reported as conflicts and skipped.',
   examples: [
     { says: 'All of it', command: 'petstore inventory edit' },
     { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },

@@ -8,10 +8,10 @@ import type { Column, RecordView, RowsView } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
   path: 'inventory history',
-  summary: 'Show what this machine changed: when, who, from what to what',
+  summary: 'Show changes made from this machine',
   description:
     'Shows every write that petstore sent from this machine for this user, newest first, without a request. ' +
-    'What others did from elsewhere is not in it.',
+    'Changes made elsewhere are not included.',
   examples: [
     { says: 'The newest fifty', command: 'petstore inventory history' },
     { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
@@ -20,20 +20,15 @@ export const inventoryHistory = defineCommand({
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
     import: option('--import <run>', integerValue, 'only this run'),
-    limit: option('--limit <count>', countValue(1), 'how many', { default: 50 }),
-    journal: option('--journal <file>', textValue, 'of a journal elsewhere'),
+    limit: option('--limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
+    journal: option('--journal <file>', textValue, 'read another journal file'),
   },
   more: ['output', 'exit-codes'],
   async run({ pet, import: run, limit, journal: path }, context) {
     const { withJournal } = await import('../bulk/open-journal.ts');
     const { env } = context.globals;
     const changes = await withJournal(context, path, (journal) =>
-      journal.history({
-        limit,
-        ...(pet !== undefined && { pet }),
-        ...(run !== undefined && { run }),
-        ...(env !== undefined && { environment: env }),
-      }),
+      journal.history({ limit, pet, run, environment: env }),
     );
     return historyView(changes, context);
   },
@@ -93,10 +88,10 @@ function outcomeOf(state: Change['state']): string {
 
 export const inventoryUndo = defineCommand({
   path: 'inventory undo',
-  summary: 'Put back what this machine changed, if nobody else has touched it since',
+  summary: 'Undo changes made from this machine',
   description:
-    'Sets a pet to what it was before one of our changes, or all pets of a run. Where the service no longer has what ' +
-    'we wrote, somebody else has changed it: that is a conflict, and is left alone.',
+    'Sets a pet to its quantity before a change, or all pets of a run. Pets changed by someone else since are reported ' +
+    'as conflicts and skipped.',
   examples: [
     { says: 'The last change', command: 'petstore inventory undo --last' },
     { says: 'One that the history shows', command: 'petstore inventory undo 12' },

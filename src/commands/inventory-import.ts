@@ -7,15 +7,18 @@ export const inventoryImport = defineCommand({
   path: 'inventory import',
   summary: 'Set the stock of many pets from a file',
   description:
-    'Reads CSV (petId, quantity and, as a guard, current; any order, any delimiter) or JSON (an array, or one object ' +
-    'a line). All rows are checked, then compared with the present stock: only what differs is sent, within the ' +
-    "key's allowance. Every row is journaled before it is sent, so that a run that was stopped, by Ctrl-C, a power " +
-    'cut or a spent allowance, goes on with --resume, and no row is sent again that was acknowledged.',
+    'Reads CSV (columns petId, quantity and optionally current; any order, any delimiter) or JSON (an array, or one ' +
+    'object per line). All rows are checked, then compared with the current stock, and only what differs is sent. ' +
+    'Each row is recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged ' +
+    'row is sent twice.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
     { says: 'A delivery', command: 'petstore inventory import delivery.csv' },
-    { says: 'Ten thousand rows, for as long as it takes', command: 'petstore inventory import stock.csv --wait --yes' },
-    { says: 'What was left unfinished', command: 'petstore inventory import --resume --wait' },
+    {
+      says: 'Ten thousand rows, waiting as often as needed',
+      command: 'petstore inventory import stock.csv --wait --yes',
+    },
+    { says: 'Continue what was interrupted', command: 'petstore inventory import --resume --wait' },
   ],
   arguments: { file: optionalArgument(textValue, 'CSV or JSON; - for stdin') },
   options: {
@@ -26,16 +29,16 @@ export const inventoryImport = defineCommand({
     }),
     ...under('While it runs', {
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
-      journal: option('--journal <file>', textValue, 'keep the journal there in place of the state folder'),
+      journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
     }),
     ...under('After a stop', {
       resume: option(
         '--resume [run]',
         integerValue,
-        'go on with a run that was stopped; the newest, unless its number is given',
+        'continue an interrupted run: the newest, or the one with this number',
         { conflicts: ['dryRun', 'status'] },
       ),
-      status: flag('--status', 'list the runs that were stopped', { conflicts: ['dryRun', 'events'] }),
+      status: flag('--status', 'list interrupted runs', { conflicts: ['dryRun', 'events'] }),
     }),
   },
   experimental: true,

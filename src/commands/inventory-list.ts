@@ -40,13 +40,13 @@ const OPTIONS = {
       listOf(columnValue),
       'which fields to show, in this order, e.g. petId,quantity',
     ),
-    header: flag('--no-header', 'leave out the header line (table, csv)'),
+    header: flag('--no-header', 'omit the header line (table, csv)'),
   }),
   ...under('Watching', {
     watch: option(
       '--watch [interval]',
       durationValue(1_000),
-      'go on looking, and print what changes (default: every 10s, less often if the allowance is short)',
+      'keep checking and print changes (default: every 10s, less often if few requests remain)',
       { conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'] },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
@@ -60,13 +60,13 @@ export const inventoryList = defineCommand({
   path: 'inventory list',
   summary: 'Show stock levels',
   description:
-    'Shows the stock of every pet, or of those that the filters leave. ' +
-    'The filters work on this machine: the service always sends the whole list, for one request.',
+    'Shows the stock of every pet, or only those matching the filters. ' +
+    'Filters run on this machine: the service always returns the full list in one request.',
   examples: [
     { says: 'All stock', command: 'petstore inventory list' },
     { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
     { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
-    { says: 'What changes, as it changes', command: 'petstore inventory list --watch' },
+    { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
   options: OPTIONS,
@@ -83,7 +83,7 @@ export const inventoryList = defineCommand({
     }
     if (input.desc === true && input.sort === undefined) {
       throw new Failure('usage', {
-        problem: '--desc says how to sort, but not by what.',
+        problem: '--desc needs --sort.',
         hint: 'Add --sort quantity.',
       });
     }

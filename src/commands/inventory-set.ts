@@ -19,7 +19,7 @@ const OPTIONS = {
   expect: option(
     '--expect <quantity>',
     integerValue,
-    'read first, and refuse (exit 13) if the quantity is another; a change by another machine in between is not seen',
+    'only if the current quantity is this (else exit 13); a change between check and write is not detected',
   ),
   allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
 };
@@ -30,13 +30,13 @@ export const inventorySet = defineCommand({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
-    "Sets one pet's quantity and shows the entry as the service stored it. " +
+    "Sets one pet's quantity and shows what the service stored. " +
     'The service calls this operation experimental: its request may still change. ' +
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
   examples: [
-    { says: 'Twelve of pet 7 are in the shop', command: 'petstore inventory set 7 12' },
-    { says: 'Only if there are still ten', command: 'petstore inventory set 7 12 --expect 10' },
-    { says: 'What would be sent', command: 'petstore inventory set 7 12 --dry-run' },
+    { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
+    { says: 'Only if it is still 10', command: 'petstore inventory set 7 12 --expect 10' },
+    { says: 'Show the request', command: 'petstore inventory set 7 12 --dry-run' },
     { says: 'From a script', command: 'petstore --env production inventory set 7 12 --json' },
   ],
   arguments: ARGUMENTS,

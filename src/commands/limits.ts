@@ -15,14 +15,14 @@ import { record, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
-  'Clear a block only if you know that it is over, after a plan upgrade for instance.';
+  'Clear a block only if you know that it has ended, for example after a plan upgrade.';
 
 export const limits = defineCommand({
   path: 'limits',
-  summary: "Show what is left of the key's allowance, without a request",
+  summary: 'Show the remaining rate limit, without a request',
   description:
-    'Shows what petstore on this machine knows of the key: the allowance, a block after a 429, requests under way, ' +
-    `and how old that knowledge is. ${RISK}`,
+    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests in flight, ' +
+    `and when it was last updated. ${RISK}`,
   examples: [
     { says: 'What is known', command: 'petstore limits' },
     { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
@@ -30,7 +30,7 @@ export const limits = defineCommand({
   ],
   options: {
     refresh: flag('--refresh', 'ask the service first, with one request', { conflicts: ['clearBlock'] }),
-    clearBlock: flag('--clear-block', 'forget a block; asks for the word, or --yes'),
+    clearBlock: flag('--clear-block', 'clear a block; asks you to type "clear", unless --yes'),
   },
   more: ['rate-limits'],
   async run(input, context) {

@@ -20,18 +20,18 @@ const MOST_KEY_BYTES = 16 * 1024;
 
 const OPTIONS = {
   keyStdin: flag('--key-stdin', 'read the key from stdin, one line'),
-  verify: flag('--no-verify', 'keep the key without trying it'),
+  verify: flag('--no-verify', 'store the key without checking it'),
 };
 
 type LoginInput = InputOf<typeof OPTIONS>;
 
 export const login = defineCommand({
   path: 'login',
-  summary: 'Keep the base URL and API key of an environment',
+  summary: 'Store the base URL and API key for an environment',
   description:
     'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
-    'The key is checked with one request, then kept in the config file, which only you can read. ' +
-    'There is no option for the key itself: what stands on a command line can be seen by others.',
+    'The key is checked with one request, then stored in the config file, which only you can read. ' +
+    'There is no option for the key, because other users can see command lines.',
   examples: [
     { says: 'At a terminal', command: 'petstore login' },
     {

@@ -6,10 +6,10 @@ import { record } from '../view/view.ts';
 
 export const logout = defineCommand({
   path: 'logout',
-  summary: 'Drop the API key of an environment',
-  description: 'Removes the key from the config file. The base URL stays. The service is not asked.',
+  summary: 'Remove the stored API key of an environment',
+  description: 'Removes the key from the config file. The base URL stays. Nothing is sent.',
   examples: [
-    { says: 'The environment in force', command: 'petstore logout' },
+    { says: 'The active environment', command: 'petstore logout' },
     { says: 'Every key', command: 'petstore logout --all' },
   ],
   options: { all: flag('--all', 'the keys of all environments') },

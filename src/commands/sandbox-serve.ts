@@ -27,27 +27,27 @@ const OPTIONS = {
     host: option('--host <address>', textValue, 'address to listen on; beyond this machine only with --key', {
       default: '127.0.0.1',
     }),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'further names that clients use for it'),
+    allowHost: option('--allow-host <name...>', repeated(textValue), 'extra host names to accept'),
   }),
   ...under('Keys and limits', {
     plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
     perMinute: option('--per-minute <requests>', countValue(), 'limit of a minute, for any plan'),
     perDay: option('--per-day <requests>', countValue(), 'limit of a day, for any plan'),
-    minute: option(
-      '--minute <duration>',
-      durationValue(1),
-      'a shorter minute, for those who cannot wait (default: 60s)',
-    ),
+    minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute (default: 60s)'),
   }),
   ...under('Stock', {
-    data: option('--data <file>', textValue, 'where the stock is kept (default: that of --env sandbox)'),
-    seed: option('--seed <file|pets>', textValue, 'begin with the pets of a file, or with so many made-up ones'),
+    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
+    seed: option(
+      '--seed <file|pets>',
+      textValue,
+      'start with the pets of a file, or with this number of generated pets',
+    ),
   }),
   ...under('Keys and limits', {
     key: option(
       '--key <key...>',
       repeated(sandboxKeyValue),
-      'valid keys in place of the usual one; made up, never a real one',
+      'valid keys instead of the usual one; never use a real key',
     ),
     banAfter: option(
       '--ban-after <requests>',
@@ -69,7 +69,7 @@ const OPTIONS = {
       shownDefault: `${quantity.least}..${quantity.most}`,
     }),
   }),
-  ...under('What goes wrong', {
+  ...under('Faults', {
     clockSkew: option('--clock-skew <duration>', skewValue, "how far the sandbox's clock is off, for instance -1h", {
       default: 0,
       shownDefault: '0s',
@@ -81,7 +81,7 @@ const OPTIONS = {
       '--with-undocumented',
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
-    fault: option('--fault <rule>', repeated(textValue), 'something that goes wrong, as below; may be repeated'),
+    fault: option('--fault <rule>', repeated(textValue), 'inject a fault (see below); may be repeated'),
     faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: 1 }),
   }),
   ...under('Where', {
@@ -97,12 +97,12 @@ export const sandboxServe = defineCommand({
   path: 'sandbox serve',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
-    'Serves until Ctrl-C or SIGTERM, then answers what is in flight and ends with 0. A page for people is at /, ' +
-    'controls for tests below /__sandbox, both for this machine alone.\n\n' +
-    'A fault says what goes wrong: status=CODE[,retry-after=S], delay=DURATION, drip=DURATION, reset, ' +
-    'truncate[=BYTES], type=CONTENT-TYPE, bad-int64, no-header=NAME|limits, date=DURATION; and with which requests: ' +
-    'method=PATCH, path=/inventory/*, p=SHARE, nth=N, every=N, times=N. With after, status, reset and delay come ' +
-    'when the work is done.',
+    'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight and exits 0. / has a web page, /__sandbox has ' +
+    'controls for tests; only this machine can use them.\n\n' +
+    'A fault is one of status=CODE[,retry-after=S], delay=DURATION, drip=DURATION, reset, ' +
+    'truncate[=BYTES], type=CONTENT-TYPE, bad-int64, no-header=NAME|limits, date=DURATION, and applies to the requests selected by ' +
+    'method=PATCH, path=/inventory/*, p=SHARE, nth=N, every=N, times=N. With "after", status, reset and delay happen ' +
+    'after the work is done.',
   examples: [
     { says: 'On port 4010, with the limits of the Free plan', command: 'petstore sandbox serve' },
     {

@@ -11,7 +11,7 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
-  summary: 'Make the sandbox as new: its 25 pets, no limits used, no bans, no keys of your own',
+  summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans or added keys',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
   options: { data },
   more: ['environments', 'rate-limits'],
@@ -30,31 +30,31 @@ export const sandboxReset = defineCommand({
         }),
       { toWrite: true },
     );
-    return stocked(`The sandbox is as new: ${pets} pets, no limits used, no bans, no added keys.`, file, pets);
+    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys.`, file, pets);
   },
 });
 
 export const sandboxSeed = defineCommand({
   path: 'sandbox seed',
-  summary: 'Put other pets into the sandbox, in place of all that are there',
+  summary: "Replace the sandbox's pets",
   description:
-    'Made-up pets are the same each time. A file is as petstore inventory list --json or -o ndjson prints it.',
+    'Generated pets are the same each time. A file has the format of petstore inventory list --json or -o ndjson.',
   examples: [
-    { says: 'Ten thousand made-up pets', command: 'petstore sandbox seed --pets 10000' },
+    { says: 'Ten thousand generated pets', command: 'petstore sandbox seed --pets 10000' },
     {
       says: 'The stock of staging',
       command: 'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
     },
   ],
   options: {
-    pets: option('--pets <count>', countValue(), 'so many made-up pets', { conflicts: ['file'] }),
-    file: option('--file <file>', textValue, 'those of a file'),
+    pets: option('--pets <count>', countValue(), 'this number of generated pets', { conflicts: ['file'] }),
+    file: option('--file <file>', textValue, 'the pets of a file'),
     data,
   },
   more: ['environments', 'rate-limits'],
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
-      throw new Failure('usage', { problem: 'Say which pets: --pets COUNT or --file FILE.' });
+      throw new Failure('usage', { problem: 'Which pets? Use --pets COUNT or --file FILE.' });
     }
     const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
     const file = dataFile(context, data);
@@ -81,7 +81,7 @@ function stocked(text: string, file: string, pets: number): RecordView {
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',
-  summary: 'Show what the sandbox holds, without a request',
+  summary: 'Show the size of the sandbox, without a request',
   examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
   options: { data },
   more: ['environments', 'rate-limits'],
@@ -125,7 +125,7 @@ export const sandboxKeys = defineCommand({
   options: {
     add: option('--add <key>', sandboxKeyValue, 'a further key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
-    unban: option('--unban <key>', sandboxKeyValue, 'forget what a key has used, and its ban'),
+    unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
   },
   more: ['environments', 'rate-limits'],

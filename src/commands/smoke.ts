@@ -5,7 +5,7 @@ import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import { list, type RowsView, type View } from '../view/view.ts';
 
-/** As smoke/reporters.ts has them, which is loaded by who runs them. */
+/** The formats of smoke/reporters.ts, which only a run loads. */
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
 type Format = (typeof FORMATS)[number];
 
@@ -43,13 +43,13 @@ const OPTIONS = {
     only: option('--only <ids>', listOf(textValue), 'only these checks', { words: checkNames }),
     skip: option('--skip <ids>', listOf(textValue), 'all but these checks', { words: checkNames }),
     write: flag('--write', 'check the update too, with --pet'),
-    pet: option('--pet <id>', petIdValue, 'the pet to set and to put back'),
-    provoke429: flag('--provoke-429', 'at the end spend the allowance and one request more; staging and sandbox only'),
-    list: flag('--list', 'show the checks, and run none'),
+    pet: option('--pet <id>', petIdValue, 'the pet to set and then restore'),
+    provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
+    list: flag('--list', 'list the checks and run none'),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
-    maxSkew: option('--max-skew <duration>', durationValue(1), "how far the service's clock may be off", {
+    maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted error of the service's clock", {
       default: 60_000,
       shownDefault: '60s',
     }),
@@ -61,16 +61,16 @@ type SmokeInput = InputOf<typeof OPTIONS>;
 
 export const smoke = defineCommand({
   path: 'smoke',
-  summary: 'Check that the service answers and keeps its contract, for CI',
+  summary: 'Check that the service answers and keeps its contract',
   description:
-    'Asks for the list with the key, without one and with a wrong one, and for a path that is none; nothing is ' +
-    'written. With --write one pet is set, put back (also after Ctrl-C), and sent what must be refused. How many ' +
-    'requests that takes is said first; where fewer are left, nothing is sent, exit 6. Each check names the clause ' +
-    'of the specification that it rests on. A failed check exits 13, anything else as every command does.',
+    'Requests the list with the key, without a key and with an invalid key, and a path that does not exist. With ' +
+    '--write one pet is set, sent invalid updates, and restored (also after Ctrl-C). Prints how many requests this ' +
+    'needs, and exits 6 without sending any if fewer remain. Each check names its part of the specification ' +
+    '(docs/service.md). A failed check exits 13; other problems exit as in every command.',
   examples: [
     { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
-    { says: 'The update too', command: 'petstore --env staging smoke --write --pet 7' },
-    { says: 'What is checked', command: 'petstore smoke --list' },
+    { says: 'Including updates', command: 'petstore --env staging smoke --write --pet 7' },
+    { says: 'List the checks', command: 'petstore smoke --list' },
     { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
   ],
   // A write in flight, and one more that puts the pet back.

@@ -10,10 +10,10 @@ import { record, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
-  summary: 'Show the environment, base URL and key in force',
-  description: 'Sends nothing. Names the source of each value: flag, variable, config or built in.',
+  summary: 'Show the active environment, base URL and key',
+  description: 'Sends nothing. Names the source of each value: option, variable, config or built in.',
   examples: [
-    { says: 'What is in force, and why', command: 'petstore status' },
+    { says: 'The active settings and their sources', command: 'petstore status' },
     { says: 'For a program', command: 'petstore status --json' },
   ],
   more: ['environments'],

@@ -29,14 +29,13 @@ function withCommands(names: readonly string[]): (command: TreeCommand) => TreeC
 async function rawTree(): Promise<Tree> {
   return {
     name: 'petstore',
-    summary:
-      'Inventory of a pet store from the command line: exact ids, safe writes, and a key that cannot get itself banned.',
+    summary: 'Manage the stock of a pet store from the command line.',
     examples: [
-      { says: 'Try it: no account, no network', command: 'petstore --env sandbox inventory list' },
-      { says: 'Your own store: base URL and key, once', command: 'petstore login' },
-      { says: 'What is running out', command: 'petstore inventory list --max 3 --sort quantity' },
-      { says: 'Twelve of pet 7 are in the shop', command: 'petstore inventory set 7 12' },
-      { says: 'A delivery: the difference, a question, done', command: 'petstore inventory import delivery.csv' },
+      { says: 'Try it without an account', command: 'petstore --env sandbox inventory list' },
+      { says: 'Connect your store', command: 'petstore login' },
+      { says: 'See what is running out', command: 'petstore inventory list --max 3 --sort quantity' },
+      { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
+      { says: 'Import a delivery: shows the changes and asks', command: 'petstore inventory import delivery.csv' },
     ],
     sections: await Promise.all(
       SECTIONS.map(async ({ title, commands }) => ({

@@ -11,8 +11,8 @@ export const wait = defineCommand({
   path: 'wait',
   summary: 'Wait until a pet has a quantity or a status',
   description:
-    "Looks at the list again and again, at a pace that the key's allowance affords, until all that was asked for " +
-    'holds; then shows the pet. If it does not hold in time, it exits 13.',
+    'Checks the list repeatedly, as often as the rate limit allows, until all conditions hold, then shows the pet. ' +
+    'Exits 13 if they do not hold in time.',
   examples: [
     { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
     { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },

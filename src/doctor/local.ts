@@ -153,28 +153,24 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
       );
       return false;
     }
-    const opened = await openStateFile(context, path, { isOwn: true });
-    try {
-      await opened.exclusively(() => undefined);
-      if (await context.files.isOnNetwork(folder)) {
-        yield warn(
-          'state',
-          `${folder} is on a network file system, whose locks other machines may not see: limits are not shared.`,
-          'Set XDG_STATE_HOME to a folder of this machine, and share limits with PETSTORE_LEDGER=redis://…',
-        );
-        return true;
-      }
-      const open = await openToOthers(context, 'state', folder, path);
-      yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
-      const unfinished = new Journal(opened).unfinished();
-      if (unfinished.length > 0) {
-        const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
-        yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
-      }
+    using opened = await openStateFile(context, path, { isOwn: true });
+    await opened.exclusively(() => undefined);
+    if (await context.files.isOnNetwork(folder)) {
+      yield warn(
+        'state',
+        `${folder} is on a network file system, whose locks other machines may not see: limits are not shared.`,
+        'Set XDG_STATE_HOME to a folder of this machine, and share limits with PETSTORE_LEDGER=redis://…',
+      );
       return true;
-    } finally {
-      opened.close();
     }
+    const open = await openToOthers(context, 'state', folder, path);
+    yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
+    const unfinished = new Journal(opened).unfinished();
+    if (unfinished.length > 0) {
+      const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
+      yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
+    }
+    return true;
   } catch (error) {
     yield failed('state', error, context.clock.now());
     return false;
@@ -185,12 +181,8 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
 async function isDamaged({ files, openDatabase }: CommandContext, path: string): Promise<boolean> {
   try {
     if ((await files.facts(path)) === undefined) return false;
-    const database = await openDatabase(path, { readOnly: true });
-    try {
-      return Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0] !== 'ok';
-    } finally {
-      database.close();
-    }
+    using database = await openDatabase(path, { readOnly: true });
+    return Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0] !== 'ok';
   } catch (error) {
     // Whatever else is wrong with it shows when it is opened as always.
     return error instanceof DatabaseFailure && error.problem === 'corrupt';

@@ -128,6 +128,12 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
       throw toFailure(error);
     }
   };
+  const close = (): void => {
+    statements.clear();
+    // Its own isOpen is newer than the oldest Node (22.15).
+    if (isOpen) database.close();
+    isOpen = false;
+  };
   return {
     exec: (sql) => {
       guarded(() => {
@@ -138,12 +144,8 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
     all: (sql, ...params) => guarded(() => prepare(sql).all(...params)),
     get: (sql, ...params) => guarded(() => prepare(sql).get(...params)),
     isInPlace,
-    close: () => {
-      statements.clear();
-      // Its own isOpen is newer than the oldest Node (22.15).
-      if (isOpen) database.close();
-      isOpen = false;
-    },
+    close,
+    [Symbol.dispose]: close,
   };
 }
 

@@ -86,20 +86,16 @@ function pathIfAny(context: Context): string | undefined {
  */
 export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
   await context.configWriter.prepare();
-  const state = await openState(context, stateFolder(context));
-  try {
-    return await state.exclusively(async () => {
-      const file = await readConfigFile(context);
-      if (file.unreadable !== undefined) {
-        throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
-      }
-      const config = change(file.config);
-      await writeConfig(context, file.path, config);
-      return { ...file, config, exists: true };
-    });
-  } finally {
-    state.close();
-  }
+  using state = await openState(context, stateFolder(context));
+  return await state.exclusively(async () => {
+    const file = await readConfigFile(context);
+    if (file.unreadable !== undefined) {
+      throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
+    }
+    const config = change(file.config);
+    await writeConfig(context, file.path, config);
+    return { ...file, config, exists: true };
+  });
 }
 
 async function writeConfig(context: Context, path: string, config: Config): Promise<void> {

@@ -1,4 +1,4 @@
-/** Reads the columns of a row. Each throws BadValue where SQLite would never have stored what is there. */
+/** Reads the columns of a row. Each function throws BadValue for a value that petstore cannot have stored. */
 import { DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
 
 /** The last instant that a Date can hold, in epoch ms. */
@@ -38,7 +38,7 @@ export function instant(row: SqlRow, column: string): number {
   return Number(value);
 }
 
-/** Kept as text: of any size. */
+/** Reads an integer of any size, which is stored as text. */
 export function quantity(row: SqlRow, column: string): bigint {
   const value = text(row, column);
   if (!/^-?\d+$/.test(value)) throw new BadValue(column, value);

@@ -1,7 +1,7 @@
 /**
- * The one state database, `state.db` in the state folder. Its write lock is the lock of the whole program:
- * SQLite releases it when its holder dies, keeps it while its holder is merely stopped, and rolls back
- * whatever was half done.
+ * Opens the state database, `state.db` in the state folder. Its write lock is the lock of the whole program: SQLite
+ * releases it when the process that holds it dies, keeps it while that process is stopped, and rolls back a transaction
+ * that did not end.
  */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -9,7 +9,7 @@ import { beginAnew, openFile, openOrBeginAnew, type Warned } from './file.ts';
 import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';
 import { type BusyWait, isBusy, rollBack, whileBusy } from './transaction.ts';
 
-/** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
+/** Statement i brings a database from version i to i + 1. Never edited once released. */
 const MIGRATIONS: readonly string[] = [
   'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID',
   `CREATE TABLE ledger (
@@ -66,60 +66,57 @@ const MIGRATIONS: readonly string[] = [
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };
 
-/**
- * How long the write-ahead log may become before it is copied back: commands leave it as it is, and the next one reads
- * it. A page has 4 KiB.
- */
+/** Pages of 4 KiB in the write-ahead log before SQLite copies it back; commands leave it behind for the next one. */
 const LOG_PAGES = 250;
 
-/** Every holder leaves a trace, so that whoever waits can tell a busy queue from one process that hangs. */
+/** Counts transactions, so that a process that waits can tell a busy queue from one process that hangs. */
 const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";
 
-/** A file that another process keeps replacing is used as it is in the end. */
+/** How often to reopen a file that another process keeps replacing, before it is used as it is. */
 const MOST_RENEWALS = 3;
 
 export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
-  /** On the disk before it is over, whatever happens to the machine. */
+  /** The work is on the disk when `exclusively` resolves, even if the power fails. */
   readonly durable?: boolean;
-  /** Waited for in spite of a signal: what must be recorded is. */
+  /** Waits for the lock in spite of a signal, for what must be recorded. */
   readonly despiteSignal?: boolean;
 }
 
-export interface State {
+/** Closed by `using`, too. */
+export interface State extends Disposable {
   readonly path: string;
   /** Its methods throw {@link Failure} `state`, which names the file. It stays the same object for the life of the state. */
-  readonly database: Omit<Database, 'close'>;
+  readonly database: Omit<Database, 'close' | keyof Disposable>;
   /**
-   * Runs the work while no other process can write here, in one transaction: all of it, or none. Where the file of the
-   * state folder proves to be damaged, it is put aside, and the work runs again in a new one.
+   * Runs the work in one transaction while no other process can write. If the file of the state folder is damaged, it
+   * is put aside, and the work runs again in a new one.
    * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. It is never stolen.
-   *   A queue of many that all get on is waited for.
+   *   Waits longer while several processes take turns.
    */
   exclusively<T>(work: () => T | Promise<T>, how?: Exclusive): Promise<T>;
-  /** Puts the file aside and begins a new one, if that is what the error of a statement asks for: true then. */
+  /** Puts the file aside and begins a new one, if the error of a statement shows damage. Returns whether it did. */
   recover(error: unknown): Promise<boolean>;
   close(): void;
 }
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'signal'>;
 
-/** Opens the one in the state folder; a damaged one is put aside, with a warning. @throws {Failure} `state`, `file` */
+/** Opens the state database; a damaged one is put aside, with a warning. @throws {Failure} `state`, `file` */
 export async function openState(context: Ports & Warned, folder: string): Promise<State> {
   const place: Place = { path: `${folder}/state.db`, what: 'state database', isOwn: true };
   return new StateFile(context, place, await openOrBeginAnew(context, FORM, place), context);
 }
 
 /**
- * Opens one of its form anywhere, and puts none aside: a journal that was named, or, with `isOwn`, the one in the state
- * folder to look at.
+ * Opens a database of the same form at any path, and never puts it aside: a journal that the user named, or, with
+ * `isOwn`, the state database to read.
  * @throws {Failure} `state`, `file`
  */
 export async function openStateFile(
   context: Ports,
   path: string,
-  how: { readonly isOwn?: boolean } = {},
+  { isOwn = false }: { readonly isOwn?: boolean } = {},
 ): Promise<State> {
-  const isOwn = how.isOwn === true;
   const place: Place = { path, what: isOwn ? 'state database' : 'journal', isOwn };
   return new StateFile(context, place, await openFile(context, FORM, place));
 }
@@ -169,7 +166,7 @@ class StateFile implements State {
     const failed = this.failedOn.get(error);
     if (failed === undefined) return false;
     const { problem } = error.details;
-    // A statement of ours that makes no sense: so may be what tells SQLite of the tables.
+    // SQLite rejects a statement of ours: its description of the tables may be damaged.
     const isDamaged =
       problem === 'damaged' || (problem === 'unusable' && !(await isSound(this.ports, FORM, this.place)));
     if (isDamaged && failed === this.connection) await this.renew(failed, this.warned);
@@ -180,9 +177,15 @@ class StateFile implements State {
     this.connection.close();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
     const { clock, random, signal } = this.ports;
     const ports = { clock, random, ...(how.despiteSignal !== true && { signal }) };
+    // Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
+    const progress = () => this.database.get('PRAGMA data_version')?.data_version;
     let renewals = 0;
     const once = async (): Promise<T> => {
       while (this.renewal !== undefined || (!this.connection.isInPlace() && renewals++ < MOST_RENEWALS)) {
@@ -191,7 +194,7 @@ class StateFile implements State {
       return this.transaction(work, how.durable === true);
     };
     try {
-      return await whileBusy(ports, once, { ...how, progress: () => this.turnsOf() });
+      return await whileBusy(ports, once, { ...how, progress });
     } catch (error) {
       throw this.failure(error, this.connection);
     }
@@ -202,13 +205,11 @@ class StateFile implements State {
     const { connection } = this;
     this.begin(connection, durable);
     try {
-      // Not awaited without need: nothing else of this process may come between BEGIN and COMMIT.
+      // Awaited only if asynchronous: nothing else of this process may run between BEGIN and COMMIT.
       const working = work();
       const result = working instanceof Promise ? await working : working;
-      this.guarded((database) => {
-        database.exec(TURN);
-        database.exec('COMMIT');
-      });
+      this.database.exec(TURN);
+      this.database.exec('COMMIT');
       return result;
     } catch (error) {
       rollBack(connection);
@@ -223,18 +224,13 @@ class StateFile implements State {
       if (durable) synchronous(connection, 'FULL');
       connection.exec('BEGIN IMMEDIATE');
     } catch (error) {
-      // Others of this process may come before the next try.
+      // Other transactions of this process may run before the next try.
       if (durable) synchronous(connection, 'NORMAL');
       throw isBusy(error) ? error : this.failure(error, connection);
     }
   }
 
-  /** Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version). */
-  private turnsOf(): unknown {
-    return this.guarded((database) => database.get('PRAGMA data_version')?.data_version);
-  }
-
-  /** Another file is there now: another process has put this one aside. */
+  /** Opens the new file after another process has put this one aside. */
   private async follow(): Promise<void> {
     if (this.warned === undefined) throw new Failure('state', { ...this.place, problem: 'replaced' });
     await this.renew(this.connection, this.warned);
@@ -276,7 +272,7 @@ function synchronous(connection: Database, level: 'FULL' | 'NORMAL'): void {
   try {
     connection.exec(`PRAGMA synchronous = ${level}`);
   } catch (error) {
-    // What is wrong with the file shows at the next statement.
+    // The next statement shows what is wrong with the file.
     if (!(error instanceof DatabaseFailure)) throw error;
   }
 }

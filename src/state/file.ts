@@ -1,4 +1,4 @@
-/** Opens a database file of petstore's, up to date; and puts a damaged one aside, once, however many processes meet it. */
+/** Opens and migrates a database file of petstore's. A damaged one is put aside, once, however many processes find it. */
 import { type Context, type Database, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
@@ -7,14 +7,14 @@ import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
 export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** Who hears that a file was put aside. */
+/** Receives the warning that a file was put aside. */
 export interface Warned {
   readonly notices: { warning(text: string): void };
 }
 
 /** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
 export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
-  await makeFolder(ports, place);
+  await makeFolder(ports.files, place.path.replace(/[/\\]?[^/\\]*$/, ''));
   await requireOurs(ports, form, place);
   let database: Database | undefined;
   try {
@@ -27,8 +27,8 @@ export async function openFile(ports: FilePorts, form: Form, place: Place): Prom
   }
 }
 
-async function makeFolder({ files }: FilePorts, { path }: Place): Promise<void> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+/** Creates a folder that only this user can open. @throws {Failure} `file` */
+export async function makeFolder(files: FilePorts['files'], folder: string): Promise<void> {
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
@@ -41,10 +41,10 @@ async function bringUpToDate(ports: FilePorts, database: Database, form: Form, p
     if (isUpToDate(database, form)) return;
     await requireTables(ports, form, place, tablesOf(database));
     atomically(database, () => {
-      // Another process may have done it just now.
+      // Another process may have migrated it just now.
       if (!isUpToDate(database, form)) upgrade(database, form);
     });
-    // Into the file itself, where the next one reads whose it is.
+    // Copies the application id into the file itself, where `requireOurs` reads it.
     database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   });
 }
@@ -58,14 +58,14 @@ export function isDamage(error: unknown): boolean {
   return isFailure(error) && error.is('state') && error.details.problem === 'damaged';
 }
 
-/** True where a state cannot be reached or written, and false where there is one that must not be passed over. */
+/** True when a state cannot be reached or written; false for one that must not be ignored. */
 export function isOutOfReach(error: unknown): boolean {
   if (!isFailure(error)) return false;
   if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.details.problem);
   return error.is('file') || error.is('no-home');
 }
 
-/** Opens a file of the state folder; a damaged one is put aside, never deleted, and a new one begun. */
+/** Opens a file of the state folder. A damaged one is renamed, never deleted, and a new one begun. */
 export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, place: Place): Promise<Database> {
   try {
     return await openFile(ports, form, place);
@@ -76,8 +76,8 @@ export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, pla
 }
 
 /**
- * Puts a damaged file aside, unless another process has done so by now, and opens the new one. `failed`: the connection
- * that found the damage, closed.
+ * Puts a damaged file aside, unless another process has done so, and opens the new one. `failed`: the closed connection
+ * that found the damage.
  * @throws {Failure} `state`
  */
 export async function beginAnew(
@@ -86,21 +86,17 @@ export async function beginAnew(
   place: Place,
   failed?: Pick<Database, 'isInPlace'>,
 ): Promise<Database> {
-  const lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
+  using lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
-  try {
-    if (failed?.isInPlace() !== true) {
-      try {
-        return await openFile(ports, form, place);
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-      }
+  if (failed?.isInPlace() !== true) {
+    try {
+      return await openFile(ports, form, place);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
     }
-    await putAside(ports, place);
-    return await openFile(ports, form, place);
-  } finally {
-    lock.release();
   }
+  await putAside(ports, place);
+  return await openFile(ports, form, place);
 }
 
 async function putAside({ clock, files, notices }: FilePorts & Warned, place: Place): Promise<void> {

@@ -1,31 +1,31 @@
 /**
- * Tells petstore's database files from all others before anything is written to them, and from newer ones. Each kind
- * has an application id in its header (sqlite.org/fileformat.html, offset 68). The files of the first releases have
- * none: they are known by their tables.
+ * Recognises petstore's database files, and those of newer versions, before anything is written to them. Each kind has
+ * an application id in its header (sqlite.org/fileformat.html, offset 68). The files of the first releases have no id:
+ * they are recognised by their tables.
  */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
 
-/** A kind of file. */
+/** A kind of database file. */
 export interface Form {
   readonly applicationId: number;
-  /** One entry a version: what brings a database from version i to i + 1. Never edited once released. */
+  /** Statement i brings a database from version i to i + 1. Never edited once released. */
   readonly migrations: readonly string[];
   /** Fills a new database. */
   fill?(database: Database): void;
 }
 
-/** A file, as messages name it. */
+/** A file, and what messages call it. */
 export interface Place {
   readonly path: string;
   readonly what: 'state database' | 'journal' | 'sandbox';
-  /** It is in the state folder: what is there and is not sound was ours, and is damaged. */
+  /** True in the state folder, where a file that is not sound must be ours, and damaged. */
   readonly isOwn: boolean;
 }
 
 export const APPLICATION_IDS = { state: 0x70657473, sandbox: 0x70657462 } as const;
 
-/** All kinds, with tables that only they have. */
+/** All kinds, each with tables that only it has. */
 const KINDS = [
   { id: APPLICATION_IDS.state, name: 'a petstore state database or journal', tables: ['meta', 'ledger'] },
   { id: APPLICATION_IDS.sandbox, name: 'a petstore sandbox', tables: ['pet', 'apiKey'] },
@@ -42,11 +42,11 @@ interface Found {
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
-/** Of those that write: 2 is the one with a write-ahead log. */
+/** The newest write version of the format: 2, with a write-ahead log. */
 const NEWEST_FORMAT = 2;
 
 /**
- * Reads a file's header, and looks into it where that is not enough; the file stays as it is.
+ * Reads a file's header, and its tables if the header is not enough, without changing the file.
  * @throws {Failure} `state`: `foreign`, `newer`, `damaged`
  */
 export async function requireOurs(ports: Ports, form: Form, place: Place): Promise<void> {
@@ -56,7 +56,7 @@ export async function requireOurs(ports: Ports, form: Form, place: Place): Promi
     throw place.isOwn ? damaged(place) : foreign(place, 'it is not an SQLite database');
   }
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
-  // SQLite takes a file that it must not write for one that it may read.
+  // SQLite opens a file of a newer write version as read-only.
   if (head.length < HEADER_BYTES || view.getUint8(18) > NEWEST_FORMAT) throw damaged(place);
   const found = { id: view.getInt32(68), version: view.getInt32(60) };
   requireId(form, place, found.id);
@@ -84,18 +84,15 @@ function requireKnown({ migrations }: Form, { path, what }: Place, version: numb
 }
 
 async function readTables({ openDatabase }: Ports, place: Place): Promise<Found> {
-  let database: Database | undefined;
   try {
-    database = await openDatabase(place.path, { readOnly: true });
+    using database = await openDatabase(place.path, { readOnly: true });
     return tablesOf(database);
   } catch (error) {
     throw failureOf(error, place);
-  } finally {
-    database?.close();
   }
 }
 
-/** All of it as of one moment: another process may be at work. */
+/** Reads the marks and tables in one transaction: another process may be writing. */
 export function tablesOf(database: Database): Found {
   database.exec('BEGIN');
   try {
@@ -130,7 +127,7 @@ export async function requireTables(ports: Ports, form: Form, place: Place, foun
   throw foreign(place, `it says that its version is ${version}, but its tables are not those of that version`);
 }
 
-/** Compares with those that the migrations make. */
+/** True when the tables are those that the migrations create. */
 async function areTablesOf(
   { openDatabase }: Ports,
   { migrations }: Form,
@@ -139,32 +136,25 @@ async function areTablesOf(
 ): Promise<boolean> {
   if (version < 0 || version > migrations.length) return false;
   if (version === 0) return tables.length === 0;
-  const model = await openDatabase(':memory:');
-  try {
-    for (const step of migrations.slice(0, version)) model.exec(step);
-    return JSON.stringify(tablesOf(model).tables) === JSON.stringify(tables);
-  } finally {
-    model.close();
-  }
+  using model = await openDatabase(':memory:');
+  for (const step of migrations.slice(0, version)) model.exec(step);
+  return JSON.stringify(tablesOf(model).tables) === JSON.stringify(tables);
 }
 
-/** Reads all of a file's structure: too slow for every start. */
+/** True when a full check finds no damage. Too slow for every start. */
 export async function isSound(ports: Ports, form: Form, { path }: Place): Promise<boolean> {
-  let database: Database | undefined;
   try {
-    database = await ports.openDatabase(path, { readOnly: true });
+    using database = await ports.openDatabase(path, { readOnly: true });
     const { version, tables } = tablesOf(database);
     const check = Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0];
     return check === 'ok' && (await areTablesOf(ports, form, version, tables));
   } catch (error) {
     if (error instanceof DatabaseFailure) return error.problem !== 'corrupt';
     throw error;
-  } finally {
-    database?.close();
   }
 }
 
-/** Brings a database to the present version. Within a transaction, its tables known to be ours. */
+/** Migrates a database to the present version; part of the caller's transaction, after `requireTables`. */
 export function upgrade(database: Database, form: Form): void {
   const { version } = marksOf(database);
   for (const step of form.migrations.slice(version)) database.exec(step);
@@ -187,7 +177,7 @@ const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'fu
   corrupt: 'damaged',
 };
 
-/** Says in terms of the file what SQLite refuses; any other error is returned as it is. */
+/** Turns an error of SQLite into a failure that names the file; returns any other error unchanged. */
 export function failureOf(error: unknown, { path, what }: Pick<Place, 'path' | 'what'>): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
   const problem = PROBLEMS[error.problem];

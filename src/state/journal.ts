@@ -1,44 +1,50 @@
 /**
- * Every write that this machine makes, before it is sent and after: what makes a bulk run resumable, and what
- * `inventory history` shows.
+ * Stores every write of this machine, before it is sent and after, so that a bulk run can be resumed and
+ * `inventory history` can show it.
  *
  *     planned ──► sent ──► applied
  *        │          ├────► failed     the service refused it
- *        │          └────► unknown    no answer, and looking did not tell
+ *        │          └────► unknown    no answer, and the list did not show it
  *        ├────────► unchanged         it is already so
- *        └────────► conflict          somebody else has changed it since
+ *        └────────► conflict          another program has changed it since
  *
- * `sent` is on the disk before the request leaves. Whatever is found `sent` later may or may not have been applied.
+ * `sent` is on the disk before the request leaves. A row found as `sent` later may or may not have been applied.
  */
 import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import type { State } from './database.ts';
+import type { Exclusive, State } from './database.ts';
 import { BadValue, integer } from './columns.ts';
-import { type Change, type Run, toChange, toRun, toScan, type ChangeState } from './rows.ts';
-import { hasWrittenSince, momentOf, noteWrite, shareWrite, type Target } from './written.ts';
+import { type Change, type Run, type Scan, toChange, toRun, toScan } from './rows.ts';
+import { noteWrite, shareWrite, type Target } from './written.ts';
 
-export type { Change, ChangeState, Run, RunKind } from './rows.ts';
+export type { Change, ChangeState, Run, RunKind, Scan } from './rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
 export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason'>>;
 export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person'>;
 
 export interface HistoryFilter {
-  readonly environment?: string;
-  readonly pet?: readonly bigint[];
-  readonly run?: bigint;
+  readonly environment?: string | undefined;
+  readonly pet?: readonly bigint[] | undefined;
+  readonly run?: bigint | undefined;
   readonly id?: bigint;
   readonly limit: number;
 }
 
 export interface JournalOptions {
-  /** The state database, where the journal is another file. */
+  /** The state database, if the journal is another file. */
   readonly shared?: State | undefined;
-  /** Takes secrets out of the texts that are kept. */
+  /** Removes secrets from the texts that are stored. */
   redact?(text: string): string;
-  /** Hears of rows that are left out because they are damaged. */
+  /** Receives warnings about damaged rows that are left out. */
   warn?(text: string): void;
 }
+
+/** How a write that must survive a power cut is stored. */
+const DURABLE: Exclusive = { durable: true };
+/** How an outcome is stored: what happened is recorded, signal or not. */
+const CERTAIN: Exclusive = { despiteSignal: true };
+const DURABLE_AND_CERTAIN: Exclusive = { ...DURABLE, ...CERTAIN };
 
 export class Journal {
   readonly state: State;
@@ -54,117 +60,83 @@ export class Journal {
     this.warn = warn;
   }
 
-  /** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
-  moment(): bigint {
-    return momentOf(this.shared);
-  }
-
-  /** True when a command of this machine may have written to that pet after that moment. */
-  hasWrittenSince(target: Target, moment: bigint): boolean {
-    return hasWrittenSince(this.shared, target, moment);
-  }
-
   /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
   newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
-    const row = this.shared.database.get(
+    const rows = this.shared.database.all(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ('sent', 'applied', 'unknown')
          AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
       petId,
       origin,
       BigInt(Math.round(since)),
-      // Numbers of another journal name other changes.
+      // In another journal the same id belongs to another change.
       this.shared === this.state ? id : 0n,
     );
-    return row === undefined ? undefined : this.readSound('change', [row], toChange)[0];
+    return this.readSound('change', rows, toChange)[0];
   }
 
-  /** A run with all its rows, or none of it. @throws {Failure} `state` */
+  /** Stores a run with all its rows, or nothing. @throws {Failure} `state` */
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
-    return this.state.exclusively(
-      () => {
-        const row = database.get(
-          'INSERT INTO run (kind, startedAt, environment, origin, source, hash) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
-          run.kind,
-          BigInt(Math.round(run.startedAt)),
-          run.environment,
-          run.origin,
-          run.source === undefined ? null : this.redact(run.source),
-          run.hash ?? null,
-        );
-        const id = integer(row, 'id');
-        for (const change of changes) this.insert(where, change, id);
-        return { id, ...run };
-      },
-      { durable: true },
-    );
+    return this.state.exclusively(() => {
+      const row = database.get(
+        'INSERT INTO run (kind, startedAt, environment, origin, source, hash) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
+        run.kind,
+        BigInt(Math.round(run.startedAt)),
+        run.environment,
+        run.origin,
+        run.source === undefined ? null : this.redact(run.source),
+        run.hash ?? null,
+      );
+      const id = integer(row, 'id');
+      for (const change of changes) this.insert(where, change, id);
+      return { id, ...run };
+    }, DURABLE);
   }
 
-  /** A single write, about to be sent. */
+  /** Stores a single write that is about to be sent. */
   sendOne(where: Where, change: NewChange, now: number): Promise<bigint> {
-    return this.state.exclusively(
-      () => {
-        const id = this.insert(where, { ...change, state: 'sent' });
-        this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
-        noteWrite(this.state, id);
-        return id;
-      },
-      { durable: true },
-    );
+    return this.state.exclusively(() => {
+      const id = this.insert(where, { ...change, state: 'sent' });
+      this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
+      noteWrite(this.state, id);
+      return id;
+    }, DURABLE);
   }
 
-  /** On the disk when it returns. @throws {Failure} `state` */
+  /** Marks a change as sent, on the disk when it resolves. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
-    await this.state.exclusively(
-      () => {
-        this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
-        noteWrite(this.state, id);
-      },
-      { durable: true },
-    );
+    await this.state.exclusively(() => {
+      this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
+      noteWrite(this.state, id);
+    }, DURABLE);
     await shareWrite(this, id);
   }
 
-  async settle(
-    id: bigint,
-    now: number,
-    outcome: { readonly state: ChangeState; readonly reason?: string; readonly before?: bigint },
-  ): Promise<void> {
-    const { state, reason, before } = outcome;
+  async settle(id: bigint, now: number, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
     const hasWritten = state === 'applied' || state === 'unknown';
-    await this.state.exclusively(
-      () => {
-        this.change(
-          // What was held back after all has never been sent: the history is of writes.
-          `UPDATE change SET state = ?, reason = ?, settledAt = ?, before = coalesce(?, before),
-             sentAt = iif(?, NULL, sentAt) WHERE id = ?`,
-          state,
-          reason === undefined ? null : this.redact(reason),
-          BigInt(Math.round(now)),
-          before?.toString() ?? null,
-          state === 'planned' ? 1n : 0n,
-          id,
-        );
-        if (hasWritten) noteWrite(this.state, id);
-      },
-      // What happened is recorded, signal or not.
-      { despiteSignal: true },
-    );
+    await this.state.exclusively(() => {
+      this.change(
+        // A change that is planned again was not sent, and the history has only what was sent.
+        'UPDATE change SET state = ?, reason = ?, settledAt = ?, sentAt = iif(?, NULL, sentAt) WHERE id = ?',
+        state,
+        reason === undefined ? null : this.redact(reason),
+        BigInt(Math.round(now)),
+        state === 'planned' ? 1n : 0n,
+        id,
+      );
+      if (hasWritten) noteWrite(this.state, id);
+    }, CERTAIN);
     if (hasWritten) await shareWrite(this, id);
   }
 
   async end(run: bigint, now: number): Promise<void> {
-    await this.state.exclusively(
-      () => {
-        this.change('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run);
-      },
-      { despiteSignal: true },
-    );
+    await this.state.exclusively(() => {
+      this.change('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run);
+    }, CERTAIN);
   }
 
   run(id: bigint): Run | undefined {
-    const row = this.state.database.get('SELECT * FROM run WHERE id = ?', id);
-    return row === undefined ? undefined : this.readAll('run', [row], toRun)[0];
+    return this.readAll('run', this.state.database.all('SELECT * FROM run WHERE id = ?', id), toRun)[0];
   }
 
   /** Newest first. */
@@ -178,54 +150,43 @@ export class Journal {
     return this.readAll('change', rows, toChange);
   }
 
-  /** Those that were sent, newest first. */
-  history({ environment, pet, run, id, limit }: HistoryFilter): Change[] {
-    const conditions: [string, string | bigint][] = [];
-    if (environment !== undefined) conditions.push(['environment = ?', environment]);
-    if (run !== undefined) conditions.push(['run = ?', run]);
-    if (id !== undefined) conditions.push(['id = ?', id]);
+  /** Returns the changes that were sent, newest first. */
+  history(filter: HistoryFilter): Change[] {
+    const { pet, limit } = filter;
+    const columns = (['environment', 'run', 'id'] as const).filter((name) => filter[name] !== undefined);
     const pets = pet === undefined ? '' : `AND petId IN (${pet.map(() => '?').join(', ')})`;
-    const sql = `SELECT * FROM change WHERE sentAt IS NOT NULL ${conditions.map(([each]) => `AND ${each}`).join(' ')} ${pets}
+    const sql = `SELECT * FROM change WHERE sentAt IS NOT NULL ${columns.map((name) => `AND ${name} = ?`).join(' ')} ${pets}
       ORDER BY sentAt DESC, id DESC LIMIT ?`;
-    const values = conditions.map(([, value]) => value);
+    const values = columns.map((name) => filter[name]!);
     const rows = this.state.database.all(sql, ...values, ...(pet ?? []), BigInt(limit));
     return this.readSound('change', rows, toChange);
   }
 
-  /** What a stocktake has scanned, durably, one at a time. */
-  async scan(run: bigint, seq: number, petId: bigint, quantity: bigint): Promise<void> {
-    await this.state.exclusively(
-      () => {
-        this.requireRun(run);
-        this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?)', run, BigInt(seq), petId, quantity.toString());
-      },
-      { durable: true, despiteSignal: true },
-    );
+  /** Stores one scan of a stocktake, on the disk when it returns. */
+  async scan(run: bigint, { seq, petId, quantity }: Scan): Promise<void> {
+    await this.state.exclusively(() => {
+      this.requireRun(run);
+      this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?)', run, BigInt(seq), petId, quantity.toString());
+    }, DURABLE_AND_CERTAIN);
   }
 
   async unscan(run: bigint, seq: number): Promise<void> {
-    await this.state.exclusively(
-      () => {
-        this.change('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq));
-      },
-      { durable: true, despiteSignal: true },
-    );
+    await this.state.exclusively(() => {
+      this.change('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq));
+    }, DURABLE_AND_CERTAIN);
   }
 
-  scans(run: bigint): { seq: number; petId: bigint; quantity: bigint }[] {
+  scans(run: bigint): Scan[] {
     const rows = this.state.database.all('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
     return this.readAll('scan', rows, toScan);
   }
 
-  /** Rows for a run that has none yet: a stocktake that is over. */
+  /** Stores the rows of a run that has none yet: a stocktake that is over. */
   async plan(run: bigint, where: Where, changes: readonly NewChange[]): Promise<void> {
-    await this.state.exclusively(
-      () => {
-        this.requireRun(run);
-        for (const change of changes) this.insert(where, change, run);
-      },
-      { durable: true },
-    );
+    await this.state.exclusively(() => {
+      this.requireRun(run);
+      for (const change of changes) this.insert(where, change, run);
+    }, DURABLE);
   }
 
   private insert(where: Where, change: NewChange, run?: bigint): bigint {
@@ -260,20 +221,20 @@ export class Journal {
     return new Failure('state', { path: this.state.path, what: 'journal', problem: 'replaced' });
   }
 
-  /** Of rows that all count: a damaged one is refused. @throws {Failure} `state` */
+  /** Reads rows that are useless without one another. @throws {Failure} `state`: one is damaged */
   private readAll<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
     return rows.map((row) => {
       try {
         return read(row);
       } catch (error) {
         if (!(error instanceof BadValue)) throw error;
-        const detail = `row ${nameOf(row)} of ${table} is damaged: ${error.message}`;
+        const detail = `row ${String(row.id ?? row.seq)} of ${table} is damaged: ${error.message}`;
         throw new Failure('state', { path: this.state.path, what: 'journal', problem: 'row', detail }, error);
       }
     });
   }
 
-  /** Of rows that each count alone: a damaged one is named, and left out. */
+  /** Reads rows that each count alone: a damaged one is reported and left out. */
   private readSound<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
     return rows.flatMap((row) => {
       try {
@@ -285,8 +246,4 @@ export class Journal {
       }
     });
   }
-}
-
-function nameOf({ id, seq }: SqlRow): string {
-  return String(id ?? seq);
 }

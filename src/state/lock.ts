@@ -8,11 +8,7 @@ import { isBusy, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-export interface Lock {
-  release(): void;
-}
-
-/** `isOwn`: in the state folder, where no other program has files. */
+/** The file of a lock. `isOwn`: it is in the state folder, where no other program has files. */
 export interface LockPlace {
   readonly path: string;
   readonly isOwn: boolean;
@@ -22,44 +18,44 @@ export interface LockPlace {
 const PAGE_BYTES = 4_096;
 
 /**
- * @param waitMs how long to wait for its holder
- * @returns undefined where another process holds it for longer
+ * Takes the lock; disposing of the result releases it.
+ * @param waitMs how long to wait for the process that holds it
+ * @returns undefined if another process holds it for longer
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
-export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Lock | undefined> {
+export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Disposable | undefined> {
+  const { path, isOwn } = place;
   try {
     if (!(await isLock(ports, place))) {
-      if (!place.isOwn) throw new Failure('state', { path: place.path, problem: 'lock', detail: 'it is not a lock' });
-      await ports.files.empty(place.path);
+      if (!isOwn) throw new Failure('state', { path, problem: 'lock', detail: 'it is not a lock' });
+      await ports.files.empty(path);
     }
-    return await wait(ports, place.path, waitMs);
-  } catch (error) {
-    if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt' || !place.isOwn)
-      throw toFailure(error, place);
-  }
-  // It holds nothing but the lock, which those who have it keep: it is emptied where it is, not replaced.
-  try {
-    await ports.files.empty(place.path);
-    return await wait(ports, place.path, waitMs);
+    try {
+      return await wait(ports, path, waitMs);
+    } catch (error) {
+      if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt' || !isOwn) throw error;
+      // The file has no content to lose. It is emptied in place, not replaced, so that a holder keeps the lock.
+      await ports.files.empty(path);
+      return await wait(ports, path, waitMs);
+    }
   } catch (error) {
     throw toFailure(error, place);
   }
 }
 
-/** False for a file that holds something. */
+/** False for a file that holds data. */
 async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
   const facts = await files.facts(path);
-  // Whatever is no plain file is refused as it is opened.
+  // Anything but a plain file is refused when it is opened.
   if (facts?.kind !== 'file' || facts.size === 0) return true;
   const head = await files.head(path, 16);
   return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
 }
 
-async function wait(ports: Ports, path: string, patienceMs: number): Promise<Lock | undefined> {
+async function wait(ports: Ports, path: string, patienceMs: number): Promise<Disposable | undefined> {
   let opened: Database | undefined;
   try {
-    const database = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs });
-    opened = database;
+    const database = (opened = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs }));
     // Opened once: to open it anew at each try would keep its holder waiting.
     await whileBusy(
       ports,
@@ -68,11 +64,7 @@ async function wait(ports: Ports, path: string, patienceMs: number): Promise<Loc
       },
       { patienceMs },
     );
-    return {
-      release: () => {
-        database.close();
-      },
-    };
+    return database;
   } catch (error) {
     opened?.close();
     if (isBusy(error)) return undefined;

@@ -1,92 +1,90 @@
-/** Reads the journal's rows. What SQLite would never have stored there is damage: it is named, and never used. */
+/** Reads the rows of the journal's tables. A value that petstore cannot have stored is damage: it is reported, never used. */
 import type { SqlRow } from '../ports.ts';
 import { instant, integer, oneOf, optional, quantity, text } from './columns.ts';
 
-export type ChangeState = 'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict';
-export type RunKind = 'import' | 'count' | 'edit' | 'undo';
+const KINDS = ['import', 'count', 'edit', 'undo'] as const;
+const STATES = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict'] as const;
+
+export type RunKind = (typeof KINDS)[number];
+export type ChangeState = (typeof STATES)[number];
 
 export interface Run {
   readonly id: bigint;
   readonly kind: RunKind;
   /** Epoch ms. */
   readonly startedAt: number;
-  readonly endedAt?: number;
+  readonly endedAt?: number | undefined;
   readonly environment: string;
   /** Of the service. */
   readonly origin: string;
   /** The file that the rows came from. */
-  readonly source?: string;
+  readonly source?: string | undefined;
   /** SHA-256 of that file. */
-  readonly hash?: string;
+  readonly hash?: string | undefined;
 }
 
 export interface Change {
   readonly id: bigint;
-  readonly run?: bigint;
+  readonly run?: bigint | undefined;
   /** Of the file. */
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly environment: string;
   readonly origin: string;
   readonly command: string;
   readonly person: string;
   readonly petId: bigint;
   /** What was there, where that is known. */
-  readonly before?: bigint;
+  readonly before?: bigint | undefined;
   readonly after: bigint;
   readonly state: ChangeState;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** Epoch ms. */
-  readonly sentAt?: number;
-  readonly settledAt?: number;
+  readonly sentAt?: number | undefined;
+  readonly settledAt?: number | undefined;
 }
 
-const KINDS: readonly RunKind[] = ['import', 'count', 'edit', 'undo'];
-const STATES: readonly ChangeState[] = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict'];
+/** One scan of a stocktake; `seq` counts from 1. */
+export interface Scan {
+  readonly seq: number;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+}
 
 /** @throws {BadValue} */
 export function toRun(row: SqlRow): Run {
-  const endedAt = optional(row, 'endedAt', instant);
-  const source = optional(row, 'source', text);
-  const hash = optional(row, 'hash', text);
   return {
     id: integer(row, 'id'),
     kind: oneOf(row, 'kind', KINDS),
     startedAt: instant(row, 'startedAt'),
-    ...(endedAt !== undefined && { endedAt }),
+    endedAt: optional(row, 'endedAt', instant),
     environment: text(row, 'environment'),
     origin: text(row, 'origin'),
-    ...(source !== undefined && { source }),
-    ...(hash !== undefined && { hash }),
+    source: optional(row, 'source', text),
+    hash: optional(row, 'hash', text),
   };
 }
 
 /** @throws {BadValue} */
 export function toChange(row: SqlRow): Change {
-  const run = optional(row, 'run', integer);
-  const line = optional(row, 'line', integer);
-  const before = optional(row, 'before', quantity);
-  const reason = optional(row, 'reason', text);
-  const sentAt = optional(row, 'sentAt', instant);
-  const settledAt = optional(row, 'settledAt', instant);
   return {
     id: integer(row, 'id'),
-    ...(run !== undefined && { run }),
-    ...(line !== undefined && { line: Number(line) }),
+    run: optional(row, 'run', integer),
+    line: optional(row, 'line', (...column) => Number(integer(...column))),
     environment: text(row, 'environment'),
     origin: text(row, 'origin'),
     command: text(row, 'command'),
     person: text(row, 'person'),
     petId: integer(row, 'petId'),
-    ...(before !== undefined && { before }),
+    before: optional(row, 'before', quantity),
     after: quantity(row, 'after'),
     state: oneOf(row, 'state', STATES),
-    ...(reason !== undefined && { reason }),
-    ...(sentAt !== undefined && { sentAt }),
-    ...(settledAt !== undefined && { settledAt }),
+    reason: optional(row, 'reason', text),
+    sentAt: optional(row, 'sentAt', instant),
+    settledAt: optional(row, 'settledAt', instant),
   };
 }
 
 /** @throws {BadValue} */
-export function toScan(row: SqlRow): { seq: number; petId: bigint; quantity: bigint } {
+export function toScan(row: SqlRow): Scan {
   return { seq: Number(integer(row, 'seq')), petId: integer(row, 'petId'), quantity: quantity(row, 'quantity') };
 }

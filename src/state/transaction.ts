@@ -1,4 +1,4 @@
-/** Transactions that write, and waiting for another process that holds the lock of a database. */
+/** Runs transactions, and waits for another process that holds the lock of a database. */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 
 type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
@@ -6,7 +6,7 @@ type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>
 export interface BusyWait {
   /** How long to wait for another process that does nothing, in ms; default 5 s. */
   readonly patienceMs?: number;
-  /** Returns another value once a process that held the lock has got on: the wait then starts anew. */
+  /** Returns another value after another process has committed: the wait then starts again. */
   readonly progress?: () => unknown;
 }
 
@@ -55,7 +55,7 @@ export function atomically<T>(database: Database, work: () => T): T {
   }
 }
 
-/** SQLite may have rolled back by itself, after a full disk for instance. */
+/** Rolls back, unless SQLite has done so itself, as it does when the disk is full. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');

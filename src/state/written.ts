@@ -1,4 +1,4 @@
-/** Which pets this machine has written to, and in which order: the table `written` of the state database. */
+/** Records the order in which this machine wrote to pets: the table `written` of the state database. */
 import { integer } from './columns.ts';
 import type { State } from './database.ts';
 
@@ -29,7 +29,7 @@ export function noteWrite({ database }: State, change: bigint): void {
   database.run(`${NOTE} SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
 }
 
-/** Notes it in the state database too, where the journal is another file. */
+/** Notes it in the state database, too, if the journal is another file. */
 export async function shareWrite({ state, shared }: { state: State; shared: State }, change: bigint): Promise<void> {
   if (shared === state) return;
   const { origin = null, petId = null } =

@@ -1,4 +1,4 @@
-/** `inventory list --watch`: looks again and again, at a pace that the allowance affords, and tells what has changed. */
+/** `inventory list --watch` and `wait`: read the stock again and again, as often as the rate limit allows. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import type { JsonValue } from '../api/json.ts';
 import { type Filter, matcher } from '../api/select.ts';
@@ -21,10 +21,10 @@ interface Change {
 }
 
 const USUAL_MS = 10_000;
-/** The share of what is left that a watch may use. */
+/** The share of the remaining requests that a watch may use. */
 const SHARE = 0.5;
 
-/** @param intervalMs at least so long between two looks */
+/** Returns what changes in the stock, as it changes. @param intervalMs the least time between two requests */
 export function watchView(context: CommandContext, filter: Filter, intervalMs = USUAL_MS): StreamView<Change> {
   return {
     view: 'stream',
@@ -63,7 +63,7 @@ async function* watch(context: CommandContext, filter: Filter, intervalMs: numbe
 function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => boolean, at: number): Generator<Change> {
   for (const item of now.values()) {
     const old = before.get(item.petId);
-    // What the filter lets through now, or did before: a pet that is sold out leaves `--min 1` with a word.
+    // Also what the filter let through before: with `--min 1`, a pet that is sold out is shown once more.
     if (!matches(item) && (old === undefined || !matches(old))) continue;
     if (old === undefined) yield { at, event: 'appeared', item };
     else if (old.quantity !== item.quantity || old.status !== item.status) {
@@ -75,17 +75,16 @@ function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => b
   }
 }
 
-export interface WaitCondition {
+export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   readonly pet: bigint;
   readonly quantity?: bigint;
-  readonly min?: bigint;
-  readonly max?: bigint;
   readonly status?: string;
+  /** ms. */
   readonly for: number;
   readonly interval: number;
 }
 
-/** The pet, once all of it holds. @throws {Failure} `wait-timeout`, and what connect throws */
+/** Resolves with the pet once it meets all conditions. @throws {Failure} `wait-timeout`, and what connect throws */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, globals, notices, signal } = context;
   const giveUp = clock.monotonic() + wanted.for;
@@ -113,7 +112,7 @@ function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): bool
   );
 }
 
-/** Until the next look: no more than a share of what is left of the window is used by the watch. */
+/** Returns the time until the next request, ms, so that a watch uses only its share of the rate limit. */
 export function paceMs(allowance: RateLimit | undefined, reserve: number, intervalMs: number, now: number): number {
   if (allowance === undefined) return intervalMs;
   const looks = Math.floor((allowance.remaining - reserve) * SHARE);

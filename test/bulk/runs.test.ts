@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { HttpRequest } from '../../src/ports.ts';
+import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
@@ -97,6 +97,26 @@ describe('fault 125: with several causes the exit code is that of the first in t
     });
     const { code, stderr } = await runIn(context, ...IMPORT, '--max-wait', '10s');
     expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([exit, { error: { kind } }]);
+  });
+});
+
+describe('a row that could not be sent is tried again at the end of the run', () => {
+  const refused = (): never => {
+    const at = { phase: 'connect', peer: 'staging.example:443', code: 'ECONNREFUSED', detail: '' } as const;
+    throw new HttpFailure({ ...at, mayHaveBeenSent: false });
+  };
+
+  it.each([
+    ['and done', 3, 0],
+    ['and ends the run if it still cannot', 1_000, 7],
+  ])('%s', async (_name, failing, exit) => {
+    let left = failing;
+    const { context, stock } = service(20, AMPLE, ({ url }) =>
+      url.pathname.endsWith('/inventory/2') && left-- > 0 ? refused() : {},
+    );
+    expect((await runIn(context, ...IMPORT)).code).toBe(exit);
+    const wrong = [...stock].filter(([petId, quantity]) => quantity !== 100 * Number(petId));
+    expect(wrong).toEqual(exit === 0 ? [] : [['2', 1]]);
   });
 });
 

@@ -37,9 +37,7 @@ describe('candidates', () => {
   });
 
   it('have their description in the same line', async () => {
-    expect((await answer('inventory', 'hi')).lines).toEqual([
-      'history\tShow what this machine changed: when, who, from what to what',
-    ]);
+    expect((await answer('inventory', 'hi')).lines).toEqual(['history\tShow changes made from this machine']);
   });
 
   it.each([

@@ -68,5 +68,5 @@ it.skipIf(!hasMandoc)('the man page is one that mandoc has nothing to say about'
   expect(stdout + stderr).toBe('');
   const { stdout: html } = spawnSync('mandoc', ['-T', 'html', `${ROOT}dist/petstore.1`], { encoding: 'utf8' });
   const shown = words(html.replace(/<[^>]*>/g, ' '));
-  expect(shown).toContain('Twelve of pet 7 are in the shop: petstore inventory set 7 12');
+  expect(shown).toContain('Set pet 7 to 12: petstore inventory set 7 12');
 });

@@ -150,7 +150,7 @@ describe('petstore completion', () => {
     expect([pets.code, pets.stdout, pets.stderr]).toEqual([
       2,
       '',
-      expect.stringContaining('--install goes with a shell'),
+      expect.stringContaining('--install needs a shell'),
     ]);
   });
 });

@@ -217,9 +217,9 @@ describe('a lock', () => {
     const bytes = readFileSync(place.path);
     writeFileSync(place.path, Buffer.alloc(Math.max(bytes.length, 5_000), 'x'));
     expect(await acquireLock(context, place, 0)).toBeUndefined();
-    first?.release();
+    first?.[Symbol.dispose]();
     const second = await acquireLock(context, place, 0);
     expect(second).toBeDefined();
-    second?.release();
+    second?.[Symbol.dispose]();
   });
 });

@@ -1,4 +1,4 @@
-/** What `petstore help <topic>` tells: facts for people, in paragraphs that are wrapped to their screen. */
+/** Texts of `petstore help <topic>`; paragraphs are wrapped to the terminal. */
 
 import { EXIT } from '../../errors.ts';
 
@@ -12,73 +12,73 @@ interface TopicText {
 
 export const TOPICS: Readonly<Record<Topic, TopicText>> = {
   environments: {
-    summary: 'production, staging and the sandbox; where each value comes from',
+    summary: 'production, staging, sandbox; precedence of settings',
     title: 'Environments',
     text: `
-There are two real environments, production and staging, each with its own base URL and API key, and the sandbox: the service itself, built in, on this machine, which needs neither.
+There are two real environments, production and staging, each with its own base URL and API key, and the sandbox: a built-in copy of the service that needs neither.
 
   petstore login                  asks for environment, base URL and key
-  petstore status                 what is in force, and where it comes from
-  petstore --env sandbox ...      any command, on the sandbox
+  petstore status                 the active settings and their sources
+  petstore --env sandbox ...      any command on the sandbox
 
-A flag comes before a variable, a variable before the config file:
+An option overrides a variable, a variable overrides the config file:
 
-  --env         PETSTORE_ENV        production, if nobody says
+  --env         PETSTORE_ENV        default: production
   --base-url    PETSTORE_BASE_URL   https, ending in /v1
-  no flag       PETSTORE_API_KEY    the key; never on a command line
+  no flag       PETSTORE_API_KEY    the key; there is no option
 
-A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is kept in one file, mode 0600, and sent to the base URL and nowhere else.
+A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL.
 
-Without a terminal a write to production must say so: --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
+Without a terminal a write to production needs --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
 `,
   },
   output: {
     summary: 'tables, JSON, NDJSON, CSV; what goes where',
     title: 'Output',
     text: `
-Data goes to stdout and nothing else does. Rate limits, progress, warnings and errors go to stderr.
+Data goes to stdout, everything else (rate limits, progress, warnings, errors) to stderr.
 
   -o table      for people; the default, on a terminal and in a pipe
   -o json       one document (--json is short for it)
-  -o ndjson     one object a line, as it comes
+  -o ndjson     one object per line, streamed
   -o csv        RFC 4180, with a header line unless --no-header
 
-Names and shapes are the service's own: petId, quantity, status. petId is an int64 and comes out digit for digit; readers that make a double of it lose digits beyond 9007199254740991.
+Fields are the service's: petId, quantity, status. petId is an int64 and printed digit for digit; programs that read it as a double lose digits above 9007199254740991.
 
 With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}.
 
-A list of more than 10,000 rows streams, in every format but with --sort: memory stays as it is, and rows come before the list has ended. A table of that many has columns of fixed width, made for its first rows and for any int64.
+A list of more than 10,000 rows is streamed in every format, except with --sort: rows are printed while the list still arrives. Such a table has columns of fixed width.
 
-Control characters in texts of the service are shown escaped. Cells of CSV that a spreadsheet would run are quoted with an apostrophe; numbers are not.
+Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
-Colour is used on terminals only and never alone: NO_COLOR, FORCE_COLOR, TERM=dumb and --color are heard.
+Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb and --color are respected.
 `,
   },
   'rate-limits': {
-    summary: 'why a command waits, and how long',
+    summary: 'why a command waits and for how long',
     title: 'Rate limits',
     text: `
-The service bans keys that go on sending after a 429. So after a 429 nothing on this machine sends with that key before the time that the service named: no other command, no other process, not after a restart. Then one request sees whether the key is welcome again.
+The service bans keys that keep sending after a 429. After a 429 nothing on this machine sends with that key until the time that the service named: no other command, no other process, not after a restart. Then a single request checks whether the key works again.
 
   --max-wait 75s      the longest wait; a longer one ends with exit code ${EXIT.rateLimited}
-  --wait              any wait: short for --max-wait forever
-  --no-wait           none at all
-  --reserve 5         requests to leave for others
+  --wait              short for --max-wait forever
+  --no-wait           short for --max-wait 0
+  --reserve 5         requests to leave for other programs
 
-What is left of the allowance is kept in the same place, so that many processes share one key and spend each window to its last request.
+The remaining rate limit is stored too, so many processes can share one key and use each window to its last request.
 
-  petstore limits               what is known, without a request
+  petstore limits               what remains, without a request
   petstore limits --refresh     ask the service once
-  petstore limits --clear-block forget a block, if it is known to be over
+  petstore limits --clear-block clear a block that has ended
 
-Machines that share a key share what they know of it through a Redis server: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS).
+Machines that share a key share its rate limit through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS).
 `,
   },
   scripting: {
-    summary: 'exit codes, cron, CI; nothing that waits for a person',
+    summary: 'exit codes, cron and CI; never prompting',
     title: 'Scripting',
     text: `
-A script reads stdout and the exit code, and nothing else: neither changes by accident. Without a terminal petstore never asks; --no-input makes sure.
+Rely on stdout and the exit code only; both are stable. Without a terminal petstore never prompts; --no-input guarantees it.
 
   petstore inventory list --max 0 --fail-if-any -o ndjson
   code=$?
@@ -90,17 +90,17 @@ A script reads stdout and the exit code, and nothing else: neither changes by ac
   esac
 
   --deadline 10m      the whole command ends by then
-  --max-wait 5m       how long to wait for the allowance
-  --timeout 30s       how long one attempt may wait for the service
-  --yes               for questions that a person would be asked; how long to wait is not one
+  --max-wait 5m       the longest wait for the rate limit
+  --timeout 30s       the longest time per request
+  --yes               answers prompts; it does not allow longer waits
 
-A write whose answer was lost is looked up before it is sent again. If even that does not tell, the exit code is ${EXIT.outcomeUnknown}: look before you run it again. A bulk run that was stopped goes on with import --resume. After one that ended with failed rows or conflicts (exit code ${EXIT.incomplete}) import the file again: only what still differs is sent.
+A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with import --resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) import the file again: only what still differs is sent.
 
-In CI petstore smoke checks the contract of the service, petstore doctor the way to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ (cron.md, ci.md).
+In CI, petstore smoke checks the contract of the service, petstore doctor the connection to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ (cron.md, ci.md).
 `,
   },
   'exit-codes': {
-    summary: 'what each exit code means, and what to do about it',
+    summary: 'what each exit code means and what to do',
     title: 'Exit codes',
     text: '',
   },
