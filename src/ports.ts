@@ -23,11 +23,8 @@ export class OutputClosed extends Error {
 
 export interface Input {
   readonly isTTY: boolean;
-  /**
-   * Reads all of stdin as text.
-   * @throws {Failure} `usage`: more than `maxBytes`; `file`: it cannot be read; the signal's reason, at once
-   */
-  text(maxBytes: number, signal: AbortSignal): Promise<string>;
+  /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */
+  stream(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Line by line as they come, without their ends. Whoever stops reading leaves stdin to others. */
   lines(signal: AbortSignal): AsyncIterable<string>;
 }
@@ -205,7 +202,6 @@ export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'SOA';
 export interface CaaProperty {
   readonly tag: string;
   readonly value: string;
-  readonly critical: boolean;
 }
 
 export interface DnsResolver {

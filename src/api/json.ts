@@ -213,19 +213,15 @@ class JsonReader {
   }
 
   private literal(): JsonValue {
-    for (const [word, value] of LITERALS) {
-      const found = this.text.slice(this.at, this.at + word.length);
-      if (found === word) {
-        this.at += word.length;
-        return value;
-      }
-      if (found.length > 0 && word.startsWith(found) && this.at + found.length === this.text.length) {
-        throw new JsonIncomplete(this.text.length);
-      }
-    }
-    const [word = ''] = LITERALS.find(([each]) => each.startsWith(this.text[this.at] ?? ' ')) ?? [];
+    const { at, text } = this;
+    const [word, value] = LITERALS.find(([each]) => each.charAt(0) === text[at]) ?? ['', null];
     let good = 0;
-    while (good < word.length && this.text[this.at + good] === word[good]) good++;
+    while (good < word.length && text[at + good] === word[good]) good++;
+    if (good > 0 && good === word.length) {
+      this.at += good;
+      return value;
+    }
+    if (good > 0 && at + good === text.length) throw new JsonIncomplete(text.length);
     throw this.unexpected('a value', good);
   }
 

@@ -78,7 +78,7 @@ export async function* readInventoryList(body: AsyncIterable<Uint8Array>): Async
   };
   for await (const chunk of body) yield* read(decode(decoder, chunk));
   yield* read(decode(decoder));
-  reader.end();
+  reader.ended = true;
   yield* read('');
   reader.finish();
 }
@@ -94,6 +94,8 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
 type Expecting = 'start' | 'first-or-end' | 'row' | 'comma-or-end' | 'nothing';
 
 class ListReader {
+  /** True when no text follows: the beginning of a row is then read as it is. */
+  ended = false;
   /** How much of the body came before the text that is held. */
   private passed = 0;
   private text = '';
@@ -101,7 +103,6 @@ class ListReader {
   private rows = 0;
   private expecting: Expecting = 'start';
   private pattern = PATTERNS[0]!;
-  private ended = false;
 
   /** Adds text; returns the rows that are whole by now, up to the first bad one. */
   async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
@@ -120,11 +121,6 @@ class ListReader {
       if (isFailure(error)) return { items, broken: error };
       throw error;
     }
-  }
-
-  /** No text follows: what there is of a row is looked at as it is. */
-  end(): void {
-    this.ended = true;
   }
 
   /** @throws {Failure} the text has ended inside the list */
@@ -216,7 +212,8 @@ class ListReader {
     try {
       const item = readItem(read.value);
       this.at = read.end;
-      this.rowDone();
+      this.rows++;
+      this.expecting = 'comma-or-end';
       return item;
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error;
@@ -240,11 +237,6 @@ class ListReader {
 
   private nextRow(): string {
     return `Row ${this.rows + 1} of the list`;
-  }
-
-  private rowDone(): void {
-    this.rows++;
-    this.expecting = 'comma-or-end';
   }
 
   private broken(problem: string): Failure<'contract'> {

@@ -34,7 +34,7 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     await ticket.answered(reply.status, reply.headers, clock.now());
     tell(service, call, url, started, { status: reply.status });
     warnOfSunset(reply.headers, service, call);
-    return { ...reply, body: stop.during(withinBudget(withinSize(reply.body, service), service, url, stop.abort)) };
+    return { ...reply, body: limited(reply.body, service, url, stop) };
   } catch (error) {
     stop.over();
     if (!(error instanceof HttpFailure)) throw error;
@@ -93,7 +93,6 @@ interface Stopper {
   readonly signal: AbortSignal;
   abort(reason: Error): void;
   over(): void;
-  during<T>(body: AsyncIterable<T>): AsyncIterable<T>;
 }
 
 /** The attempt's own signal: a read ends with the program's signal, a write has a grace period to be answered. */
@@ -120,44 +119,42 @@ function stopper(service: Service, isWrite: boolean): Stopper {
       controller.abort(reason);
     },
     over,
-    async *during(body) {
-      try {
-        yield* body;
-      } finally {
-        over();
-      }
-    },
   };
 }
 
 /**
- * Fails once the service has been waited for longer than the attempt's timeout in all, however it drips.
- * Time spent by the consumer does not count: a pager may block for an hour.
+ * Fails where the body is larger than allowed, and once the service has been waited for longer than the attempt's
+ * timeout in all, however it drips. Time spent by the consumer does not count: a pager may block for an hour.
  */
-async function* withinBudget(
+async function* limited(
   body: AsyncIterable<Uint8Array>,
   service: Service,
   url: URL,
-  abort: (reason: Error) => void,
+  stop: Stopper,
 ): AsyncGenerator<Uint8Array> {
-  const { clock, timeoutMs } = service;
+  const { clock, maxBodyBytes, timeoutMs } = service;
   const chunks = body[Symbol.asyncIterator]();
   let left = timeoutMs;
+  let size = 0;
   let ended = false;
   try {
     for (;;) {
       const started = clock.monotonic();
-      const next = await withAlarm(service, left, url, abort, chunks.next());
-      if (next.done === true) {
-        ended = true;
-        return;
-      }
+      const next = await withAlarm(service, left, url, stop.abort, chunks.next());
+      ended = next.done === true;
+      if (next.done === true) return;
       left -= clock.monotonic() - started;
+      size += next.value.byteLength;
+      if (size > maxBodyBytes) {
+        const problem = `is larger than the ${maxBodyBytes} bytes that --max-body allows`;
+        throw new Failure('contract', { what: 'The response', problem });
+      }
       yield next.value;
     }
   } finally {
     // Not awaited: a body that hangs answers its return() only once the attempt has been aborted.
     if (!ended) void Promise.resolve(chunks.return?.()).catch(() => undefined);
+    stop.over();
   }
 }
 
@@ -168,36 +165,23 @@ async function withAlarm<T>(
   abort: (reason: Error) => void,
   work: Promise<T>,
 ): Promise<T> {
-  let cancel: () => void = () => undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    cancel = service.clock.alarm(ms, () => {
-      const failure = new HttpFailure({
-        phase: 'body-timeout',
-        mayHaveBeenSent: true,
-        peer: url.host,
-        code: 'TIMEOUT',
-        detail: 'the body did not end in time',
-      });
-      reject(failure);
-      abort(failure);
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const cancel = service.clock.alarm(ms, () => {
+    const detail = 'the body did not end in time';
+    const failure = new HttpFailure({
+      phase: 'body-timeout',
+      mayHaveBeenSent: true,
+      peer: url.host,
+      code: 'TIMEOUT',
+      detail,
     });
+    reject(failure);
+    abort(failure);
   });
   try {
     return await Promise.race([work, late]);
   } finally {
     cancel();
     work.catch(() => undefined);
-  }
-}
-
-async function* withinSize(body: AsyncIterable<Uint8Array>, service: Service): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > service.maxBodyBytes) {
-      const problem = `is larger than the ${service.maxBodyBytes} bytes that --max-body allows`;
-      throw new Failure('contract', { what: 'The response', problem });
-    }
-    yield chunk;
   }
 }

@@ -11,6 +11,7 @@
  */
 import type { HttpFailureFacts } from '../ports.ts';
 import { Failure, type ServiceError } from '../errors.ts';
+import type { Call, Service } from './service.ts';
 
 export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
 
@@ -21,15 +22,25 @@ export interface Classified {
   readonly retryAfterMs?: number;
 }
 
-export interface RequestInfo {
+export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' | 'timeoutMs'> {
   readonly isWrite: boolean;
   /** The pet that a write is for. */
   readonly petId?: bigint;
   readonly url: string;
-  readonly environment: string;
-  readonly keySource: string;
-  readonly timeoutMs: number;
   readonly attempts: number;
+}
+
+const HARMLESS: readonly Call['method'][] = ['GET', 'HEAD', 'OPTIONS'];
+
+export function isWrite(method: Call['method']): boolean {
+  return !HARMLESS.includes(method);
+}
+
+export function requestInfo(service: Service, { method, path }: Call, attempts = 1, petId?: bigint): RequestInfo {
+  const { baseUrl, environment, keySource, timeoutMs } = service;
+  const url = `${baseUrl.href}${path}`;
+  const pet = petId !== undefined && { petId };
+  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ...pet };
 }
 
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];

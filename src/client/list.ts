@@ -4,9 +4,9 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { judgeFailure } from './classify.ts';
+import { judgeFailure, requestInfo } from './classify.ts';
 import { perform, AttemptError } from './retry.ts';
-import type { Service } from './service.ts';
+import type { Call, Service } from './service.ts';
 
 /**
  * Rows are handed on only once the list has ended or this many have come: a list that breaks off before
@@ -14,9 +14,11 @@ import type { Service } from './service.ts';
  */
 const HELD_ROWS = 10_000;
 
+const CALL: Call = { method: route.method, path: route.path };
+
 /**
  * Batches of items, in the service's order.
- * @throws {Failure} see judge.ts; `contract` with the row where a row breaks the contract
+ * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
 export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
   const { held, broken, rest } = await listed(service);
@@ -41,7 +43,7 @@ interface Beginning {
 
 async function listed(service: Service): Promise<Beginning> {
   try {
-    return await perform(service, { call: { method: route.method, path: route.path }, read: readBeginning });
+    return await perform(service, { call: CALL, read: readBeginning });
   } catch (error) {
     throw error instanceof AttemptError ? error.trouble.failure : error;
   }
@@ -79,13 +81,5 @@ export function refuseWebPage(reply: HttpReply): void {
 function brokenOff(service: Service, error: unknown): unknown {
   if (!(error instanceof HttpFailure)) return error;
   if (error.facts.phase === 'aborted') return service.signal.reason;
-  const { baseUrl, environment, keySource, timeoutMs } = service;
-  return judgeFailure(error.facts, {
-    isWrite: false,
-    url: baseUrl.href,
-    environment,
-    keySource,
-    timeoutMs,
-    attempts: 1,
-  }).failure;
+  return judgeFailure(error.facts, requestInfo(service, CALL)).failure;
 }

@@ -48,15 +48,9 @@ export async function probe(service: Service, call: Call): Promise<Answer | Unre
     const reply = await exchange(service, call);
     const ms = service.clock.monotonic() - started;
     const receivedAt = service.clock.now();
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of reply.body) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString('utf8');
-    const headers = Object.fromEntries(
-      SHOWN.flatMap((name) => {
-        const values = reply.headers.get(name);
-        return values === undefined ? [] : [[name, values.join(', ')]];
-      }),
-    );
+    const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
+    const shown = SHOWN.filter((name) => reply.headers.has(name));
+    const headers = Object.fromEntries(shown.map((name) => [name, reply.headers.get(name)?.join(', ') ?? '']));
     const evidence = { request, status: reply.status, headers };
     return { status: reply.status, headers: reply.headers, text, ...read(text), ms, receivedAt, evidence };
   } catch (error) {

@@ -1,10 +1,10 @@
 /** A call of any path below the base URL, its answer as it came: for `petstore api`. */
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
-import { type RequestInfo, judgeFailure, judgeStatus } from './classify.ts';
-import { readSaid } from './error-body.ts';
+import { judgeFailure, type RequestInfo, requestInfo } from './classify.ts';
+import { readServiceError } from './error-body.ts';
+import { judgeReply } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer {
@@ -15,34 +15,21 @@ export interface RawAnswer {
   readonly failure?: Failure;
 }
 
-const HARMLESS: readonly Call['method'][] = ['GET', 'HEAD', 'OPTIONS'];
-
-export function isWrite(method: Call['method']): boolean {
-  return !HARMLESS.includes(method);
-}
-
 /**
  * Sends one request. A 429 is waited out as far as the gate allows; nothing else is retried, because it is unknown
  * whether an undocumented operation may run twice.
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
-  const asked: RequestInfo = {
-    isWrite: isWrite(call.method),
-    url: call.path,
-    environment: service.environment,
-    keySource: service.keySource,
-    timeoutMs: service.timeoutMs,
-    attempts: 1,
-  };
+  const asked = requestInfo(service, call);
   for (;;) {
     try {
       const reply = await exchange(service, call);
-      const body = await collect(reply.body);
-      if (reply.status === 429) continue;
-      const failure =
-        reply.status < 300 ? undefined : await meaning(service, call, asked, { ...reply, body: one(body) });
-      return { status: reply.status, headers: reply.headers, body, ...(failure !== undefined && { failure }) };
+      const { status, headers } = reply;
+      const body = Buffer.concat(await Array.fromAsync(reply.body));
+      if (status === 429) continue;
+      const failure = status < 300 ? undefined : await meaning(service, call, asked, { status, headers, body: [body] });
+      return { status, headers, body, ...(failure !== undefined && { failure }) };
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       const mayBeApplied = asked.isWrite && error.facts.mayHaveBeenSent;
@@ -53,26 +40,18 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   }
 }
 
-async function meaning(service: Service, call: Call, asked: RequestInfo, reply: HttpReply): Promise<Failure> {
-  const serviceError = await readSaid(reply);
+async function meaning(
+  service: Service,
+  call: Call,
+  asked: RequestInfo,
+  reply: Pick<HttpReply, 'status' | 'headers'> & { readonly body: readonly Uint8Array[] },
+): Promise<Failure> {
+  const serviceError = await readServiceError(reply);
   if (reply.status === 404) return new Failure('not-found', { path: call.path, serviceError });
-  const { retryAfterMs } = readLimitHeaders(reply.headers, service.clock.now());
-  const location = reply.headers.get('location')?.[0];
-  const { failure } = judgeStatus(serviceError, asked, { location, retryAfterMs, now: service.clock.now() });
+  const { failure } = judgeReply(service, asked, reply, serviceError);
   return asked.isWrite && reply.status >= 500 ? unknown(service, call, failure) : failure;
 }
 
 function unknown({ environment }: Service, { method, path }: Call, because: Failure): Failure {
   return new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because });
-}
-
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- a body is a stream
-async function* one(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
 }

@@ -3,11 +3,12 @@
  * A 429 is not counted here: the gate has its own say.
  */
 import { HttpFailure, type HttpReply } from '../ports.ts';
+import type { ServiceError } from '../errors.ts';
 import { backoffMs, longestBackoffMs } from '../rate-limit/backoff.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
-import { type RequestInfo, judgeFailure, judgeStatus, type Classified } from './classify.ts';
-import { readSaid } from './error-body.ts';
+import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
+import { readServiceError } from './error-body.ts';
 import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
@@ -35,7 +36,7 @@ export interface Operation<T> {
 /** @throws {AttemptError} after the last permitted attempt; @throws {Failure} where the gate or a signal ends it */
 export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<T> {
   for (let attempt = spent + 1; ;) {
-    const asked = askedOf(service, operation, attempt);
+    const asked = requestInfo(service, operation.call, attempt, operation.petId);
     const result = await tryOnce(service, operation, asked);
     if ('value' in result) return result.value;
     const { trouble } = result;
@@ -43,18 +44,6 @@ export async function perform<T>(service: Service, operation: Operation<T>, spen
     if (!(await mayTryAgain(service, trouble, attempt))) throw new AttemptError(trouble);
     attempt++;
   }
-}
-
-function askedOf<T>(service: Service, operation: Operation<T>, attempts: number): RequestInfo {
-  return {
-    isWrite: operation.call.method !== 'GET',
-    ...(operation.petId !== undefined && { petId: operation.petId }),
-    url: `${service.baseUrl.href}${operation.call.path}`,
-    environment: service.environment,
-    keySource: service.keySource,
-    timeoutMs: service.timeoutMs,
-    attempts,
-  };
 }
 
 async function tryOnce<T>(
@@ -65,16 +54,9 @@ async function tryOnce<T>(
   try {
     const reply = await exchange(service, operation.call);
     if (reply.status === 200) return { value: await operation.read(reply) };
-    const said = await readSaid(reply);
-    debugSaid(service, said);
-    const limits = readLimitHeaders(reply.headers, service.clock.now());
-    return {
-      trouble: judgeStatus(said, asked, {
-        location: reply.headers.get('location')?.[0],
-        retryAfterMs: limits.retryAfterMs,
-        now: service.clock.now(),
-      }),
-    };
+    const serviceError = await readServiceError(reply);
+    debugError(service, serviceError);
+    return { trouble: judgeReply(service, asked, reply, serviceError) };
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     // A write that was cut short by the program's own end may have been applied: its caller must say so.
@@ -84,13 +66,23 @@ async function tryOnce<T>(
   }
 }
 
-function debugSaid(service: Service, said: Awaited<ReturnType<typeof readSaid>>): void {
-  if (said.bodyStatus !== undefined && said.bodyStatus !== said.status) {
-    service.watch.debug(
-      `The Error body says status ${said.bodyStatus}, the response ${said.status}: the response counts.`,
-    );
-  }
-  if (said.raw !== undefined) service.watch.debug(`The body of the ${said.status} is no Error body: ${said.raw}`);
+/** Judges a reply of any status but 200, by what its headers and its body say. */
+export function judgeReply(
+  { clock }: Service,
+  asked: RequestInfo,
+  { headers }: Pick<HttpReply, 'headers'>,
+  serviceError: ServiceError,
+): Classified {
+  const now = clock.now();
+  const { retryAfterMs } = readLimitHeaders(headers, now);
+  return judgeStatus(serviceError, asked, { location: headers.get('location')?.[0], retryAfterMs, now });
+}
+
+function debugError({ watch }: Service, error: Awaited<ReturnType<typeof readServiceError>>): void {
+  const { status, bodyStatus = status, raw } = error;
+  if (bodyStatus !== status)
+    watch.debug(`The Error body says status ${bodyStatus}, the response ${status}: the response counts.`);
+  if (raw !== undefined) watch.debug(`The body of the ${status} is no Error body: ${raw}`);
 }
 
 async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {

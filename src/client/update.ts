@@ -34,7 +34,7 @@ export function updateCall({ petId, quantity }: Update): { method: 'PATCH'; path
 
 /**
  * The entry as the service stored it: the pet and the quantity that were asked for.
- * @throws {Failure} `outcome-unknown` where even looking did not tell; see judge.ts for the others
+ * @throws {Failure} `outcome-unknown` where even looking did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const operation: Operation<InventoryItem> = {

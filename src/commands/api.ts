@@ -66,7 +66,8 @@ export const api = defineCommand({
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RawView> {
     const { method } = input;
-    const { callRaw, isWrite } = await import('../client/raw.ts');
+    const { callRaw } = await import('../client/raw.ts');
+    const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
     await using session = await connect(context);

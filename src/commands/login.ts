@@ -11,6 +11,7 @@ import { changeConfig, type ConfigFile, withSettings } from '../session/config-f
 import type { CommandContext } from '../session/globals.ts';
 import { takeKey } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
+import { readText } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
 import { record, type RecordView } from '../view/view.ts';
 
@@ -91,7 +92,7 @@ async function askKey(input: LoginInput, context: CommandContext, environment: s
 async function readKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
   // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
   if (input.keyStdin === true) {
-    return (await context.stdin.text(MOST_KEY_BYTES, context.signal)).replace(/^\ufeff|\r?\n$/g, '');
+    return (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
   }
   if (canAsk(context)) return context.prompt.hidden(`API key of ${environment}`, context.signal);
   throw new Failure('no-terminal', {

@@ -1,5 +1,5 @@
 /** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
-import { judgeFailure, judgeStatus } from '../client/classify.ts';
+import { judgeFailure, judgeStatus, requestInfo } from '../client/classify.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharedLedger } from '../session/open-ledger.ts';
@@ -162,15 +162,9 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     const { service } = session;
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
     context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
-    const answer = await probe(service, { method: 'GET', path: '/inventory' });
-    const asked = {
-      isWrite: false,
-      url: `${service.baseUrl.href}/inventory`,
-      environment: service.environment,
-      keySource: service.keySource,
-      timeoutMs: service.timeoutMs,
-      attempts: 1,
-    };
+    const call = { method: 'GET', path: '/inventory' } as const;
+    const answer = await probe(service, call);
+    const asked = requestInfo(service, call);
     if ('unreachable' in answer) {
       yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
       return;

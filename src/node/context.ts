@@ -49,26 +49,11 @@ export function nodeContext(): Context {
     },
     signal,
     uncaught: uncaughtError(),
-    async openHttp() {
-      const { openHttp } = await import('./http.ts');
-      return openHttp(process.env);
-    },
-    async openNetwork(options) {
-      const { openNetwork } = await import('./network.ts');
-      return openNetwork(process.env, options);
-    },
-    async openEditor(path, until) {
-      const { openEditor } = await import('./editor.ts');
-      await openEditor(process.env, path, until);
-    },
-    async openDatabase(path, how) {
-      const { openDatabase } = await import('./sqlite.ts');
-      return openDatabase(path, how);
-    },
-    async openRedis(url) {
-      const { openRedis } = await import('./redis.ts');
-      return openRedis(url);
-    },
+    openHttp: async () => (await import('./http.ts')).openHttp(process.env),
+    openNetwork: async (limits) => (await import('./network.ts')).openNetwork(process.env, limits),
+    openEditor: async (path, until) => (await import('./editor.ts')).openEditor(process.env, path, until),
+    openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
+    openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
 }
 

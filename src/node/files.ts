@@ -16,8 +16,8 @@ import { dirname } from 'node:path';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
 import { isOwnOutput, openSink, readPieces, writeSpecial } from './special-files.ts';
 
-// Windows has neither: undefined counts as 0 in the sum of bits.
-const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+// Windows has neither this nor O_NONBLOCK: undefined counts as 0 in the sum of bits.
+const { O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 /** File systems of Linux that several machines may mount at once: the `f_type` of statfs(2). */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
@@ -37,21 +37,40 @@ function kindOf(found: fs.Stats): FileKind {
   return found.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-function headOf(path: string, bytes: number): Uint8Array | undefined {
-  let file: number;
+/** Does the work on the opened file. */
+function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
+  return atOnce(() => {
+    // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
+    const file = openSync(path, flags | constants.O_NONBLOCK);
+    try {
+      return work(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** Without the thread pool: most commands need these answers, and it costs ten times as much as they do. */
+function atOnce<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(work());
+  });
+}
+
+/** Returns what the work does, or the fallback where there is no such file. */
+async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return await work();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return fallback;
     throw error;
   }
-  try {
-    if (!fstatSync(file).isFile()) return undefined;
-    const head = new Uint8Array(bytes);
-    return head.subarray(0, readSync(file, head, 0, bytes, 0));
-  } finally {
-    closeSync(file);
-  }
+}
+
+function headOf(file: number, bytes: number): Uint8Array | undefined {
+  if (!fstatSync(file).isFile()) return undefined;
+  const head = new Uint8Array(bytes);
+  return head.subarray(0, readSync(file, head, 0, bytes, 0));
 }
 
 /**
@@ -75,45 +94,21 @@ function isFolder(path: string): boolean {
 }
 
 export const nodeFiles: Files = {
-  // At once, as the next two: every command asks them, and the thread pool costs ten times the answer.
   facts: (path) =>
-    new Promise((resolve) => {
+    atOnce(() => {
       const found = lstatSync(path, { throwIfNoEntry: false });
-      if (found === undefined) resolve(undefined);
-      else resolve({ kind: kindOf(found), mode: found.mode & 0o7777, size: found.size, owner: found.uid });
+      return found && { kind: kindOf(found), mode: found.mode & 0o7777, size: found.size, owner: found.uid };
     }),
 
-  read: (path) =>
-    new Promise((resolve) => {
-      // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
-      const file = openSync(path, READ_ONLY);
-      try {
-        resolve(readFileSync(file, 'utf8'));
-      } finally {
-        closeSync(file);
-      }
-    }),
+  read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => readFileSync(file, 'utf8')),
 
-  head: (path, bytes) =>
-    new Promise((resolve) => {
-      resolve(headOf(path, bytes));
-    }),
+  head: (path, bytes) => orIfMissing(undefined, () => withFile(path, O_RDONLY, (file) => headOf(file, bytes))),
 
-  empty: (path) =>
-    new Promise((resolve) => {
-      const file = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      try {
-        ftruncateSync(file);
-        resolve();
-      } finally {
-        closeSync(file);
-      }
-    }),
+  empty: (path) => withFile(path, O_WRONLY | O_NOFOLLOW, ftruncateSync),
 
   makePrivateFolder: (path) =>
-    new Promise((resolve) => {
+    atOnce(() => {
       makeFolder(path);
-      resolve();
     }),
 
   stream: (path, signal) => Promise.resolve(readPieces(path, signal)),
@@ -131,14 +126,7 @@ export const nodeFiles: Files = {
     };
   },
 
-  async list(folder) {
-    try {
-      return await fs.promises.readdir(folder);
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    }
-  },
+  list: (folder) => orIfMissing([], () => fs.promises.readdir(folder)),
 
   async isOnNetwork(path) {
     // Elsewhere the number means something else.
@@ -171,11 +159,5 @@ export const nodeFiles: Files = {
 
   remove: (path) => fs.promises.rm(path, { force: true }),
 
-  async rename(from, to) {
-    try {
-      await fs.promises.rename(from, to);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error;
-    }
-  },
+  rename: (from, to) => orIfMissing(undefined, () => fs.promises.rename(from, to)),
 };

@@ -2,9 +2,10 @@
 import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
-import { type HttpTarget, reasonOf } from '../ports.ts';
+import type { HttpTarget } from '../ports.ts';
 import { ConnectTimeout, type Leg, proxyRefusal, toConnectFailure } from './http-failure.ts';
 import { CHECKED, openChecked } from './certificates.ts';
+import { inTime } from './in-time.ts';
 import { portOf, proxyAuthorization } from './proxies.ts';
 
 /** Opens one socket to `target`, through `proxy` where there is one. @throws {HttpFailure} */
@@ -18,49 +19,30 @@ export function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => v
   const toProxy = newConnector();
 
   return async (target, proxy) => {
-    const limit = limitOf(target);
+    const { timeoutMs, url } = target;
     let newest: Socket | undefined;
-    const dial = (connector: Connector, url: URL, httpSocket?: Socket): Promise<Socket> =>
-      dialOnce(limit.signal, (callback) => {
-        newest = openChecked(() => connector(addressOf(url, httpSocket), callback));
+    const dial = (connector: Connector, to: URL, httpSocket?: Socket): Promise<Socket> =>
+      dialOnce((callback) => {
+        newest = openChecked(() => connector(addressOf(to, httpSocket), callback));
         onSocket(newest, httpSocket);
         return newest;
       });
-    let leg: Leg = proxy === undefined ? { url: target.url, to: 'service' } : { url: proxy, to: 'proxy' };
-    try {
-      if (proxy === undefined) return await dial(toService, target.url);
+    let leg: Leg = proxy === undefined ? { url, to: 'service' } : { url: proxy, to: 'proxy' };
+    const open = async (): Promise<Socket> => {
+      if (proxy === undefined) return dial(toService, url);
       const socket = await dial(toProxy, proxy);
-      if (target.url.protocol === 'http:') return socket;
+      if (url.protocol === 'http:') return socket;
       leg = { url: proxy, to: 'tunnel' };
-      const tunnel = await openTunnel(socket, target.url, proxy, limit.signal);
-      leg = { url: target.url, to: 'service' };
-      return await dial(toService, target.url, tunnel);
+      const tunnel = await openTunnel(socket, url, proxy);
+      leg = { url, to: 'service' };
+      return dial(toService, url, tunnel);
+    };
+    try {
+      return await inTime(target, () => new ConnectTimeout(`no connection within ${timeoutMs} ms`), open);
     } catch (error) {
       newest?.destroy();
       throw toConnectFailure(error, leg, target.signal);
-    } finally {
-      limit.clear();
     }
-  };
-}
-
-/** A signal that aborts after the target's time, or with the target's signal. */
-function limitOf({ timeoutMs, signal }: HttpTarget): { signal: AbortSignal; clear(): void } {
-  const controller = new AbortController();
-  const onAbort = (): void => {
-    controller.abort(signal?.reason);
-  };
-  const timer = setTimeout(() => {
-    controller.abort(new ConnectTimeout(`no connection within ${timeoutMs} ms`));
-  }, timeoutMs);
-  if (signal?.aborted === true) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    signal: controller.signal,
-    clear() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    },
   };
 }
 
@@ -70,34 +52,27 @@ function addressOf(url: URL, httpSocket: Socket | undefined): Parameters<Connect
   return { host, hostname, protocol, port: portOf(url), ...(httpSocket !== undefined && { httpSocket }) };
 }
 
-function dialOnce(signal: AbortSignal, start: (callback: Parameters<Connector>[1]) => Socket): Promise<Socket> {
-  signal.throwIfAborted();
+function dialOnce(start: (callback: Parameters<Connector>[1]) => Socket): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(reasonOf(signal));
-    };
     const socket = start((error, ready) => {
-      signal.removeEventListener('abort', onAbort);
       if (error === null) resolve(ready);
       else reject(error);
     });
-    // Destroyed by close(), which is not an error to the connector.
+    // Destroyed by close(), or because its time is over: neither is an error to the connector.
     socket.once('close', () => {
       reject(new Error('the connection was closed'));
     });
-    signal.addEventListener('abort', onAbort, { once: true });
   });
 }
 
 /** Asks the proxy for a tunnel to the service (RFC 9110, 9.3.6). */
-async function openTunnel(socket: Socket, url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+async function openTunnel(socket: Socket, url: URL, proxy: URL): Promise<Socket> {
   const { default: connect } = await import('undici/lib/api/api-connect.js');
   const authority = `${url.hostname}:${portOf(url)}`;
   const { statusCode, socket: tunnel } = await connect.call(clientOver(socket, proxy.origin), {
     origin: proxy.origin,
     path: authority,
     headers: { host: authority, ...proxyAuthorization(proxy) },
-    signal,
   });
   if (statusCode >= 200 && statusCode < 300) return tunnel;
   tunnel.destroy();

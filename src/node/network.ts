@@ -4,23 +4,19 @@ import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { CHECKED, openChecked } from './certificates.ts';
+import { inTime, type TimeLimit } from './in-time.ts';
 import { type Environment, routeTo } from './proxies.ts';
 import { type DnsType, type Encrypted, errorCode, type Network, NetworkFailure, type Peer } from '../ports.ts';
-
-interface StepLimits {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
 
 const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
 /** c-ares asks each server so often, waiting twice as long the second time. */
 const DNS_TRIES = 2;
 
-export function openNetwork(env: Environment, limits: StepLimits): Network {
+export function openNetwork(env: Environment, limits: TimeLimit): Network {
   return {
     proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {
-      const found = await inTime(limits, lookup(host, { all: true }));
+      const found = await answered(limits, () => lookup(host, { all: true }));
       return found.map(({ address }) => address);
     },
     resolver: (server) => resolver(limits, server),
@@ -39,20 +35,14 @@ export function openNetwork(env: Environment, limits: StepLimits): Network {
   };
 }
 
-function resolver(limits: StepLimits, server: string | undefined): ReturnType<Network['resolver']> {
+function resolver(limits: TimeLimit, server: string | undefined): ReturnType<Network['resolver']> {
   const dns = new Resolver({ timeout: Math.min(limits.timeoutMs, 5_000), tries: DNS_TRIES });
   if (server !== undefined) dns.setServers([server]);
-  limits.signal.addEventListener(
-    'abort',
-    () => {
-      dns.cancel();
-    },
-    { once: true },
-  );
-  const ask = async <T>(question: Promise<T[]>): Promise<T[]> => {
+  const ask = async <T>(question: () => Promise<T[]>): Promise<T[]> => {
     try {
-      return await inTime(limits, question);
+      return await answered(limits, question);
     } catch (error) {
+      if (limits.signal?.aborted === true) dns.cancel();
       // The name is there, and has no such record; c-ares finds an alias in its place a bad response, for SOA.
       if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
       throw error;
@@ -65,40 +55,23 @@ function resolver(limits: StepLimits, server: string | undefined): ReturnType<Ne
     SOA: async (name) => [(await dns.resolveSoa(name)).nsname],
   };
   return {
-    records: (type, name) => ask(questions[type](name)),
+    records: (type, name) => ask(() => questions[type](name)),
     authorities: async (name) => {
-      const found = await ask(dns.resolveCaa(name));
-      return found.flatMap(({ critical, ...properties }) =>
+      const found = await ask(() => dns.resolveCaa(name));
+      return found.flatMap((properties) =>
         Object.entries(properties)
           .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[0] !== 'type')
-          .map(([tag, value]) => ({ tag, value, critical: critical !== 0 })),
+          .map(([tag, value]) => ({ tag, value })),
       );
     },
   };
 }
 
-async function inTime<T>({ timeoutMs, signal }: StepLimits, work: Promise<T>): Promise<T> {
-  // It may fail after nobody waits for it any more.
-  work.catch(() => undefined);
-  let stop: (reason: unknown) => void = () => undefined;
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop = reject;
-  });
-  const timer = setTimeout(() => {
-    stop(new NetworkFailure('ETIMEDOUT'));
-  }, timeoutMs);
-  const onAbort = (): void => {
-    stop(signal.reason);
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
+async function answered<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   try {
-    signal.throwIfAborted();
-    return await Promise.race([work, stopped]);
+    return await inTime(limit, () => new NetworkFailure('ETIMEDOUT'), work);
   } catch (error) {
-    throw signal.aborted ? signal.reason : toFailure(error);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
+    throw limit.signal?.aborted === true ? limit.signal.reason : toFailure(error);
   }
 }
 
@@ -110,22 +83,23 @@ function toFailure(error: unknown): NetworkFailure {
 
 /** Waits for the socket's event, looks at it, and hangs up in any case. */
 async function opened<S extends Socket, T>(
-  limits: StepLimits,
+  limits: TimeLimit,
   socket: S,
   event: string,
   look: (socket: S) => T,
 ): Promise<T> {
-  const ready = new Promise<T>((resolve, reject) => {
-    socket.once('error', reject);
-    socket.once('close', () => {
-      reject(new NetworkFailure('ECONNRESET'));
+  const whenReady = (): Promise<T> =>
+    new Promise((resolve, reject) => {
+      socket.once('error', reject);
+      socket.once('close', () => {
+        reject(new NetworkFailure('ECONNRESET'));
+      });
+      socket.once(event, () => {
+        resolve(look(socket));
+      });
     });
-    socket.once(event, () => {
-      resolve(look(socket));
-    });
-  });
   try {
-    return await inTime(limits, ready);
+    return await answered(limits, whenReady);
   } finally {
     // What it says from here on is of no interest; an error without a listener would end the program.
     socket.on('error', () => undefined).destroy();
@@ -164,16 +138,17 @@ function chainOf(certificate: DetailedPeerCertificate): string[] {
   return names;
 }
 
-function ask(limits: StepLimits, peer: Peer): Promise<{ status: number; location?: string }> {
+function ask(limits: TimeLimit, peer: Peer): Promise<{ status: number; location?: string }> {
   const headers = { Host: peer.name, Connection: 'close' };
   const sent = openChecked(() => request({ ...tlsTo(peer), ...CHECKED, path: '/', headers, agent: false }));
-  const answered = new Promise<{ status: number; location?: string }>((resolve, reject) => {
-    sent.once('error', reject).once('response', ({ statusCode = 0, headers }) => {
-      resolve({ status: statusCode, ...(headers.location !== undefined && { location: headers.location }) });
+  const response = (): Promise<{ status: number; location?: string }> =>
+    new Promise((resolve, reject) => {
+      sent.once('error', reject).once('response', ({ statusCode = 0, headers }) => {
+        resolve({ status: statusCode, ...(headers.location !== undefined && { location: headers.location }) });
+      });
+      sent.end();
     });
-  });
-  sent.end();
-  return inTime(limits, answered).finally(() => {
+  return answered(limits, response).finally(() => {
     sent.on('error', () => undefined).destroy();
   });
 }

@@ -2,6 +2,7 @@
 import { createClient } from '@redis/client';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { CHECKED } from './certificates.ts';
+import { inTime } from './in-time.ts';
 
 /** A ledger that answers later than that is lost, ms. */
 const PATIENCE_MS = 2_000;
@@ -19,27 +20,18 @@ export async function openRedis(url: string): Promise<Redis> {
   });
   // What goes wrong is told by the call that meets it.
   client.on('error', () => undefined);
-  const inTime = async <T>(work: Promise<T>): Promise<T> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new RedisFailure(new Error(`no answer within ${PATIENCE_MS} ms`)));
-      }, PATIENCE_MS);
-    });
+  const answered = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await Promise.race([work, late]);
+      return await inTime({ timeoutMs: PATIENCE_MS }, () => new Error(`no answer within ${PATIENCE_MS} ms`), work);
     } catch (error) {
       client.destroy();
-      throw error instanceof RedisFailure ? error : new RedisFailure(error);
-    } finally {
-      clearTimeout(timer);
-      work.catch(() => undefined);
+      throw new RedisFailure(error);
     }
   };
-  await inTime(client.connect());
+  await answered(() => client.connect());
   return {
     run: async (script, key, args) =>
-      String(await inTime<unknown>(client.eval(script, { keys: [key], arguments: [...args] }))),
+      String(await answered<unknown>(() => client.eval(script, { keys: [key], arguments: [...args] }))),
     close: () => {
       if (client.isOpen) client.destroy();
     },

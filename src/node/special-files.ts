@@ -18,10 +18,10 @@ const { O_NONBLOCK, O_RDONLY } = constants;
 /** How long a pipe that is full may keep what was written last, once it is to be closed, in ms. */
 const LAST_WRITE_MS = 1_000;
 
-/** Reads any file, following links; ends with the signal's reason once it aborts. */
-export async function* readPieces(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** Reads a stream, or any file, following links; ends with the signal's reason once it aborts. */
+export async function* readPieces(source: string | Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
-  const stream = addAbortSignal(signal, await openToRead(path));
+  const stream = addAbortSignal(signal, typeof source === 'string' ? await openToRead(source) : source);
   try {
     yield* stream;
   } catch (error) {

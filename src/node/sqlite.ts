@@ -23,7 +23,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
   for (let tries = 1; ; tries++) {
     try {
       const place = placeOf(path);
-      const database = readOnly ? toLookAt(DatabaseSync, path) : prepared(new DatabaseSync(path));
+      const database = readOnly ? toLookAt(DatabaseSync, path) : configured(new DatabaseSync(path), TO_WRITE);
       // Put aside by another process meanwhile: this would be the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
@@ -50,11 +50,12 @@ function makeFile(path: string): void {
   closeSync(openSync(path, NEW_OR_OLD, 0o600));
 }
 
-function prepared(database: DatabaseSync): DatabaseSync {
+const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
+const TO_READ = 'PRAGMA query_only = 1';
+
+function configured(database: DatabaseSync, pragmas: string): DatabaseSync {
   try {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    database.exec('PRAGMA journal_mode = WAL');
-    database.exec('PRAGMA synchronous = NORMAL');
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; ${pragmas}`);
     return database;
   } catch (error) {
     database.close();
@@ -78,14 +79,7 @@ function placeOf(path: string): string | undefined {
  * may write removes its own again. But the latter would copy a -wal that was left there into the file.
  */
 function toLookAt(Sqlite: typeof DatabaseSync, path: string): DatabaseSync {
-  const database = new Sqlite(path, { readOnly: !isWalWithoutLog(path) });
-  try {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA query_only = 1`);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  return configured(new Sqlite(path, { readOnly: !isWalWithoutLog(path) }), TO_READ);
 }
 
 /** Byte 19 of the header tells the journal mode (sqlite.org/fileformat.html). */

@@ -1,7 +1,8 @@
 /** stdin, stdout and stderr as ports. */
-import { addAbortSignal, type Readable, type Writable } from 'node:stream';
-import { errorCode, type Input, type Output, OutputClosed } from '../ports.ts';
-import { Failure, fileFailure } from '../errors.ts';
+import type { Readable, Writable } from 'node:stream';
+import { type Input, type Output, OutputClosed } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import { readPieces } from './special-files.ts';
 
 /** Where the stream is no terminal, both facts are missing. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -38,42 +39,18 @@ function outputFailure(error: Error & { code?: string }): Error {
   return new Failure('output', { code: error.code ?? error.message }, error);
 }
 
-function inputFailure(error: unknown): unknown {
-  return errorCode(error) === undefined ? error : fileFailure('read', 'stdin', error);
-}
-
 export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
   return {
     get isTTY() {
       return stream().isTTY === true;
     },
-    async text(maxBytes, signal) {
-      signal.throwIfAborted();
-      const chunks: Buffer[] = [];
-      let size = 0;
-      try {
-        for await (const chunk of addAbortSignal(signal, stream())) {
-          const bytes = Buffer.from(chunk as Uint8Array);
-          size += bytes.length;
-          if (size > maxBytes) throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
-          chunks.push(bytes);
-        }
-      } catch (error) {
-        throw signal.aborted ? signal.reason : inputFailure(error);
-      }
-      return Buffer.concat(chunks).toString('utf8');
-    },
+    stream: (signal) => readPieces(stream(), signal),
     async *lines(signal) {
       const { createInterface } = await import('node:readline');
-      const reader = createInterface({ input: stream(), terminal: false });
-      const stop = (): void => {
-        reader.close();
-      };
-      signal.addEventListener('abort', stop, { once: true });
+      const reader = createInterface({ input: stream(), terminal: false, signal });
       try {
-        for await (const line of reader) yield line;
+        yield* reader;
       } finally {
-        signal.removeEventListener('abort', stop);
         reader.close();
       }
       if (signal.aborted) throw signal.reason;

@@ -2,7 +2,7 @@
  * The second place of a block: a file made beforehand whose name is changed, which needs no space on a full disk and no
  * lock on the database. It keeps a block that the state database cannot take at that moment.
  */
-import type { Clock, Context, Files } from '../ports.ts';
+import type { Clock, Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { LONGEST_BLOCK_MS } from './block.ts';
 import { type Block, BLOCK_REASONS, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
@@ -11,17 +11,13 @@ import type { Ledger } from './ledger.ts';
 type Ports = Pick<Context, 'clock' | 'files' | 'machine'>;
 
 export class BlockFile {
-  private readonly clock: Clock;
-  private readonly files: Files;
-  private readonly bootId: string;
+  private readonly ports: Ports;
   private readonly folder: string;
   private readonly name: string;
 
   /** @param name what the pair of origin and key is called: it must not tell either */
-  constructor({ clock, files, machine }: Ports, folder: string, name: string) {
-    this.clock = clock;
-    this.files = files;
-    this.bootId = machine.bootId;
+  constructor(ports: Ports, folder: string, name: string) {
+    this.ports = ports;
     this.folder = folder;
     this.name = name;
   }
@@ -33,8 +29,8 @@ export class BlockFile {
   /** Makes the file, while there is space. Rejects with a system error. */
   async prepare(): Promise<void> {
     if ((await this.entry()) !== undefined) return;
-    await this.files.makePrivateFolder(this.folder);
-    await this.files.replace(this.path, '');
+    await this.ports.files.makePrivateFolder(this.folder);
+    await this.ports.files.replace(this.path, '');
   }
 
   /** Returns the block, over or not, on the present boot's monotonic clock. */
@@ -44,11 +40,11 @@ export class BlockFile {
     const [since, until, wallUntil] = texts.slice(0, 3).map(Number);
     if (why === undefined || since === undefined || until === undefined || !Number.isFinite(since + until))
       return undefined;
-    const now = this.clock.monotonic();
+    const now = this.ports.clock.monotonic();
     const length = Math.min(until - since, LONGEST_BLOCK_MS);
-    const isSameBoot = texts[3] === this.bootId && now >= since;
+    const isSameBoot = texts[3] === this.ports.machine.bootId && now >= since;
     // After a reboot the wall clock has to serve, and the block becomes no longer than it was.
-    const left = isSameBoot ? until - now : Math.min((wallUntil ?? 0) - this.clock.now(), length);
+    const left = isSameBoot ? until - now : Math.min((wallUntil ?? 0) - this.ports.clock.now(), length);
     return { since: now, until: now + Math.min(left, length), why };
   }
 
@@ -57,10 +53,10 @@ export class BlockFile {
     const known = await this.read();
     const present = await this.entry();
     if (known !== undefined && known.until >= block.until) return present;
-    const now = this.clock.monotonic();
-    const wallUntil = this.clock.now() + block.until - now;
+    const now = this.ports.clock.monotonic();
+    const wallUntil = this.ports.clock.now() + block.until - now;
     const times = [now, block.until, wallUntil].map((each) => String(Math.ceil(each)));
-    const noted = [this.name, block.why, ...times, this.bootId].join('@');
+    const noted = [this.name, block.why, ...times, this.ports.machine.bootId].join('@');
     return (await this.rename(present, noted)) ? noted : undefined;
   }
 
@@ -72,8 +68,8 @@ export class BlockFile {
 
   private async rename(from: string | undefined, to: string): Promise<boolean> {
     try {
-      if (from === undefined) await this.files.replace(`${this.folder}/${to}`, '');
-      else await this.files.rename(`${this.folder}/${from}`, `${this.folder}/${to}`);
+      if (from === undefined) await this.ports.files.replace(`${this.folder}/${to}`, '');
+      else await this.ports.files.rename(`${this.folder}/${from}`, `${this.folder}/${to}`);
       return true;
     } catch {
       return false;
@@ -82,7 +78,7 @@ export class BlockFile {
 
   /** The file's present name, if it is there and can be seen. */
   private async entry(): Promise<string | undefined> {
-    const names = await this.files.list(this.folder).catch(() => []);
+    const names = await this.ports.files.list(this.folder).catch(() => []);
     const ours = names.filter((each) => each === this.name || each.startsWith(`${this.name}@`));
     // Two of them can only be from a race: the block counts.
     return ours.sort((a, b) => b.length - a.length)[0];

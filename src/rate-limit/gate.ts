@@ -203,9 +203,9 @@ class WaitLoop {
   private askingSince: number | undefined;
   private toldAt = Number.NEGATIVE_INFINITY;
 
+  /** What the command has been told already. */
   private readonly notes: { isPaceTold: boolean };
 
-  /** @param notes what the command has been told already */
   constructor(options: GateOptions, attempt: number, notes: { isPaceTold: boolean }) {
     this.options = options;
     this.attempt = attempt;

@@ -15,12 +15,28 @@ type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
 
 /** @param nameOf the row's name, by the database's salt */
 export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) => string): Ledger {
-  const row = new Row(ports, state, nameOf);
+  const read = (now: Moment): LedgerState => {
+    const salt = knownSalt(state);
+    const row =
+      salt === undefined
+        ? undefined
+        : state.database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', nameOf(salt));
+    if (row === undefined) return UNKNOWN;
+    const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
+    return withoutDead(rebase(parseState(String(row.state)), saved, now), ports, now);
+  };
+  const write = (after: LedgerState, { boot, monotonic, wall }: Moment): void => {
+    const name = nameOf(knownSalt(state) ?? newSalt(ports, state));
+    state.database.run(
+      'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
+      ...[name, stringifyState(after), boot, monotonic, wall],
+    );
+  };
   return createLedger(async (work, { isRead, ...how } = {}) => {
     if (isRead === true) {
       try {
         const now = momentOf(ports);
-        return work(row.read(now), now.monotonic).result;
+        return work(read(now), now.monotonic).result;
       } catch (error) {
         // Damage that this read has met is healed by then: what was known is not.
         if (await state.recover(error)) return work(UNKNOWN, ports.clock.monotonic()).result;
@@ -29,9 +45,9 @@ export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) 
     }
     return state.exclusively(() => {
       const now = momentOf(ports);
-      const before = row.read(now);
+      const before = read(now);
       const { state: after, result } = work(before, now.monotonic);
-      if (after !== before) row.write(after, now);
+      if (after !== before) write(after, now);
       return result;
     }, how);
   });
@@ -41,55 +57,20 @@ function momentOf({ clock, machine }: Ports): Moment {
   return { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
 }
 
-class Row {
-  private readonly ports: Ports;
-  private readonly state: State;
-  private readonly nameOf: (salt: string) => string;
+/** Gives up on requests whose process was killed. */
+function withoutDead(state: LedgerState, { machine }: Ports, { monotonic }: Moment): LedgerState {
+  return state.inFlight
+    .filter(({ id }) => isDeadOwner(id, machine))
+    .reduce((left, { id }) => abandon(left, monotonic, id), state);
+}
 
-  constructor(ports: Ports, state: State, nameOf: (salt: string) => string) {
-    this.ports = ports;
-    this.state = state;
-    this.nameOf = nameOf;
-  }
+function knownSalt({ database }: State): string | undefined {
+  const known = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
+  return typeof known === 'string' ? known : undefined;
+}
 
-  read(now: Moment): LedgerState {
-    const salt = this.salt();
-    if (salt === undefined) return UNKNOWN;
-    const row = this.state.database.get(
-      'SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?',
-      this.nameOf(salt),
-    );
-    if (row === undefined) return UNKNOWN;
-    const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
-    return this.withoutDead(rebase(parseState(String(row.state)), saved, now), now);
-  }
-
-  write(state: LedgerState, { boot, monotonic, wall }: Moment): void {
-    this.state.database.run(
-      'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      this.nameOf(this.salt() ?? this.newSalt()),
-      stringifyState(state),
-      boot,
-      monotonic,
-      wall,
-    );
-  }
-
-  /** Gives up on requests whose process was killed. */
-  private withoutDead(state: LedgerState, { monotonic }: Moment): LedgerState {
-    return state.inFlight
-      .filter(({ id }) => isDeadOwner(id, this.ports.machine))
-      .reduce((left, { id }) => abandon(left, monotonic, id), state);
-  }
-
-  private salt(): string | undefined {
-    const known = this.state.database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
-    return typeof known === 'string' ? known : undefined;
-  }
-
-  private newSalt(): string {
-    const salt = Buffer.from(this.ports.randomBytes(32)).toString('hex');
-    this.state.database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
-    return salt;
-  }
+function newSalt({ randomBytes }: Ports, { database }: State): string {
+  const salt = Buffer.from(randomBytes(32)).toString('hex');
+  database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
+  return salt;
 }

@@ -55,8 +55,3 @@ export function uncertain(exit: ExitCode, reason = NO_ANSWER): SharedMeaning {
     bulkRow: { state: 'unknown', reason, continues: 'unless-often' },
   };
 }
-
-/** Returns `1 row`, `2 rows`. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
-}

@@ -1,18 +1,19 @@
 /** The part of the table of failures about bulk runs, checks and waits. */
 import { EXIT, type RunFailures } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { count, type FailureTable, stops } from './failure-meaning.ts';
+import { plural } from '../view/words.ts';
+import { type FailureTable, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
   'invalid-rows': ({ source, problems, hint }) => ({
     ...stops(EXIT.usage),
-    message: `${count(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
+    message: `${plural(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
     lines: problemLines(problems),
     hint: hint ?? 'Mend the file and run the command again.',
   }),
   'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
     ...stops(EXIT.rateLimited),
-    message: `${count(requests, 'request')} take about ${duration(ms)} with this key, longer than the ${duration(maxWaitMs)} allowed; nothing was sent.`,
+    message: `${plural(requests, 'request')} take about ${duration(ms)} with this key, longer than the ${duration(maxWaitMs)} allowed; nothing was sent.`,
     hint: `Add --wait: it would be done at about ${clockTime(now + ms, now)}, and may be interrupted and resumed.`,
     retryable: true,
   }),
@@ -25,35 +26,35 @@ export const RUN_FAILURES = {
   'cannot-resume': ({ problem, hint }) => ({ ...stops(EXIT.usage), message: `${problem}; nothing was sent.`, hint }),
   'run-incomplete': ({ failed, conflicts, report }) => ({
     ...stops(EXIT.incomplete),
-    message: `Not all of it is done: ${failed} failed, ${count(conflicts, 'conflict')}.`,
+    message: `Not all of it is done: ${failed} failed, ${plural(conflicts, 'conflict')}.`,
     hint: report === undefined ? 'Look at the rows named above.' : `The report names them: ${report}`,
   }),
   'run-unknown': ({ unknown, resume }) => ({
     ...stops(EXIT.outcomeUnknown),
-    message: `It is not known whether ${count(unknown, 'row')} took effect.`,
+    message: `It is not known whether ${plural(unknown, 'row')} took effect.`,
     hint: `Looking again, and doing what is missing: ${resume}`,
   }),
 
   'would-change': ({ changes, obstacles }) => ({
     ...stops(EXIT.checkFailed),
     message:
-      `${count(changes, 'pet')} would be changed` +
-      (obstacles === 0 ? '.' : `, and ${count(obstacles, 'row')} cannot be applied.`),
+      `${plural(changes, 'pet')} would be changed` +
+      (obstacles === 0 ? '.' : `, and ${plural(obstacles, 'row')} cannot be applied.`),
     hint: undefined,
   }),
   'check-failed': ({ check, matched }) => ({
     ...stops(EXIT.checkFailed),
-    message: `The check ${check} failed: ${count(matched, 'pet')} matched.`,
+    message: `The check ${check} failed: ${plural(matched, 'pet')} matched.`,
     hint: undefined,
   }),
   'checks-failed': ({ failed, of }) => ({
     ...stops(EXIT.checkFailed),
-    message: `${failed.length} of ${count(of, 'check')} failed: ${failed.join(', ')}.`,
+    message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
     hint: 'Tell the owners of the service; petstore smoke --list shows what each check rests on.',
   }),
   'doctor-failed': ({ failed, of }) => ({
     ...stops(EXIT.checkFailed),
-    message: `${failed.length} of ${count(of, 'check')} failed: ${failed.join(', ')}.`,
+    message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
     hint: 'Each says what mends it, above; start with the first.',
   }),
   'wait-timeout': ({ petId, ms, found }) => ({

@@ -2,7 +2,8 @@
 import { EXIT, type ServiceError, type ServiceFailures } from '../errors.ts';
 import { INVALID_PROXY } from '../ports.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { count, type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
+import { capital, plural } from '../view/words.ts';
+import { type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
 
 export const SERVICE_FAILURES = {
   'not-the-service': ({ url }) => ({
@@ -91,7 +92,7 @@ export const SERVICE_FAILURES = {
   'service-failed': ({ serviceError, attempts, retryAt }, now) => ({
     ...uncertain(EXIT.service),
     message:
-      `The service failed (${serviceError.status}${quote(serviceError)}) in ${count(attempts, 'attempt')}.` +
+      `The service failed (${serviceError.status}${quote(serviceError)}) in ${plural(attempts, 'attempt')}.` +
       (retryAt === undefined ? '' : ` It says it is available after ${clockTime(retryAt, now)}.`),
     hint: 'Try again later, and tell the owners of the service if it lasts.',
     retryable: true,
@@ -161,7 +162,7 @@ function describeNetwork(details: ServiceFailures['network']): string {
     case 'connect-timeout':
       return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; ${nothing}.`;
     case 'tls':
-      return `The certificate of ${peer} was not accepted: ${tlsWords(code)} (${code}); ${nothing}.`;
+      return `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`;
     case 'proxy':
       return describeProxy(details);
     case 'response-timeout':
@@ -190,10 +191,6 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it belongs to another host',
 };
 
-function tlsWords(code: string): string {
-  return TLS_WORDS[code] ?? 'the handshake failed';
-}
-
 /** Never suggests to skip the check of a certificate. */
 function networkHint(details: ServiceFailures['network']): string {
   switch (details.phase) {
@@ -206,8 +203,4 @@ function networkHint(details: ServiceFailures['network']): string {
     default:
       return 'Check the network and run the command again.';
   }
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

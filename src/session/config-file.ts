@@ -2,8 +2,8 @@
  * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
  * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
  */
-import { DatabaseFailure, type Context, type FileFacts } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { type Context, errorCode, type FileFacts } from '../ports.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import { JsonError, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
@@ -58,7 +58,7 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     const exposed = context.machine.platform !== 'win32' && (facts.mode & 0o077) !== 0;
     return { path, config, exists: true, exposed, isForeign: isForeign(context, facts) };
   } catch (error) {
-    const code = systemCode(error);
+    const code = errorCode(error);
     if (code === undefined) throw error;
     // Above a missing HOME there may be a plain file: no config then, rather than a broken one.
     if (code === 'ENOTDIR') return { path, ...NONE };
@@ -107,16 +107,8 @@ async function writeConfig(context: Context, path: string, config: Config): Prom
     const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
     for (const name of left) await context.files.remove(`${folder}/${name}`);
   } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new Failure('file', { operation: 'write', path, code }, error);
+    throw errorCode(error) === undefined ? error : fileFailure('write', path, error);
   }
-}
-
-function systemCode(error: unknown): string | undefined {
-  if (error instanceof Failure || error instanceof DatabaseFailure) return undefined;
-  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
-  return typeof code === 'string' ? code : undefined;
 }
 
 function parseConfig(path: string, text: string): Config {

@@ -35,10 +35,7 @@ export interface ConnectOptions {
 /** @throws {Failure} what `context.target` throws */
 export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Session> {
   const target = await context.target();
-  return target.environment === 'sandbox' ? connectSandbox(context, target, options) : open(context, target, options);
-}
-
-async function connectSandbox(context: CommandContext, target: Target, options: ConnectOptions): Promise<Session> {
+  if (target.environment !== 'sandbox') return open(context, target, options);
   const { openInProcess } = await import('../sandbox/in-process.ts');
   const http = await openInProcess(context, { file: sandboxFile(context), isOwn: true, notices: context.notices });
   return open(context, target, { ...options, http });

@@ -26,6 +26,7 @@ export interface OpenLedger extends Disposable {
   readonly isAlone: boolean;
 }
 
+type LedgerNames = ReturnType<typeof ledgerNames>;
 type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
@@ -40,25 +41,21 @@ export async function openLedger(context: CommandContext, target: LedgerTarget):
   return isOwn ? openOwn(context, names) : openShared(context, names, address);
 }
 
-/** What a ledger is called, by hashes from which neither origin nor key can be told. What is stored depends on each. */
-interface LedgerNames {
-  /** In the state database. */
-  row(salt: string): string;
-  /** In the folder of the second place: without the salt, which is in the database that may not open. */
-  file(): string;
-  /** On a server: the key itself is the salt, so that whoever shares it finds the same name. */
-  shared(): Promise<string>;
-}
-
-/** What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load. */
-export function ledgerNames(target: LedgerTarget): LedgerNames {
+/**
+ * Returns what a ledger is called, by hashes from which neither origin nor key can be told.
+ * What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load.
+ */
+export function ledgerNames(target: LedgerTarget) {
   const { apiKey } = target;
   const origin = originOf(target);
   const pair = JSON.stringify([origin, apiKey]);
   const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
   return {
-    row: (salt) => digest(salt + pair),
+    /** In the state database. */
+    row: (salt: string) => digest(salt + pair),
+    /** In the folder of the second place: without the salt, which is in the database that may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
+    /** On a server: the key itself is the salt, so that whoever shares it finds the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
       return createHmac('sha256', apiKey).update(origin).digest('hex');

@@ -13,18 +13,18 @@ export async function readText(
   path: string,
   maxBytes = MOST_BYTES,
 ): Promise<string> {
-  if (path === '-') return stdin.text(maxBytes, signal);
+  const name = path === '-' ? 'stdin' : path;
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of await files.stream(path, signal)) {
+    for await (const chunk of path === '-' ? stdin.stream(signal) : await files.stream(path, signal)) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw new Failure('usage', { problem: `${path} holds more than ${maxBytes} bytes.` });
+      if (size > maxBytes) throw new Failure('usage', { problem: `${name} holds more than ${maxBytes} bytes.` });
       chunks.push(chunk);
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw fileFailure('read', path, cause);
+    throw fileFailure('read', name, cause);
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -115,18 +115,10 @@ export function environmentSource({ environment }: ResolvedSettings): string {
 
 /** "PETSTORE_ENV", "the config": for messages. */
 export function sourceName(source: Source = { from: 'default' }): string {
-  switch (source.from) {
-    case 'flag':
-    case 'variable':
-      return source.name;
-    case 'config':
-      return 'the config';
-    case 'built-in':
-      return 'built in';
-    case 'default':
-      return 'the default';
-  }
+  return 'name' in source ? source.name : SOURCE_NAMES[source.from];
 }
+
+const SOURCE_NAMES = { config: 'the config', 'built-in': 'built in', default: 'the default' } as const;
 
 /** @throws {Failure} `no-base-url`, `base-url` */
 export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
@@ -154,16 +146,15 @@ export function requireKey(settings: ResolvedSettings, file: ConfigFile): string
  */
 export function checkKey(key: string, source: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
-  throw new Failure('key-malformed', { source, ...describeUnfit(key) });
+  const problem = keyProblem(key);
+  throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
 }
 
-function describeUnfit(key: string): { problem: string; hint?: string } {
+const UTF_16 = 'looks like UTF-16';
+
+function keyProblem(key: string): string {
   // Every other byte is 0, or the text begins with the mark of UTF-16, which is not valid UTF-8.
-  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' };
-  return { problem: problemOf(key) };
-}
-
-function problemOf(key: string): string {
+  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
   if (key === '') return 'is empty';
   if (/[\r\n]/.test(key)) return 'holds a line break';
   return /\s/.test(key) ? 'holds white space' : 'holds a character that is not plain ASCII';

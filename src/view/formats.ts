@@ -54,7 +54,7 @@ function csvLines<Row>(
   let text = '';
   for (const row of batch) {
     const line = csvLine?.(row) ?? plainLine(columns, row);
-    text += line === undefined ? stringify([csvCells(columns, row)]) : `${line}\n`;
+    text += line === undefined ? stringify([columns.map(({ cell }) => csvCell(cell(row)))]) : `${line}\n`;
   }
   return text;
 }
@@ -68,10 +68,6 @@ function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | und
     line += i === 0 ? text : `,${text}`;
   }
   return line;
-}
-
-function csvCells<Row>(columns: readonly Column<Row>[], row: Row): string[] {
-  return columns.map(({ cell }) => csvCell(cell(row)));
 }
 
 export function csvCell(value: string | bigint | number): string {

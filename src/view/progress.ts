@@ -1,6 +1,7 @@
 /** Waits, limits and times in words; and the one live line. */
 import type { Output } from '../ports.ts';
 import { displayWidth, prepareWidths, truncate } from './width.ts';
+import { capital } from './words.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -90,7 +91,7 @@ export function waitLines(wait: {
     `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. ${safe}`,
     `${WHY[why]} ${when}. ${safe}`,
     `Waiting ${when}. ${safe}`,
-    `${when.charAt(0).toUpperCase()}${when.slice(1)}. ${safe}`,
+    `${capital(when)}. ${safe}`,
   ];
 }
 

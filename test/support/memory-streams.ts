@@ -1,6 +1,5 @@
 /** stdin, stdout and stderr in memory. */
 import type { Input, Output } from '../../src/ports.ts';
-import { Failure } from '../../src/errors.ts';
 
 export interface OutputOptions {
   readonly isTTY?: boolean;
@@ -43,11 +42,8 @@ export class MemoryInput implements Input {
     this.#text = text;
   }
 
-  async text(maxBytes: number): Promise<string> {
-    if (Buffer.byteLength(this.#text) > maxBytes) {
-      throw new Failure('usage', { problem: `stdin holds more than ${maxBytes} bytes.` });
-    }
-    return this.#text;
+  async *stream(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(this.#text);
   }
 
   async *lines(): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { OutputClosed } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
+import { readText } from '../../src/session/read-text.ts';
 import { gate, gated } from './faults.ts';
 import { runIn, withReplies } from './in-process.ts';
 import { item, json } from './replies.ts';
@@ -28,8 +29,8 @@ test('streams: pipes by default, a terminal on demand, and failures', async () =
     [false, [false, undefined], [false, undefined]],
     [true, [false, 80], [true, 20]],
   ]);
-  expect(await piped.stdin.text(4, piped.signal)).toBe('key\n');
-  await expect(piped.stdin.text(3, piped.signal)).rejects.toBeInstanceOf(Failure);
+  expect(await readText(piped, '-', 4)).toBe('key\n');
+  await expect(readText(piped, '-', 3)).rejects.toBeInstanceOf(Failure);
   await piped.stdout.write('a');
   piped.stdout.failWith = new OutputClosed();
   await expect(piped.stdout.write('b')).rejects.toBeInstanceOf(OutputClosed);
