@@ -138,6 +138,8 @@ function styleFor(context: Context, output: Output, choice: Globals['color']): P
 
 function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
+  // What failed first, where closing a session or a file has failed too (`using`).
+  if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }

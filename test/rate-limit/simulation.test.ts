@@ -27,7 +27,7 @@ it('alone with the key, eight clients are never refused, lose nothing, and use a
     wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
     windows: results.flatMap(({ shares }) => shares).length > results.length,
   }).toEqual({ refused: [], strikes: [], lost: [], wasteful: [], windows: true });
-}, 120_000);
+}, 300_000);
 
 it('alone with the key, with slow handshakes, nothing is refused and each window is used', async () => {
   const results = await each(scaled(100), { ...EXCLUSIVE, connect: 0.1 });
@@ -36,7 +36,7 @@ it('alone with the key, with slow handshakes, nothing is refused and each window
     lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),
     wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
   }).toEqual({ refused: [], lost: [], wasteful: [] });
-}, 120_000);
+}, 300_000);
 
 it.each(QUOTAS)(
   'beside another client, with a clock a day off, deaths and lost answers: no strike, nothing lost (%s)',
