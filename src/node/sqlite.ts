@@ -23,7 +23,11 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
   for (let tries = 1; ; tries++) {
     try {
       const place = placeOf(path);
-      const database = readOnly ? toLookAt(DatabaseSync, path) : configured(new DatabaseSync(path), TO_WRITE);
+      // To look at it changes no byte. A read-only connection leaves a -wal and a -shm where there were none, and one that
+      // may write removes its own again; but the latter would copy a -wal that was left there into the file.
+      const database = readOnly
+        ? configured(new DatabaseSync(path, { readOnly: !isWalWithoutLog(path) }), TO_READ)
+        : configured(new DatabaseSync(path), TO_WRITE);
       // Put aside by another process meanwhile: this would be the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
@@ -72,14 +76,6 @@ function placeOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * Opens without changing a byte. A read-only connection leaves a -wal and a -shm where there were none, and one that
- * may write removes its own again. But the latter would copy a -wal that was left there into the file.
- */
-function toLookAt(Sqlite: typeof DatabaseSync, path: string): DatabaseSync {
-  return configured(new Sqlite(path, { readOnly: !isWalWithoutLog(path) }), TO_READ);
 }
 
 /** Byte 19 of the header tells the journal mode (sqlite.org/fileformat.html). */

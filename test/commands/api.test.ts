@@ -21,6 +21,16 @@ describe('api', () => {
     ]);
   });
 
+  it('names the server that a redirect leads to', async () => {
+    const headers = { location: 'https://other.example/v1/inventory' };
+    const context = createTestContext({
+      env: STAGING_ENV,
+      http: () => httpReply({ status: 307, headers }, context.clock.now()),
+    });
+    const { code, stderr } = await runIn(context, ...API, 'GET', '/inventory');
+    expect([code, stderr]).toEqual([8, expect.stringContaining('redirects (307) to https://other.example;')]);
+  });
+
   it.each([
     ['inventory', '/v1/inventory'],
     ['/inventory#top', '/v1/inventory'],
