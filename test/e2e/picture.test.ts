@@ -1,6 +1,6 @@
 /**
  * The README's pictures of a terminal, taken from the program itself on a terminal of 80 columns.
- * `npm run pictures` takes them anew; here they are held against what the program shows now.
+ * `npm run pictures` takes them again; this test compares them with what the program shows now.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,12 +78,12 @@ it('show what the program shows', { timeout: 60_000 }, async () => {
     const file = fileURLToPath(new URL(`../../.github/terminal-${name}.svg`, import.meta.url));
     const svg = toSvg(lines, SIZE.cols, THEMES[name], SAYS);
     if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(file, svg);
-    else expect(readFileSync(file, 'utf8'), 'npm run pictures takes it anew').toBe(svg);
+    else expect(readFileSync(file, 'utf8'), 'npm run pictures takes it again').toBe(svg);
   }
 });
 
 it('of the sandbox’s page are of the page as it is', async () => {
   const page = readFileSync(fileURLToPath(new URL('../../docs/sandbox.md', import.meta.url)), 'utf8');
   const [, shown] = /<!-- sandbox-page: ([0-9a-f]+) -->/.exec(page) ?? [];
-  expect(shown, 'npm run pictures takes them anew').toBe(await pageHash());
+  expect(shown, 'npm run pictures takes them again').toBe(await pageHash());
 });
