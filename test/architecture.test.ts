@@ -42,7 +42,7 @@ const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: t
 
 /** From the top of the house to its ground. What stands in one entry may not import one another, unless it is one folder. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
+  ['build/lower.ts', 'build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
   ['build'],
   ['main.ts', 'sandbox/page'],
   ['commands/tree.ts'],

@@ -17,7 +17,7 @@ const CHECKS: readonly string[] = [
   'tsc --project src/sandbox/page',
   `prettier --check --log-level warn .${cached((folder) => `--cache --cache-location ${folder}/prettier`)}`,
   'knip',
-  'node src/build/generate.ts --check',
+  'npm run --silent generate -- --check',
 ];
 
 function run(command: string): Promise<number> {

@@ -147,10 +147,6 @@ describe('petstore completion', () => {
     );
     expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
     const pets = await runPetstore(['completion', 'pets', '--install']);
-    expect([pets.code, pets.stdout, pets.stderr]).toEqual([
-      2,
-      '',
-      expect.stringContaining('--install needs a shell'),
-    ]);
+    expect([pets.code, pets.stdout, pets.stderr]).toEqual([2, '', expect.stringContaining('--install needs a shell')]);
   });
 });
