@@ -14,6 +14,8 @@ import { createHome, type Home } from './home.ts';
 import { staging } from './staging.ts';
 
 const WORKER = fileURLToPath(new URL('./updates-worker.ts', import.meta.url));
+/** For a Node that does not know all of the sources' syntax. */
+const LOWER = new URL('../../src/build/lower.ts', import.meta.url).href;
 
 export interface RealSandbox extends Sandbox {
   readonly log: LoggedRequest[];
@@ -69,7 +71,7 @@ export function setOften(
   { pet, count, home, env }: { pet: number; count: number; home: Home; env: Readonly<Record<string, string>> },
 ): Promise<Finished> {
   return startPetstore([baseUrl, `${pet}`, `${count}`], {
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', WORKER],
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', '--import', LOWER, WORKER],
     home,
     env,
     killAfterMs: 100_000,
