@@ -3,7 +3,7 @@
  * kept by compare-and-set. The server forgets a key a day after everything in it is over.
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
-import { type Block, UNKNOWN } from './governor.ts';
+import { type Block, type LedgerState, UNKNOWN } from './governor.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
 import { shift } from './rebase.ts';
@@ -38,20 +38,25 @@ export function redisLedger(
     if (!Array.isArray(reply)) throw new RedisFailure(new Error('the script was answered with something else'));
     return [Number(reply[0]), reply[1] === true, String(reply[2])];
   };
+  /** Parses a value of the server. A block in it is noted at once: the server may be emptied or lost before the next try. */
+  const parse = async (now: number, value: string): Promise<{ before: LedgerState; toLocal: number }> => {
+    const toLocal = clock.monotonic() - now;
+    const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
+    if (before.block !== undefined && before.block.until > now + toLocal) await onBlock(before.block);
+    return { before, toLocal };
+  };
   return createLedger(async (work, { isRead } = {}) => {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const [now, , value] = await run('read');
-      const toLocal = clock.monotonic() - now;
-      const before = value === '' ? UNKNOWN : shift(parseState(value), toLocal);
-      const { block } = before;
-      if (block !== undefined && block.until > now + toLocal) await onBlock(block);
+      const { before, toLocal } = await parse(now, value);
       const { state, result } = work(before, now + toLocal);
       if (isRead === true || state === before) return result;
       const after = stringifyState(shift(state, -toLocal));
       const ends = [...state.windows.map(({ resetAt }) => resetAt), state.block?.until ?? 0, now + toLocal];
       const keptMs = Math.ceil(Math.max(...ends) - now - toLocal + KEPT_MS);
-      const [, swapped] = await run('swap', value, after, String(keptMs));
+      const [later, swapped, found] = await run('swap', value, after, String(keptMs));
       if (swapped) return result;
+      await parse(later, found);
       // At random, so that the clients that met here do not meet again.
       await clock.sleep(random() * Math.min(2 ** tries, MOST_PAUSE_MS));
     }

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Redis } from '../../src/ports.ts';
-import type { Decision } from '../../src/rate-limit/governor.ts';
+import { type Redis, RedisFailure } from '../../src/ports.ts';
+import { type Decision, UNKNOWN } from '../../src/rate-limit/governor.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { stringifyState } from '../../src/rate-limit/ledger-state.ts';
 import { memoryLedger } from '../../src/rate-limit/memory-ledger.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
@@ -237,4 +238,23 @@ describe('the ledger in the state database', () => {
     expect(bytes.join()).not.toContain(KEY);
     expect(bytes.join()).not.toContain(ORIGIN);
   });
+});
+
+it('a block that another machine has stored meanwhile is noted before the next try', async () => {
+  const clock = new VirtualClock({ autoAdvance: true });
+  const until = clock.monotonic() + 60_000;
+  const blocked = stringifyState({ ...UNKNOWN, block: { since: clock.monotonic(), until, why: 'rate-limited' } });
+  const noted: number[] = [];
+  // Emptied, or lost, after the swap that failed.
+  const replies = [JSON.stringify([clock.monotonic(), false, '']), JSON.stringify([clock.monotonic(), false, blocked])];
+  const redis: Redis = {
+    run: () => (replies.length > 0 ? Promise.resolve(replies.shift()!) : Promise.reject(new RedisFailure('gone'))),
+    close: () => undefined,
+  };
+  const ledger = redisLedger(redis, { clock, random: () => 0 }, 'pair', (block) => {
+    noted.push(block.until);
+    return Promise.resolve();
+  });
+  await expect(ledger.learn({ since: 0, until: until - 1, why: 'rate-limited' })).rejects.toThrow('gone');
+  expect(noted).toEqual([until]);
 });
