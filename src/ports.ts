@@ -25,7 +25,7 @@ export interface Input {
   readonly isTTY: boolean;
   /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */
   stream(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Line by line as they come, without their ends. Whoever stops reading leaves stdin to others. */
+  /** Line by line as they come, without their ends. A consumer that stops reading leaves stdin to others. */
   lines(signal: AbortSignal): AsyncIterable<string>;
 }
 
@@ -59,11 +59,11 @@ export interface FileFacts {
 
 /** Every method rejects with a Node system error (`code` such as `EACCES`) when the system refuses. */
 export interface Files {
-  /** Facts of the entry itself (a link is not followed), or undefined where there is none. */
+  /** Facts of the entry itself (a link is not followed), or undefined if it does not exist. */
   facts(path: string): Promise<FileFacts | undefined>;
   /** Never follows a link in the last component and never waits on a FIFO. */
   read(path: string): Promise<string>;
-  /** Returns the first bytes of a plain file, or of the one that a link leads to; undefined where there is none. */
+  /** Returns the first bytes of a plain file, or of the one that a link leads to; undefined if it does not exist. */
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
   /** Cuts a plain file to no bytes, in place: a lock on it stays. Follows no link. */
   empty(path: string): Promise<void>;
@@ -73,7 +73,7 @@ export interface Files {
    */
   stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Opens a file to add lines to, created where there is none. A FIFO must have a reader.
+   * Opens a file to add lines to, created if it is missing. A FIFO must have a reader.
    * `onFailure` hears once, with the system's code.
    */
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
@@ -252,7 +252,7 @@ export interface Network {
   resolver(server?: string): DnsResolver;
   /** Connects over TCP, and hangs up. @throws {NetworkFailure} */
   connect(peer: Peer): Promise<void>;
-  /** Connects over TLS, trusting nobody too much, and hangs up. @throws {NetworkFailure} */
+  /** Connects over TLS, verifying the certificate, and disconnects. @throws {NetworkFailure} */
   handshake(peer: Peer): Promise<Encrypted>;
   /** What GET / is answered with over TLS, without a key. @throws {NetworkFailure} */
   ask(peer: Peer): Promise<{ readonly status: number; readonly location?: string }>;
@@ -338,7 +338,7 @@ export interface Machine {
   isAlive(pid: number): boolean;
   /** The folder that relative paths are below. */
   readonly cwd: string;
-  /** The name of whoever runs this, as the system has it; empty where it has none. */
+  /** The name of the current user; empty where the system has none. */
   readonly user: string;
   /** Number of the user who runs this; undefined on Windows. */
   readonly userId: number | undefined;

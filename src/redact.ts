@@ -47,7 +47,7 @@ export class Secrets {
 
   /**
    * For all that is written. Leaves secrets of digits alone, which cannot be told from ids and quantities, and short
-   * ones, which stand in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
+   * ones, which occur in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
    */
   redact(text: string): string {
     this.compiled ??= new Matcher([...this.values].filter((value) => !isCommon(value)));
@@ -65,14 +65,14 @@ function isPublic(secret: string): boolean {
   return PUBLIC.some((word) => word.includes(secret));
 }
 
-/** True when the secret may stand in a text without having anything to do with it: short, or a number. */
+/** True when a text may contain the secret by chance: short, or a number. */
 function isCommon(secret: string): boolean {
   return secret.length < SHORTEST || /^[-+.0-9eE]+$/.test(secret);
 }
 
 /** Finds secrets in a text as they are, and as JSON, URLs, XML, CSV and base64 spell them, in any case. */
 export class Matcher {
-  /** True when a secret may also stand outside the strings of a JSON text, as a number for instance. */
+  /** True when a secret may also occur outside the strings of a JSON text, as a number for instance. */
   readonly mindsStrings: boolean;
   /** The longest text that spells a secret, or a piece of one. */
   readonly longest: number;

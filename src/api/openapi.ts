@@ -46,7 +46,7 @@ export function openapiDocument(): Record<string, unknown> {
     servers: [
       {
         url: 'https://{host}/v1',
-        description: 'Production or staging: the address comes from whoever runs the service',
+        description: 'Production or staging: the address comes from the operator of the service',
         variables: { host: { default: 'example.com' } },
       },
     ],

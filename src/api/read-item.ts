@@ -21,7 +21,7 @@ export function readItem(value: JsonValue): InventoryItem {
   return extra.size === 0 ? result.data : { ...result.data, extra };
 }
 
-/** The Error body (part 2), or undefined where the value is none. */
+/** The Error body (part 2), or undefined for any other value. */
 export function readErrorBody(value: JsonValue): { code: string; message: string; status: number } | undefined {
   if (!(value instanceof Map)) return undefined;
   const result = ErrorSchema.safeParse(pick(value, ['code', 'message', 'status']));

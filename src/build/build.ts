@@ -94,7 +94,7 @@ function hashed(text: string): string {
 }
 
 const bundles = await Promise.all([bundleOurs(), bundleVendors()]);
-if (bundles.some(({ warnings }) => warnings.length > 0)) process.exit(1);
+if (bundles.some(({ warnings }) => warnings.length > 0)) throw new Error('esbuild has warned');
 const outputFiles = bundles.flatMap((bundle) => bundle.outputFiles);
 
 rmSync(DIST, { recursive: true, force: true });

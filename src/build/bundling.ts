@@ -146,7 +146,7 @@ export const betweenFiles: Plugin = {
 
 /** A module with these names of what the expression gives; esbuild's own way would go over all of them. */
 function named(expression: string, names: readonly string[]): string {
-  // `default` and `enum` are no names. Read where somebody wants it, since some of Node's are dear.
+  // `default` and `enum` are not valid names. Each is read on use, since some of Node's are slow to load.
   const each = names.map((name) => `const the_${name} = /* @__PURE__ */ (() => from.${name})();`);
   const exported = names.map((name) => `the_${name} as ${name}`).join(', ');
   return [`const from = ${expression};`, ...each, `export { ${exported} };`].join('\n');

@@ -99,7 +99,7 @@ function example({ says, command: line }: TreeCommand['examples'][number]): stri
   return ['.Pp', ...text(`${says}:`), '.Dl ' + escape(line)];
 }
 
-/** Paragraphs; what is indented stands as it is. */
+/** Paragraphs; indented text is kept as it is. */
 function topic(content: string): string[] {
   return content
     .trim()

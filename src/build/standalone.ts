@@ -34,7 +34,7 @@ execFileSync(
     '--bytecode',
     '--format=cjs',
     '--target=bun',
-    // A .env or bunfig.toml that lies about is none of petstore's business.
+    // Bun would read a .env or bunfig.toml of the working folder.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
     `--outfile=${file}`,

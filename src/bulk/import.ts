@@ -89,7 +89,7 @@ function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
       `Stocktake ${run.id} is not over`,
-      `Go on scanning: petstore --env ${run.environment} inventory count --resume ${run.id}`,
+      `Continue scanning: petstore --env ${run.environment} inventory count --resume ${run.id}`,
     );
   }
   return run;
@@ -116,7 +116,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before }
     text = await readText(context, source);
   } catch {
     if (context.signal.aborted) throw context.signal.reason;
-    context.notices.info(`${source} is not there any more; run ${id} goes on with its rows as they were.`);
+    context.notices.info(`${source} is not there any more; run ${id} continues with its rows as they were.`);
     return;
   }
   if (hash('sha256', text) === before) return;

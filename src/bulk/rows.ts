@@ -51,7 +51,7 @@ export function parseRows(text: string, { allowNegative }: { readonly allowNegat
     }
     const before = seen.get(read.petId);
     if (before === undefined) seen.set(read.petId, read.line);
-    else problems.push({ line: read.line, reason: `pet ${read.petId} stands in line ${before} already` });
+    else problems.push({ line: read.line, reason: `pet ${read.petId} is already on line ${before}` });
     rows.push(read);
   }
   if (rows.length === 0 && problems.length === 0) problems.push({ line: 1, reason: 'there are no rows' });
@@ -101,7 +101,7 @@ interface Raws {
 
 function fromCsv(text: string): Raws {
   const records: { readonly cells: readonly string[]; readonly lines: number }[] = [];
-  // The parser counts each half of a CRLF that stands inside quotes.
+  // The parser counts each half of a CRLF inside quotes.
   const plain = text.replace(/\r\n?/g, '\n');
   try {
     parse(plain, {

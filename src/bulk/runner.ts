@@ -213,7 +213,7 @@ export class Runner {
 export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
-  return 'somebody else has changed it';
+  return 'someone else has changed it';
 }
 
 /** Records a write that the service has confirmed. @throws {Failure} `unrecorded` */

@@ -134,7 +134,7 @@ function texts(matcher: Matcher): Step {
   return (text, isLast) => (isLast ? [matcher.redact(text), ''] : matcher.redactStart(text));
 }
 
-/** For JSON: only what stands between quotes is redacted. */
+/** For JSON: only text between quotes is redacted. */
 function strings(matcher: Matcher): Step {
   return (text, isLast) => {
     let done = '';

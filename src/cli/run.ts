@@ -22,7 +22,7 @@ import { createStyle, isColoured, type Style } from '../view/style.ts';
 
 /**
  * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
- * `onCommand` is told which command the line names, and whether on the sandbox: `sandbox.inventory.list`.
+ * `onCommand` receives the command that the line names, and whether it runs on the sandbox: `sandbox.inventory.list`.
  */
 export async function run(
   commands: Commands,

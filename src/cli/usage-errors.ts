@@ -10,7 +10,7 @@ export function usageFailure(error: CommanderError, line: Line<ScanOption>): Fai
   if (isAboutKey(error, problem, line.path)) {
     return new Failure('usage', {
       problem: sentence,
-      hint: 'A key never stands on the command line: use petstore login --key-stdin, or PETSTORE_API_KEY.',
+      hint: 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.',
     });
   }
   const better = suggestion?.replace(/^\(|\)$/g, '');
@@ -27,7 +27,7 @@ function isAboutKey({ code }: CommanderError, problem: string, path: string): bo
   return code === 'commander.unknownOption' && /key|token|password|secret/i.test(problem);
 }
 
-/** What stands after `=`, or where no argument belongs, may be a secret: it is not repeated. */
+/** Text after `=`, or a surplus argument, may be a secret: it is not repeated. */
 function withoutValues(message: string): string {
   return message
     .replace(/^error: /, '')

@@ -11,7 +11,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: HttpReply['headers'];
   readonly body: Uint8Array;
-  /** What the status means for whoever asked. */
+  /** What the status means for the caller. */
   readonly failure?: Failure;
 }
 

@@ -13,7 +13,7 @@ import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
 const ATTEMPTS = 3;
-/** Nobody needs to be told of a shorter wait. */
+/** Shorter waits are not announced. */
 const NOTICED_MS = 200;
 
 /** Thrown when retries are exhausted, or when the caller must verify the outcome (`look`) before retrying. */

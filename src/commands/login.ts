@@ -118,7 +118,7 @@ function warnOfShadows(context: CommandContext): void {
   for (const name of ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL', 'PETSTORE_ENV']) {
     if (nonEmpty(context.env[name]) === undefined) continue;
     context.notices.warning(
-      `${name} is set and comes before what is kept here; petstore status shows what is in force.`,
+      `${name} is set and overrides what is stored here; petstore status shows the active settings.`,
     );
   }
 }

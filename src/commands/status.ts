@@ -24,7 +24,7 @@ export const status = defineCommand({
 
 interface Line {
   readonly name: string;
-  /** Undefined: there is none. */
+  /** Undefined where nothing is set. */
   readonly value: string | undefined;
   readonly source: Source | undefined;
   readonly shadows?: Source;

@@ -4,7 +4,7 @@ import type { Encrypted } from '../ports.ts';
 import { bad, type Diagnosis, ok, warn } from './diagnosis.ts';
 
 const DAY_MS = 86_400_000;
-/** Whoever renews by machine does so 30 days before; with two weeks left something is amiss. */
+/** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 
 type CertificateProblem = 'expired' | 'not-yet' | 'wrong-name' | 'self-signed' | 'untrusted';

@@ -57,7 +57,7 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis>
     }
   } catch (error) {
     if (error instanceof RedisFailure) {
-      const fix = 'Start it, or mend the address; until then each machine knows its own requests alone.';
+      const fix = 'Start it, or fix the address; until then each machine knows only its own requests.';
       yield bad('shared-ledger', `The server of PETSTORE_LEDGER does not answer: ${error.message}.`, fix);
       // An address of the wrong form: said with the machine.
     } else if (!isFailure(error)) throw error;

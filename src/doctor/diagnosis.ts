@@ -1,4 +1,4 @@
-/** What `doctor` finds: how it stands, in a sentence, and what to do about it. */
+/** What `doctor` finds: the result in a sentence, and how to fix it. */
 import { isFailure, Failure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { type Format, list, record, type RecordView, type RowsView } from '../view/view.ts';

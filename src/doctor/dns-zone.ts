@@ -36,7 +36,7 @@ export async function addressesOf(dns: DnsResolver, name: string): Promise<reado
 export interface Authorities {
   /** Where the records are: the domain itself or a name above it (RFC 8659, 3). */
   readonly name: string;
-  /** Those that may issue for a host; undefined: any may. None: nobody may. */
+  /** Authorities that may issue for a host; undefined: any; empty: none. */
   readonly mayIssue: readonly string[] | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function authoritiesOf(dns: DnsResolver, domain: string): Promise<A
   return undefined;
 }
 
-/** `issue` alone counts for a host; its parameters come after a semicolon, and an empty name is nobody's. */
+/** `issue` alone counts for a host; its parameters come after a semicolon, and an empty name forbids all. */
 function mayIssue(properties: readonly CaaProperty[]): readonly string[] | undefined {
   const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
   if (issue.length === 0) return undefined;

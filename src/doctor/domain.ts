@@ -143,7 +143,7 @@ async function lookAtAuthorities({ dns, domain, ca }: Walk): Promise<Diagnosis> 
 
 async function lookAtCertificate(walk: Walk, isBlocked: boolean): Promise<Diagnosis> {
   const { network, domain, now } = walk;
-  const fix = isBlocked ? 'No authority may issue it now: mend the CAA records first, then click Re-verify.' : ISSUE;
+  const fix = isBlocked ? 'No authority may issue it now: fix the CAA records first, then click Re-verify.' : ISSUE;
   const found = await orNetworkFailure(peerOf(walk, domain).then((peer) => network.handshake(peer)));
   if (found instanceof NetworkFailure) {
     return bad('certificate', `There is no certificate for ${domain} yet: no TLS there (${found.code}).`, fix);

@@ -168,7 +168,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   const unfinished = new Journal(opened).unfinished();
   if (unfinished.length > 0) {
     const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
-    yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to go on.');
+    yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to continue.');
   }
   return true;
 }
@@ -197,9 +197,7 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
     const { block } = await opened.ledger.view();
     const until = block === undefined ? now : toWall(context.clock, block.until);
     const says = `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`;
-    yield until > now
-      ? warn('ledger', says, 'Wait. petstore limits shows why.')
-      : ok('ledger', 'No block is in force.');
+    yield until > now ? warn('ledger', says, 'Wait. petstore limits shows why.') : ok('ledger', 'No block is active.');
   } catch (error) {
     // The base URL and the key have checks of their own.
     if (isFailure(error) && ['no-key', 'no-base-url', 'base-url', 'key-malformed'].includes(error.kind)) return;

@@ -82,12 +82,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: somebody else's, but there.
+    // EPERM: it exists, and belongs to another user.
     return errorCode(error) !== 'ESRCH';
   }
 }
 
-/** A container may run as a number that nobody has given a name. */
+/** A container may run as a user without a name. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -113,7 +113,7 @@ function bootId(): string {
 /** PROC_TIME_INIT_INO of the Linux kernel. */
 const FIRST_TIME_NAMESPACE = '4026531834';
 
-/** Returns the number of a namespace of this process (namespaces(7)); empty where there is none to be seen. */
+/** Returns the number of a namespace of this process (namespaces(7)); empty where the system shows none. */
 function namespace(kind: 'pid' | 'time'): string {
   try {
     return readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '');
@@ -136,10 +136,10 @@ function firstSignal(): AbortSignal {
 
 function uncaughtError(): Promise<never> {
   const uncaught = new Promise<never>((_resolve, reject) => {
-    // Rejections that nobody handles come here too.
+    // Unhandled rejections come here too.
     process.on('uncaughtException', reject);
   });
-  // Whoever waits for it gets it; a rejection of its own it must not be.
+  // Its consumers get it; it must not count as an unhandled rejection itself.
   uncaught.catch(() => undefined);
   return uncaught;
 }

@@ -40,7 +40,7 @@ function kindOf(found: fs.Stats): FileKind {
 /** Does the work on the opened file. */
 function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
   return atOnce(() => {
-    // O_NONBLOCK: opening a FIFO nobody writes to must not hang.
+    // O_NONBLOCK: opening a FIFO without a writer must not hang.
     const file = openSync(path, flags | constants.O_NONBLOCK);
     try {
       return work(file);

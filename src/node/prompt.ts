@@ -21,7 +21,7 @@ export const nodePrompt: Prompt = {
   },
 };
 
-/** inquirer answers Ctrl-C with an error of its own: it becomes the signal it stands for. */
+/** inquirer answers Ctrl-C with an error of its own: it becomes the signal. */
 async function orReason<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
   try {
     return await answer;

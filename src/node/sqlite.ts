@@ -42,7 +42,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
 // Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
 const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** Creates the file where there is none. A FIFO would hold the program up for ever. @throws {DatabaseFailure} */
+/** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
 function makeFile(path: string): void {
   for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
     const found = statSync(each, { throwIfNoEntry: false });

@@ -55,7 +55,7 @@ export interface LedgerState {
   readonly block?: Block;
   /** 429s in a row, each to a request sent after the block before had ended. */
   readonly strikes: number;
-  /** The one request that may find out how things stand. */
+  /** The one request that may find out whether sending is allowed again. */
   readonly probe?: Reservation;
   readonly inFlight: readonly Reservation[];
   readonly pace?: Pace;
@@ -192,7 +192,7 @@ export function observe(before: LedgerState, now: number, answer: Answer): Ledge
   const pause = status === 503 ? pauseMs(headers) : undefined;
   if (pause !== undefined) return learn(state, { since: now, until: now + pause, why: 'paused' });
   if (status === 403) return learn(state, { since: now, until: now + banMs(headers), why: 'banned' });
-  // A request that was sent before the block ended says nothing of how things stand since.
+  // A request that was sent before the block ended does not tell what holds since then.
   if (state.block !== undefined && (sent?.at ?? 0) < state.block.until) return state;
   const { block: _over, ...open } = state;
   return { ...open, strikes: 0 };
@@ -221,7 +221,7 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
 
 /**
  * Notes that a request's process is dead. The request counts as sent. If it was to find out whether a block is over,
- * its unseen answer may have been a further 429: the block goes on for as long as that answer would have been awaited.
+ * its unseen answer may have been a further 429: the block continues for as long as that answer would have been awaited.
  */
 export function abandon(before: LedgerState, now: number, id: string): LedgerState {
   const state = lose(before, now, id, true);

@@ -8,7 +8,7 @@ export function stringifyState(state: LedgerState): string {
 }
 
 /**
- * Parses a state. What is damaged, or of another version, is unknown: one probe asks how things stand. A block in it
+ * Parses a state. What is damaged, or of another version, is unknown: one probe finds out. A block in it
  * still counts, if it can be read.
  */
 export function parseState(text: string): LedgerState {

@@ -30,7 +30,7 @@ export const LOCAL_FAILURES = {
   'config-invalid': ({ path, problem, line, column }) => ({
     ...stops(EXIT.local),
     message: `The config file ${path}${line === undefined ? '' : `:${line}:${column}`} ${problem}; it was left as it is.`,
-    hint: 'Mend it in an editor, or move it away and log in again: petstore login',
+    hint: 'Fix it in an editor, or move it away and log in again: petstore login',
   }),
   'config-newer': ({ path, version }) => ({
     ...stops(EXIT.local),
@@ -111,11 +111,11 @@ export const LOCAL_FAILURES = {
 } satisfies FailureTable<keyof LocalFailures>;
 
 const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> = {
-  create: 'What was there before is unchanged; mend the cause and run the command again.',
+  create: 'The previous contents are unchanged. Fix the problem and run the command again.',
   find: 'Change to a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
   read: 'Check the path and its permissions, then run the command again.',
-  write: 'What was there before is unchanged; mend the cause and run the command again.',
+  write: 'The previous contents are unchanged. Fix the problem and run the command again.',
 };
 
 type StateFailure = LocalFailures['state'];

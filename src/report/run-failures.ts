@@ -9,7 +9,7 @@ export const RUN_FAILURES = {
     ...stops(EXIT.usage),
     message: `${plural(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
     lines: problemLines(problems),
-    hint: hint ?? 'Mend the file and run the command again.',
+    hint: hint ?? 'Fix the file and run the command again.',
   }),
   'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
     ...stops(EXIT.rateLimited),
@@ -55,11 +55,11 @@ export const RUN_FAILURES = {
   'doctor-failed': ({ failed, of }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
-    hint: 'Each says what mends it, above; start with the first.',
+    hint: 'Each failed check above says how to fix it; start with the first.',
   }),
   'wait-timeout': ({ petId, ms, found }) => ({
     ...stops(EXIT.checkFailed),
-    message: `Pet ${petId} did not come to that within ${duration(ms)}: it ${found}.`,
+    message: `Pet ${petId} did not reach that state within ${duration(ms)}: it ${found}.`,
     hint: 'Wait longer with --for.',
   }),
 } satisfies FailureTable<keyof RunFailures>;

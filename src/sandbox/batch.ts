@@ -1,6 +1,6 @@
 /**
  * What several requests ask of the store at the same time, in one transaction: one write to the disk, and where it
- * must survive a power cut one wait for it, is then shared by all of them. Nobody is answered before it is done.
+ * must survive a power cut one wait for it, is then shared by all of them. No request is answered before it is done.
  */
 import type { Clock } from '../ports.ts';
 import type { Handler } from './operations.ts';

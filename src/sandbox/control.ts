@@ -9,7 +9,7 @@
  * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE forgets them    |
  * | GET, PUT, DELETE /__sandbox/faults     | the rules, as an array of texts                             |
  * | POST /__sandbox/clock                  | `{"advance":"1d"}`                                          |
- * | POST /__sandbox/reset                  | stock and allowances as new                                 |
+ * | POST /__sandbox/reset                  | reset stock and usage                                       |
  * | POST /__sandbox/seed                   | `{"pets":1000}`                                             |
  */
 import { itemToJson } from '../api/item.ts';

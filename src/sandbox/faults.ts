@@ -31,7 +31,7 @@ export interface FaultRule {
   readonly text: string;
   readonly effect: Effect;
   readonly method?: string;
-  /** Below the base path; `*` stands for one segment. */
+  /** Below the base path; `*` matches one segment. */
   readonly path?: string;
   /** The share of the matching requests. */
   readonly p?: number;

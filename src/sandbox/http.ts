@@ -86,7 +86,7 @@ export function isTooLong({ headers }: IncomingMessage, most: number): boolean {
 export function readBody(incoming: IncomingMessage, most: number): Promise<string | undefined> {
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
   if (length === undefined && coding === undefined) return Promise.resolve('');
-  // Whoever asks first (RFC 9110, 10.1.1) is told before it has sent anything.
+  // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
   if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return Promise.resolve(undefined);
   const chunks: Buffer[] = [];
   let size = 0;

@@ -60,7 +60,7 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
   return { outcome: 'allowed', ...least(drawn.minute, drawn.day) };
 }
 
-/** A 429 that a fault made counts like one of ours: whoever comes back sooner is early. */
+/** A 429 that a fault made counts like one of ours: an earlier request counts as early. */
 export function blockUntil(store: Store, apiKey: string, until: number): void {
   store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
 }

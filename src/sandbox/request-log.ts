@@ -28,7 +28,7 @@ export interface LogListener {
   onEnd?(): void;
 }
 
-/** The newest requests, and whoever wants to hear of the next. */
+/** The newest requests, and listeners for the next ones. */
 export class RequestLog {
   private readonly kept: NumberedRequest[] = [];
   private readonly listeners = new Set<LogListener>();

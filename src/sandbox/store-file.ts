@@ -4,7 +4,7 @@ import type { Place } from '../state/form.ts';
 import { SANDBOX_FORM, Store } from './store.ts';
 
 export interface SandboxFile {
-  /** The database file; its folder is made where there is none. */
+  /** The database file; its folder is created if it is missing. */
   readonly file: string;
   /** It is in the state folder. */
   readonly isOwn?: boolean;

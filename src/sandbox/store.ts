@@ -41,7 +41,7 @@ const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUnt
 
 /**
  * What one key has used, and what it has to wait for: `blockedUntil` is what the last 429 named, `early` counts the
- * requests that came before it. Instants: epoch ms; 0 where there is none.
+ * requests that came before it. Instants: epoch ms; 0 where not set.
  */
 export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
@@ -73,7 +73,7 @@ export class Store {
 
   /** All pets as one JSON array. */
   listJson(): string {
-    // A negative LIMIT is none.
+    // A negative LIMIT means no limit.
     this.list ??= `[${this.page(undefined, -1).map(itemToJsonText).join(',')}]`;
     return this.list;
   }

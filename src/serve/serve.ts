@@ -24,7 +24,7 @@ export interface RuleOptions {
   readonly withUndocumented?: boolean;
 }
 
-/** @throws {Failure} `usage`: others could use a key that everybody knows */
+/** @throws {Failure} `usage`: others could use the public key */
 export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]): readonly string[] {
   if (isLoopbackAddress(host) || !keys.includes(SANDBOX_KEY)) return keys;
   throw new Failure('usage', {
@@ -101,7 +101,7 @@ export async function openLog(
   }
   try {
     const log = await files.append(path, (code) => {
-      notices.warning(`The log ${path} can no longer be written (${code}); the sandbox goes on without it.`);
+      notices.warning(`The log ${path} can no longer be written (${code}); the sandbox continues without it.`);
     });
     return {
       onRequest: ({ at, faults, ...request }) => {

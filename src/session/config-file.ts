@@ -26,7 +26,7 @@ export interface ConfigFile {
   /** Empty where there is no home to keep it in. */
   readonly path: string;
   readonly config: Config;
-  /** False where there is none yet. */
+  /** False if it does not exist yet. */
   readonly exists: boolean;
   /** The system's code where there is one that could not be read: a key in it is out of reach. */
   readonly unreadable?: string;
@@ -103,7 +103,7 @@ async function writeConfig(context: Context, path: string, config: Config): Prom
   try {
     await context.files.makePrivateFolder(folder);
     await context.configWriter.write(folder, 'config', { version: CONFIG_VERSION, ...config });
-    // A writer that was killed left its half behind, with the key of then. Nobody else writes now.
+    // A killed writer leaves its unfinished file behind, with a key in it. The lock keeps other writers out.
     const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
     for (const name of left) await context.files.remove(`${folder}/${name}`);
   } catch (error) {

@@ -41,7 +41,7 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
     },
     set() {
       throw new Failure('usage', {
-        problem: 'An API key does not go on a command line, where others can see it; nothing was changed.',
+        problem: 'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
         hint: `Use the hidden prompt, or --key-stdin: petstore login --env ${name}`,
       });
     },

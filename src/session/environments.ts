@@ -72,7 +72,7 @@ function masked(url: URL): string {
   return copy.href;
 }
 
-/** For a text that is no URL: whatever stands before an @ may be a secret. */
+/** For text that is not a URL: anything before an @ may be a secret. */
 function mask(text: string): string {
   return text.replace(/^(.*\/\/)?[^@/]*@/, '$1***@');
 }

@@ -36,7 +36,7 @@ type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 export async function openLedger(context: CommandContext, target: LedgerTarget): Promise<OpenLedger> {
   const address = sharedLedger(context);
   const names = ledgerNames(target);
-  // Nobody else has to do with the sandbox.
+  // The sandbox belongs to this machine alone.
   const isOwn = address === undefined || target.environment === 'sandbox';
   return isOwn ? openOwn(context, names) : openShared(context, names, address);
 }
@@ -55,7 +55,7 @@ export function ledgerNames(target: LedgerTarget) {
     row: (salt: string) => digest(salt + pair),
     /** In the folder of the second place: without the salt, which is in the database that may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
-    /** On a server: the key itself is the salt, so that whoever shares it finds the same name. */
+    /** On a server: the key itself is the salt, so that all who share it find the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
       return createHmac('sha256', apiKey).update(origin).digest('hex');

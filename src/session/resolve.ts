@@ -1,4 +1,4 @@
-/** Which environment, base URL and key are in force, and where each came from: flag, variable, config. */
+/** Resolves environment, base URL and key, each with its source: option, variable or config. */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { SANDBOX_URL } from '../sandbox/plans.ts';

@@ -14,7 +14,7 @@ export async function assertWriteAllowed(context: CommandContext, command: strin
   throw new Failure('production-not-confirmed', { command });
 }
 
-/** True when there is somebody to ask: questions are on stderr, answers on stdin. */
+/** True when a prompt can be answered: questions go to stderr, answers come from stdin. */
 export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
   return globals.input && stdin.isTTY && stderr.isTTY;
 }

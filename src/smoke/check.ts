@@ -24,7 +24,7 @@ export interface Checked extends CheckFacts, Finding {
   readonly ms: number;
 }
 
-/** The same service with its key, without any, and with one that is none. */
+/** Clients for the same service: with the key, without a key, and with an invalid key. */
 export interface SmokeClients {
   readonly keyed: Service;
   readonly keyless: Service;

@@ -11,7 +11,7 @@ export const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
 /** Side by side, or a window may be over before it is spent. */
 const WORKERS = 8;
-/** An allowance that has not been spent by then is none that a test should spend. */
+/** A rate limit that is not exceeded by then is too large to exceed in a test. */
 const MOST = 2_000;
 
 /** @param spender whose gate lets exactly one request more through than the allowance has */

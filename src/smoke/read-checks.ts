@@ -1,10 +1,10 @@
-/** What the service shows of its contract to whoever only reads. Pure: an answer -> a finding. */
+/** Contract checks that only read. Pure: an answer -> a finding. */
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
 import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './check.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 
-/** The list with the key, without one, with a wrong one; and a path that is none. */
+/** The list with the key, without a key and with an invalid key, and an unknown path. */
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 
 export interface Bounds {
@@ -59,7 +59,7 @@ const LINES: readonly Line[] = [
   ['wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)],
   ['error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)],
   ['error-status', '7, rule 1', 'Error.status is the status', REFUSALS, repeatsStatus],
-  ['unknown-status', '4, 7', 'a path that is none: 404', ['unknown'], hasStatus(404)],
+  ['unknown-status', '4, 7', 'an unknown path: 404', ['unknown'], hasStatus(404)],
 ];
 export const READ_CHECKS: readonly ReadCheck[] = LINES.map(([id, clause, title, asks, check]) => ({
   id,
@@ -127,7 +127,7 @@ function checkValues(answer: Answer): Finding {
   return remaining <= limit ? PASS : fail(`${remaining} are said to be left of ${limit}`);
 }
 
-/** A quota over more than a month is none we know of. */
+/** Longer windows are implausible; treat the header as missing. */
 const LONGEST_S = 32 * 86_400;
 
 function checkReset(answer: Answer): Finding {

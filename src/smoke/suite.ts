@@ -81,7 +81,7 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): Asy
 }
 
 /**
- * Somebody else answers for the service: what they say says nothing of its contract. The one check that tells.
+ * Something else answers in place of the service, so its answers do not show the contract. The one check that tells.
  * A login page of a network comes with a 200, or after a redirect.
  */
 function portalOf(list: Answer | Unreachable): string | undefined {

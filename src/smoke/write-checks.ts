@@ -25,7 +25,7 @@ const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[
 const SAME: CheckFacts = { id: 'write-same', title: 'setting what is there: 200 and the entry', clause: '4.2' };
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
 const RESTORE: CheckFacts = { id: 'write-restore', title: 'putting it back: 200', clause: '4.2' };
-const UNKNOWN: CheckFacts = { id: 'write-unknown', title: 'a pet that is none: 404', clause: '4.2' };
+const UNKNOWN: CheckFacts = { id: 'write-unknown', title: 'an unknown pet: 404', clause: '4.2' };
 const BAD = BAD_BODIES.map(([id, title, body]) => ({ id, title, clause: '4.2, 7', body }));
 
 export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN, ...BAD];

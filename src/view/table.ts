@@ -207,7 +207,7 @@ function* aligned(table: Table, width: number, style: Style, mayCut: boolean): G
   if (text !== '') yield text;
 }
 
-/** In a pipe nothing is cut: a text that is longer than all that the widths were made for stands as it is. */
+/** In a pipe nothing is cut: text wider than its column is printed whole. */
 function* columns({ names, rows, widths, header, follows }: Table, style: Style, cut: boolean): Generator<string> {
   const last = names.length - 1;
   const line = (cells: readonly Cell[]): string =>

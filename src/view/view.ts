@@ -110,7 +110,7 @@ export interface StreamView<Event = unknown> {
   json(event: Event): JsonValue;
 }
 
-/** Bytes as somebody else sent them. On a terminal they are shown like any other text: escaped. */
+/** Bytes as the service sent them. On a terminal they are shown like any other text: escaped. */
 export interface RawView {
   readonly view: 'raw';
   /** Lines before it; empty for none. */

@@ -85,7 +85,7 @@ describe('what cannot be used is named with its line', () => {
   });
 
   it('fault 96: a pet that stands there twice, with both lines', () => {
-    expect(problemsOf('petId,quantity\n7,1\n8,1\n7,2\n')).toEqual(['4: pet 7 stands in line 2 already']);
+    expect(problemsOf('petId,quantity\n7,1\n8,1\n7,2\n')).toEqual(['4: pet 7 is already on line 2']);
   });
 
   it.each([
@@ -120,7 +120,7 @@ describe('what cannot be used is named with its line', () => {
 
   it('fault 96: a pet that a JSON list has twice', () => {
     expect(problemsOf('[{"petId":7,"quantity":1},{"petId":7,"quantity":2}]')).toEqual([
-      '2: pet 7 stands in line 1 already',
+      '2: pet 7 is already on line 1',
     ]);
   });
 

@@ -173,7 +173,7 @@ describe('how long a run waits is said by --max-wait alone', () => {
 describe('what is written between the plan and the yes is a conflict, and stays', () => {
   it.each([
     ['fault 121: by this machine', 0, ['1=100', '2=200', '3=9'], 'changed since by this machine: change 1'],
-    ['fault 100: by another', 9, ['1=100', '2=200'], 'somebody else has changed it'],
+    ['fault 100: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
   ])('%s', async (_name, elsewhere, expected, why) => {
     const home = createTestContext().home;
     const file = join(home.path, 'stock.csv');

@@ -205,7 +205,7 @@ describe('wait', () => {
     const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--for', '12s');
     expect([code, stderr]).toEqual([
       13,
-      expect.stringContaining('Pet 7 did not come to that within 12 s: it has a quantity of 1 and is available.'),
+      expect.stringContaining('Pet 7 did not reach that state within 12 s: it has a quantity of 1 and is available.'),
     ]);
   });
 

@@ -149,7 +149,7 @@ describe('what stops it beforehand, with nothing sent', () => {
   it('fault 96: a pet that stands there twice', async () => {
     const at = await shop();
     const { code, stderr } = await at.run([...IMPORT, csv(at, [...some(3), [2, 9]])]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 stands in line 3 already')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 is already on line 3')]);
     expect(await at.sent()).toEqual([]);
   });
 

@@ -69,7 +69,7 @@ describe('doctor --offline', () => {
       ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
       ['key', 'ok', 'There is one, from the config.'],
       ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
-      ['ledger', 'ok', 'No block is in force.'],
+      ['ledger', 'ok', 'No block is active.'],
       ['service', 'skip', 'Not asked, because of --offline.'],
     ]);
     expect(context.sent).toEqual([]);

@@ -197,7 +197,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);
     expect(blocked.sick).toEqual(['caa: fail', 'certificate: fail']);
     expect(blocked.found.at(-1)?.fix).toBe(
-      'No authority may issue it now: mend the CAA records first, then click Re-verify.',
+      'No authority may issue it now: fix the CAA records first, then click Re-verify.',
     );
   });
 

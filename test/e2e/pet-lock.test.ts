@@ -88,7 +88,7 @@ describe('fault 121: what another petstore of this machine writes during an impo
     expect([code, summary]).toMatchObject([11, { applied: 2, conflicts: 1, left: 0 }]);
     expect([shop.updates(), shop.stock.get('3')]).toEqual([['1=21', `3=${quantity}`, '2=22'], quantity]);
     const report = readFileSync(summary.report, 'utf8');
-    const why = by === undefined ? 'somebody else has changed it' : `changed since by this machine: ${by}`;
+    const why = by === undefined ? 'someone else has changed it' : `changed since by this machine: ${by}`;
     expect(report).toContain(`4,3,10,23,conflict,"there are 9 now, no longer 10: ${why}"\n`);
   });
 

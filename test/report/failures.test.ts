@@ -119,7 +119,7 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
 
 it.each([
   ['read', 'Check the path and its permissions, then run the command again.'],
-  ['write', 'What was there before is unchanged; mend the cause and run the command again.'],
+  ['write', 'The previous contents are unchanged. Fix the problem and run the command again.'],
 ] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {
   const failure = new Failure('file', { operation, path: '/nope.csv', code: 'ENOENT' });
   expect(describeFailure(failure, 0)).toMatchObject({

@@ -1,4 +1,4 @@
-/** What may stand at the cursor of a command line, from the commands' data alone. */
+/** Completion candidates for the word at the cursor, from the commands' data alone. */
 import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
 import { argumentsIn, type Line, scan } from '../scan.ts';
 
@@ -28,7 +28,7 @@ interface Candidate {
 }
 
 interface Place {
-  /** What stands before the candidate in the same word. */
+  /** The part of the word before the candidate. */
   readonly before: string;
   readonly candidates: readonly Candidate[];
   readonly value?: ValueSpec;

@@ -17,7 +17,7 @@ export function paragraphs(text: string, width: number): string {
 
 export type Term = readonly [term: string, text: string];
 
-/** How wide the column of terms is, for several lists that stand below one another. */
+/** How wide the column of terms is, for several lists, one below the other. */
 export function widestOf(items: readonly Term[]): number {
   return Math.max(0, ...items.map(([term]) => term.length).filter((length) => length <= LONGEST_TERM));
 }

@@ -5,7 +5,7 @@
 import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
-  /** `status...`, as it stands in the flags; `petId` of an argument. */
+  /** `status...`, as in the flags; `petId` of an argument. */
   readonly name: string;
   readonly optional: boolean;
   /** May be followed by more of its kind. */
@@ -58,7 +58,7 @@ export function commandsOf({ sections }: Tree): readonly TreeCommand[] {
   return sections.flatMap(({ commands }) => commands);
 }
 
-/** What may stand after the words of a path: names of commands and groups, with what they do. */
+/** What may follow the words of a path: names of commands and groups, with what they do. */
 export function childrenOf(tree: Tree, path: string): readonly { readonly name: string; readonly summary: string }[] {
   const start = path === '' ? '' : `${path} `;
   const found = new Map<string, string>();

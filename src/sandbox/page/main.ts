@@ -233,7 +233,7 @@ function wire(): void {
     });
   }
   element('reset').addEventListener('click', () => {
-    act(() => call('POST', '/reset'), 'Stock and allowances are as new.');
+    act(() => call('POST', '/reset'), 'The sandbox has been reset.');
   });
   element('more').addEventListener('click', () => {
     pets += PAGE;
