@@ -32,7 +32,7 @@ export interface ServiceError {
   readonly status: number;
   readonly code?: string;
   readonly message?: string;
-  /** First bytes of a body that is no Error body; shown with --debug only. */
+  /** First bytes of a body that is not an Error body; shown with --debug only. */
   readonly raw?: string;
 }
 
@@ -63,7 +63,7 @@ export interface LocalFailures {
   'production-not-confirmed': { command: string };
   /** The user answered no. */
   cancelled: { action: string };
-  /** The command would have to ask a question, and there is no terminal. */
+  /** The command needs to ask a question, but has no terminal. */
   'no-terminal': { what: string; instead: string };
 
   'config-invalid': { path: string; problem: string; line?: number; column?: number };

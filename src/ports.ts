@@ -6,7 +6,7 @@
 /** Output stream: stdout or stderr. */
 export interface Output {
   readonly isTTY: boolean;
-  /** Width in columns; undefined where there is no terminal (or it will not say). */
+  /** Width in columns; undefined without a terminal, or where it does not report one. */
   readonly columns: number | undefined;
   /**
    * Resolves when the text has been handed to the system (back-pressure).
@@ -79,7 +79,7 @@ export interface Files {
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
   /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
   makePrivateFolder(path: string): Promise<void>;
-  /** Names of the entries; none where there is no such folder. */
+  /** Names of the entries; empty where the folder does not exist. */
   list(folder: string): Promise<string[]>;
   /**
    * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device, until the signal
@@ -89,7 +89,7 @@ export interface Files {
   remove(path: string): Promise<void>;
   /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;
-  /** Nothing happens where there is no such file. */
+  /** Does nothing where the file does not exist. */
   rename(from: string, to: string): Promise<void>;
 }
 
@@ -207,7 +207,7 @@ export interface CaaProperty {
 export interface DnsResolver {
   /**
    * Their values, names without a final dot (of SOA the primary server); empty where the name has none of that type.
-   * @throws {NetworkFailure} also where there is no such name: `ENOTFOUND`
+   * @throws {NetworkFailure} `ENOTFOUND` where the name does not exist
    */
   records(type: DnsType, name: string): Promise<readonly string[]>;
   /** @throws {NetworkFailure} */
@@ -334,7 +334,7 @@ export interface Machine {
   readonly bootId: string;
   /** Names the processes among which `pid` is unique: of one machine and PID namespace. */
   readonly processSpace: string;
-  /** Whether a process with that number runs on this machine; true where it cannot be told. */
+  /** Whether a process with that number runs on this machine; true where that is unknown. */
   isAlive(pid: number): boolean;
   /** The folder that relative paths are below. */
   readonly cwd: string;

@@ -7,7 +7,7 @@ const SHORTEST = 6;
 const SMALL = 4_096;
 /** Longer secrets are looked for in pieces of this many characters: an expression for all of one would grow too large. */
 const PIECE = 64;
-/** Words of the contract and of the built-in sandbox: a secret that is part of one of them cannot be told from it. */
+/** Words of the contract and of the built-in sandbox: a secret that is part of one of them cannot be distinguished from it. */
 const PUBLIC = 'petId quantity status code message available pending sold true false null sandbox'.split(' ');
 
 /** The most characters that one character is spelled with: `\\\\\\\u0061`. */
@@ -46,7 +46,7 @@ export class Secrets {
   }
 
   /**
-   * For all that is written. Leaves secrets of digits alone, which cannot be told from ids and quantities, and short
+   * For all that is written. Leaves secrets of digits alone, which cannot be distinguished from ids and quantities, and short
    * ones, which occur in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
    */
   redact(text: string): string {
@@ -78,7 +78,7 @@ export class Matcher {
   readonly longest: number;
   private readonly alternatives: readonly string[];
   private compiled: RegExp | undefined;
-  /** One of these is in each text that spells a secret; undefined where that cannot be said. */
+  /** One of these is in each text that spells a secret; undefined where no such list exists. */
   private readonly anchors: { readonly lower: readonly string[]; readonly all: readonly string[] } | undefined;
 
   constructor(secrets: readonly string[]) {

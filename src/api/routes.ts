@@ -39,7 +39,7 @@ export const updateInventory = {
   summary: 'Set the stock quantity of one pet',
   description:
     'For new arrivals, returns and corrections by hand. It sets the count, whatever it was before; what that does to ' +
-    'the status is not said. Experimental: the request may change before it becomes stable.',
+    'the status is not documented. Experimental: the request may change before it becomes stable.',
   stability: 'experimental',
   request: 'InventoryUpdate',
   responses: {

@@ -122,7 +122,7 @@ function text(content: string): string[] {
     .map((line) => escape(line.trim()));
 }
 
-/** Backslashes and dashes are themselves; a dot or quote at the beginning is no request. */
+/** Escapes backslashes and dashes, and a dot or quote at the start of a line. */
 function escape(line: string): string {
   return line
     .replaceAll('\\', '\\e')

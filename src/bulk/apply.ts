@@ -68,7 +68,7 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
   if (plan.steps.length === 0) return false;
   if (ms > 0) {
     const end = clockTime(clock.now() + ms, clock.now());
-    notices.info(`${requests} requests with this key's allowance: at least ${duration(ms)}, until about ${end}.`);
+    notices.info(`This takes at least ${duration(ms)} (${requests} requests), until about ${end}.`);
   }
   if (!globals.yes && canAsk(context)) {
     const question = `Change ${plural(plan.steps.length, 'pet')} in ${session.environment}?`;

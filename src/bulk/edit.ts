@@ -82,7 +82,7 @@ function needEditor(context: CommandContext): void {
   const { env, globals } = context;
   const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
   if (canAsk(context) || (globals.input && isNamed)) return;
-  throw new Failure('no-terminal', { what: 'The changes', instead: 'Use petstore inventory import.' });
+  throw new Failure('no-terminal', { what: 'confirmation', instead: 'Use petstore inventory import.' });
 }
 
 function tableOf(items: readonly InventoryItem[]): string {

@@ -1,4 +1,7 @@
-/** Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. */
+/**
+ * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
+ * each is one line of JSON, and information only appears with --verbose.
+ */
 import type { AttemptFacts } from '../client/service.ts';
 import type { Globals } from '../session/globals.ts';
 import type { Notices } from '../session/notices.ts';
@@ -10,7 +13,13 @@ import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
 
-type ReporterSettings = Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+/** Less of the limit than this is worth a line on a terminal. */
+const LOW_SHARE = 0.2;
+
+export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
+  /** Of stderr. */
+  readonly format: 'text' | 'json';
+}
 
 export class Reporter implements Notices {
   private readonly stderr: Output;
@@ -41,15 +50,16 @@ export class Reporter implements Notices {
   }
 
   info(text: string): void {
-    if (!this.settings.quiet) this.say(this.shown(text));
+    const { quiet, verbose, debug } = this.settings;
+    if (!quiet && (!this.isJson || verbose || debug)) this.say('info', this.shown(text));
   }
 
   warning(text: string): void {
-    this.say(`${this.style.yellow('warning:')} ${this.shown(text)}`);
+    this.say('warning', this.shown(text));
   }
 
   debug(text: string): void {
-    if (this.settings.debug) this.say(`debug: ${this.shown(text)}`);
+    if (this.settings.debug) this.say('debug', this.shown(text));
   }
 
   attempt({ method, url, status, failure, ms }: AttemptFacts): void {
@@ -57,7 +67,7 @@ export class Reporter implements Notices {
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const limits = this.newestLimits();
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
-    this.say(this.shown(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
+    this.say('info', this.shown(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
     if (failure !== undefined) this.debug(failure.detail);
   }
 
@@ -83,20 +93,24 @@ export class Reporter implements Notices {
     this.newestLimits = newest;
   }
 
-  /** `Rate limit 57/60 left, …`: on a terminal, or where it was asked for. */
+  /** Prints `Rate limit 7/60 left, …`: where it was asked for, and on a terminal once little is left. */
   limits(): void {
     const limits = this.newestLimits();
     if (limits === undefined || this.settings.quiet) return;
-    if (!this.stderr.isTTY && !this.settings.showLimits) return;
-    this.say(this.style.dim(limitLine({ ...limits, now: this.clock.now() })));
+    const { showLimits, verbose, debug } = this.settings;
+    const isLow = this.stderr.isTTY && limits.remaining < LOW_SHARE * limits.limit;
+    if (!isLow && !showLimits && !verbose && !debug) return;
+    const { limit, remaining, resetAt } = limits;
+    if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
+    else this.write(this.style.dim(limitLine({ ...limits, now: this.clock.now() })));
   }
 
-  failure(failure: Failure, format: 'text' | 'json'): void {
+  failure(failure: Failure): void {
     const now = this.clock.now();
     if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
-    if (format === 'json') this.say(formatErrorJson(failure, now));
-    else for (const line of formatErrorLines(failure, now, this.style)) this.say(line);
+    if (this.isJson) this.write(formatErrorJson(failure, now));
+    else for (const line of formatErrorLines(failure, now, this.style)) this.write(line);
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */
@@ -105,9 +119,13 @@ export class Reporter implements Notices {
   }
 
   private stack(failure: Failure): void {
+    const lines: string[] = [];
     for (let error: unknown = failure; error instanceof Error; error = error.cause) {
-      for (const line of (error.stack ?? error.message).split('\n')) this.say(this.shown(line));
+      lines.push(...(error.stack ?? error.message).split('\n'));
     }
+    const text = lines.map(this.shown).join('\n');
+    if (this.isJson) this.say('debug', text);
+    else this.write(text);
   }
 
   private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
@@ -120,14 +138,28 @@ export class Reporter implements Notices {
     if (this.live !== undefined) {
       const { live } = this;
       this.later(() => live.draw(...lines));
-    } else if (!this.announced && !this.settings.quiet) {
-      // Off a terminal one line says it once.
-      this.say(lines[0]);
+    } else if (!this.announced) {
+      // Without a terminal one line per wait is enough.
+      this.info(lines[0]);
     }
     this.announced = true;
   }
 
-  private say(line: string): void {
+  private get isJson(): boolean {
+    return this.settings.format === 'json';
+  }
+
+  private say(kind: 'info' | 'warning' | 'debug', text: string): void {
+    if (this.isJson) this.object(kind, { message: text });
+    else if (kind === 'warning') this.write(`${this.style.yellow('warning:')} ${text}`);
+    else this.write(kind === 'debug' ? `debug: ${text}` : text);
+  }
+
+  private object(kind: string, members: Readonly<Record<string, string | number>>): void {
+    this.write(JSON.stringify({ [kind]: members }));
+  }
+
+  private write(line: string): void {
     this.later(async () => {
       await this.live?.clear();
       await this.stderr.write(`${line}\n`);

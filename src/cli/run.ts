@@ -1,5 +1,5 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
-import { Reporter } from './reporter.ts';
+import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals } from '../session/globals.ts';
 import { lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
@@ -58,7 +58,7 @@ async function runCommand(invocation: RunInvocation, context: Context, secrets: 
   const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
-  const notices = await consoleFor(context, globals, secrets);
+  const notices = await consoleFor(context, { ...globals, format: stderrFormat(globals.output) }, secrets);
   const ports = { ...context, signal: ending.signal, globals, notices, secrets };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
@@ -82,7 +82,7 @@ async function runCommand(invocation: RunInvocation, context: Context, secrets: 
     if (!(error instanceof OutputClosed)) {
       const failure = withHelp(toFailure(error), command.path);
       notices.limits();
-      notices.failure(failure, formatOfErrors(globals.output));
+      notices.failure(failure);
       code = describeFailure(failure, context.clock.now()).exit;
     }
   }
@@ -116,14 +116,14 @@ async function reportEarly(
 ): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
-  const settings = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
-  const notices = await consoleFor(context, settings, secrets);
-  notices.failure(failure, formatOfErrors(format));
+  const flags = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
+  const notices = await consoleFor(context, { ...flags, format: stderrFormat(format) }, secrets);
+  notices.failure(failure);
   await notices.flush();
   return describeFailure(failure, context.clock.now()).exit;
 }
 
-type ConsoleSettings = Pick<Globals, 'color' | 'quiet' | 'verbose' | 'debug' | 'showLimits'>;
+type ConsoleSettings = ReporterSettings & Pick<Globals, 'color'>;
 
 async function consoleFor(context: Context, settings: ConsoleSettings, secrets: Secrets): Promise<Reporter> {
   const { stderr, clock } = context;
@@ -164,7 +164,7 @@ function withHelp(failure: Failure, path: string): Failure {
   return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
 }
 
-function formatOfErrors(format: string | undefined): 'json' | 'text' {
+function stderrFormat(format: string | undefined): 'json' | 'text' {
   return format === 'json' || format === 'ndjson' ? 'json' : 'text';
 }
 

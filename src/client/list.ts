@@ -74,7 +74,7 @@ export function refuseWebPage(reply: HttpReply): void {
   if (!/^text\/html\b/i.test(type)) return;
   throw new Failure('contract', {
     what: 'The response',
-    problem: 'is a web page, not the API; perhaps a captive portal or a wrong base URL answers',
+    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
   });
 }
 

@@ -17,7 +17,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly text: string;
-  /** Undefined where the text is no JSON; `problem` says why. */
+  /** Undefined where the text is not JSON; `problem` has the reason. */
   readonly json?: JsonValue;
   readonly problem?: string;
   readonly ms: number;

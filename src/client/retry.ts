@@ -82,7 +82,7 @@ function debugError({ watch }: Service, error: Awaited<ReturnType<typeof readSer
   const { status, bodyStatus = status, raw } = error;
   if (bodyStatus !== status)
     watch.debug(`The Error body says status ${bodyStatus}, the response ${status}: the response counts.`);
-  if (raw !== undefined) watch.debug(`The body of the ${status} is no Error body: ${raw}`);
+  if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
 }
 
 async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {

@@ -15,7 +15,7 @@ import { listInventory, refuseWebPage } from './list.ts';
 import { type Operation, perform, AttemptError, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
-/** One item is small; whatever is larger is no item. */
+/** Bytes; an item is far smaller. */
 const MOST_BYTES = 1 << 20;
 
 export interface Update {

@@ -31,7 +31,7 @@ export const help = defineCommand({
       return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
     }
     throw new Failure('usage', {
-      problem: `There is no command or topic ${JSON.stringify(topic.join(' '))}.`,
+      problem: `Unknown command or topic ${JSON.stringify(topic.join(' '))}.`,
       hint: `Topics: ${NAMES.join(', ')}. Commands: petstore --help`,
     });
   },

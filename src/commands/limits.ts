@@ -53,7 +53,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   const { globals, notices, prompt, signal } = context;
   if (globals.yes) return;
   if (!canAsk(context)) {
-    throw new Failure('no-terminal', { what: 'Whether to clear the block', instead: `${RISK} Then add --yes.` });
+    throw new Failure('no-terminal', { what: 'confirmation', instead: `${RISK} Then add --yes.` });
   }
   notices.warning(RISK);
   const word = await prompt.text('Type "clear" to forget the block', undefined, signal);

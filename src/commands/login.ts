@@ -31,7 +31,7 @@ export const login = defineCommand({
   description:
     'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
     'The key is checked with one request, then stored in the config file, which only you can read. ' +
-    'There is no option for the key, because other users can see command lines.',
+    'The key cannot be passed as an option, because other users can see command lines.',
   examples: [
     { says: 'At a terminal', command: 'petstore login' },
     {
@@ -59,7 +59,7 @@ export const login = defineCommand({
 async function askEnvironment(context: CommandContext, file: ConfigFile): Promise<RemoteEnvironment> {
   const said = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
   if (said === undefined && !canAsk(context)) {
-    throw new Failure('no-terminal', { what: 'The environment', instead: 'Say it: --env staging or --env production' });
+    throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
   const fallback = file.config.environment ?? 'production';
   const name =
@@ -81,7 +81,7 @@ async function askBaseUrl(context: CommandContext, file: ConfigFile, environment
   const ask = (): Promise<string> => context.prompt.text(`Base URL of ${environment}`, stored, context.signal);
   const text = said ?? (canAsk(context) ? await ask() : stored);
   if (text !== undefined) return parseBaseUrl(text, context.globals);
-  throw new Failure('no-terminal', { what: 'The base URL', instead: 'Say it: --base-url https://…/v1' });
+  throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
 async function askKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
@@ -96,8 +96,8 @@ async function readKey(input: LoginInput, context: CommandContext, environment: 
   }
   if (canAsk(context)) return context.prompt.hidden(`API key of ${environment}`, context.signal);
   throw new Failure('no-terminal', {
-    what: 'The API key',
-    instead: 'Give it on stdin: petstore login --key-stdin < FILE',
+    what: 'the API key',
+    instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
   });
 }
 

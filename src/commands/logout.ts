@@ -19,7 +19,7 @@ export const logout = defineCommand({
     const file = await context.configFile();
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
-        problem: `There is no key for ${value}: it is built in.`,
+        problem: 'The key of the sandbox is built in.',
         hint: 'Name one: --env staging',
       });
     }
@@ -32,7 +32,7 @@ export const logout = defineCommand({
     }
     const text =
       dropped.length === 0
-        ? `There was no key for ${names.join(' or ')} in ${file.path}.`
+        ? `No key for ${names.join(' or ')} in ${file.path}.`
         : `The key for ${dropped.join(' and ')} is gone from ${file.path}.`;
     return record(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
   },

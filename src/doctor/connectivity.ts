@@ -15,14 +15,14 @@ import { type Answer, dateOf, probe } from '../client/probe.ts';
 /** A clock that is off by more than this makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
 
-/** Said with the machine. */
+/** Reported among the checks of the machine. */
 const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
 export async function* lookAtService(context: CommandContext, settings: ResolvedSettings): AsyncGenerator<Diagnosis> {
   if (settings.environment.value !== 'sandbox') {
     const url = baseUrlOf(context, settings);
     if (url === undefined) {
-      yield skipped('service', 'There is no base URL to ask.');
+      yield skipped('service', 'No base URL is set.');
       return;
     }
     yield* lookAtLedger(context);
@@ -59,7 +59,7 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis>
     if (error instanceof RedisFailure) {
       const fix = 'Start it, or fix the address; until then each machine knows only its own requests.';
       yield bad('shared-ledger', `The server of PETSTORE_LEDGER does not answer: ${error.message}.`, fix);
-      // An address of the wrong form: said with the machine.
+      // A malformed address is reported among the checks of the machine.
     } else if (!isFailure(error)) throw error;
   }
 }
@@ -154,7 +154,7 @@ async function* lookAtCertificate(
   return diagnosis.health !== 'fail';
 }
 
-/** One request, said first. */
+/** One request. */
 async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   try {
@@ -180,10 +180,10 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     yield* lookAtHeaders(answer);
   } catch (error) {
     if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
-      yield skipped('service', 'There is no key to ask with.');
+      yield skipped('service', 'No key is set.');
       return;
     }
-    // Not allowed to ask now is no illness of the key.
+    // A rate limit does not mean that the key is bad.
     yield failed('service', error, now, isFailure(error) && error.is('rate-limited') ? 'warn' : 'fail');
   }
 }

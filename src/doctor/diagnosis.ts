@@ -22,7 +22,7 @@ export const skipped = (id: string, says: string): Diagnosis => ({ id, health: '
 export const warn = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'warn', says, fix });
 export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'fail', says, fix });
 
-/** A failure in its own words. @throws what is no failure */
+/** A failure in its own words. @throws anything that is not a Failure */
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error)) throw error;
   const { message, hint } = describeFailure(error, now);

@@ -19,7 +19,7 @@ export async function findZone(dns: DnsResolver, domain: string): Promise<Zone |
   return undefined;
 }
 
-/** None where there is no such name. @throws {NetworkFailure} DNS does not answer */
+/** Empty where the name does not exist. @throws {NetworkFailure} DNS does not answer */
 export async function recordsOf(
   dns: DnsResolver,
   type: Parameters<DnsResolver['records']>[0],

@@ -33,7 +33,7 @@ interface Walk extends DomainOptions {
 
 const PROPAGATION = 'A change in DNS can take up to 48 hours to be seen everywhere.';
 const ISSUE =
-  'After Verify a certificate is usually there within 2 minutes. If there is none after 30 minutes, see that the ' +
+  'After Verify a certificate usually appears within 2 minutes. If it is missing after 30 minutes, check that the ' +
   'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
 
 export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
@@ -146,7 +146,7 @@ async function lookAtCertificate(walk: Walk, isBlocked: boolean): Promise<Diagno
   const fix = isBlocked ? 'No authority may issue it now: fix the CAA records first, then click Re-verify.' : ISSUE;
   const found = await orNetworkFailure(peerOf(walk, domain).then((peer) => network.handshake(peer)));
   if (found instanceof NetworkFailure) {
-    return bad('certificate', `There is no certificate for ${domain} yet: no TLS there (${found.code}).`, fix);
+    return bad('certificate', `${domain} has no certificate yet: it does not answer TLS (${found.code}).`, fix);
   }
   return certificate('certificate', found, domain, now, {
     fix,

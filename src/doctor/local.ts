@@ -60,11 +60,11 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   const file = await context.configFile();
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
-    const says = `There is no config, because ${homeProblem(context)}: variables must say everything.`;
+    const says = `No config: ${homeProblem(context)}. Only variables are read.`;
     yield warn('config', says, 'Set HOME.');
   } else if (unreadable !== undefined) {
     yield bad('config', `The config ${path} cannot be read (${unreadable}).`, `chmod 600 ${path}, as its owner.`);
-  } else if (!exists) yield note('config', `There is no config yet; it would be ${path}.`);
+  } else if (!exists) yield note('config', `Not created yet: ${path}.`);
   else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
   else {
     const open = await openToOthers(context, 'config', configFolder(context), path);
@@ -102,23 +102,23 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
 
 /** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
 function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
-  const said: Diagnosis[] = [];
+  const found: Diagnosis[] = [];
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
     const { source, shadows } = value;
     const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
-    said.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
+    found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
   const unknown = Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
   for (const name of unknown) {
-    said.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
+    found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';
-    said.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
+    found.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
   }
-  if (said.length === 0) said.push(ok('variables', 'None hides a value of the config.'));
-  yield* said;
+  if (found.length === 0) found.push(ok('variables', 'No PETSTORE_* variable overrides the config.'));
+  yield* found;
 }
 
 function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, void> {
@@ -196,7 +196,7 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
     using opened = await openLedger(context, await context.target());
     const { block } = await opened.ledger.view();
     const until = block === undefined ? now : toWall(context.clock, block.until);
-    const says = `The service told this key to wait; nothing is sent before ${clockTime(until, now)}.`;
+    const says = `The service asked this key to wait; nothing is sent before ${clockTime(until, now)}.`;
     yield until > now ? warn('ledger', says, 'Wait. petstore limits shows why.') : ok('ledger', 'No block is active.');
   } catch (error) {
     // The base URL and the key have checks of their own.

@@ -57,7 +57,7 @@ function atOnce<T>(work: () => T): Promise<T> {
   });
 }
 
-/** Returns what the work does, or the fallback where there is no such file. */
+/** Returns the result of `work`, or the fallback where the file does not exist. */
 async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

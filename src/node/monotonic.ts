@@ -23,10 +23,10 @@ function hasDlopen(ffi: object | undefined): ffi is Ffi {
 
 const CLOCK_MONOTONIC = 1;
 
-/** @throws where there is no such library: without the clock nothing may be sent. */
+/** @throws where the library is missing: without the clock nothing may be sent. */
 function bunMonotonicMs(): () => number {
   const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
-  if (!hasDlopen(ffi)) throw new Error('there is no bun:ffi');
+  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
   const { symbols } = ffi.dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
   // struct timespec: seconds and nanoseconds, 64 bits each.
   const result = new BigInt64Array(2);

@@ -107,7 +107,7 @@ async function opened<S extends Socket, T>(
 }
 
 function tlsTo({ address, port, name }: Peer): ConnectionOptions {
-  // An address is no server name (RFC 6066, 3): the certificate is compared with `host` then.
+  // An address cannot be a server name (RFC 6066, 3): the certificate is compared with `host` then.
   return isIP(name) === 0 ? { host: address, port, servername: name } : { host: name, port };
 }
 

@@ -9,7 +9,7 @@ export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
-/** Prints and lets the process end. A reader that is gone is no failure; a full disk, or a closed stdout, is. */
+/** Prints and lets the process end. A reader that has gone is not a failure; a full disk or a closed stdout is. */
 export function printAndEnd(text: string): void {
   const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
     process.exitCode = code === 'EPIPE' ? EXIT.ok : EXIT.local;

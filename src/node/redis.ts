@@ -18,7 +18,7 @@ export async function openRedis(url: string): Promise<Redis> {
       ...(url.startsWith('rediss:') && { tls: true as const, ...CHECKED }),
     },
   });
-  // What goes wrong is told by the call that meets it.
+  // Errors are reported by the call that they affect.
   client.on('error', () => undefined);
   const answered = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

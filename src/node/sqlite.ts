@@ -23,7 +23,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
   for (let tries = 1; ; tries++) {
     try {
       const place = placeOf(path);
-      // To look at it changes no byte. A read-only connection leaves a -wal and a -shm where there were none, and one that
+      // To look at it changes no byte. A read-only connection leaves a -wal and a -shm where they did not exist, and one that
       // may write removes its own again; but the latter would copy a -wal that was left there into the file.
       const database = readOnly
         ? configured(new DatabaseSync(path, { readOnly: !isWalWithoutLog(path) }), TO_READ)

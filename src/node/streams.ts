@@ -4,7 +4,7 @@ import { type Input, type Output, OutputClosed } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { readPieces } from './special-files.ts';
 
-/** Where the stream is no terminal, both facts are missing. */
+/** Both are missing where the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** @param isClosed whether there is nothing behind the stream; asked before the first write */

@@ -88,7 +88,7 @@ export class BlockFile {
 export interface BlockFileOptions {
   readonly clock: Clock;
   readonly file: BlockFile;
-  /** Called when the ledger could not take what an answer told. `isKept`: whether the block, if any, is in the file. */
+  /** Called when the ledger could not record an answer. `isKept`: whether the block, if any, is in the file. */
   onUnwritten(failure: unknown, block: Block | undefined, isKept: boolean): void;
 }
 

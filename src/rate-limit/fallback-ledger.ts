@@ -39,7 +39,7 @@ export function withFallback({ clock, shared, own, onLost }: Fallback): Ledger {
       await noteIn(own, there);
       return there;
     }
-    // This machine's own comes last: it is what the request's other side has told this process, too.
+    // This machine's own ledger comes last: it holds what the service has answered this process.
     const here = await ask(own, there !== undefined);
     if (here.do !== 'send') await onShared((ledger) => noteIn(ledger, here));
     return here;

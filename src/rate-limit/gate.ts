@@ -100,7 +100,6 @@ class LedgerGate implements Gate {
   /** Counts answers that refuse, of any request. */
   private refused = 0;
   private entered = 0;
-  private readonly notes = { isPaceTold: false };
 
   constructor(options: GateOptions) {
     this.options = options;
@@ -115,7 +114,7 @@ class LedgerGate implements Gate {
     const id = `${owner}/${this.entered++}/${random()}`;
     const intent: Intent = { id, operation, maxWaitMs, reserve, timeoutMs };
     const since = clock.monotonic();
-    const waiting = new WaitLoop(this.options, this.refusals + 1, this.notes);
+    const waiting = new WaitLoop(this.options, this.refusals + 1);
     const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
       // Waits add up: another client's probe may be asked after again and again.
       if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held);
@@ -195,56 +194,50 @@ class LedgerGate implements Gate {
   }
 }
 
-/** The waits before one request, and what is told of them: once a second, and when all is over. */
+/** The waits before one request, and reports them: once a second, and at the end. */
 class WaitLoop {
   private readonly options: GateOptions;
   private readonly attempt: number;
-  private told: Hold['why'] | undefined;
+  private reported: Hold['why'] | undefined;
   private askingSince: number | undefined;
-  private toldAt = Number.NEGATIVE_INFINITY;
+  private reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** What the command has been told already. */
-  private readonly notes: { isPaceTold: boolean };
-
-  constructor(options: GateOptions, attempt: number, notes: { isPaceTold: boolean }) {
+  constructor(options: GateOptions, attempt: number) {
     this.options = options;
     this.attempt = attempt;
-    this.notes = notes;
   }
 
   async sleepThrough(hold: Hold): Promise<void> {
     const { clock, signal } = this.options;
-    if (hold.why !== this.told) this.end();
+    if (hold.why !== this.reported) this.end();
     this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
     const until = hold.again ?? hold.until;
     // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
     for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-      if (this.isWorthTelling(hold)) this.tell(hold);
+      if (this.isWorthReporting(hold)) this.report(hold);
       await clock.sleep(Math.min(left, TICK_MS), signal);
     }
   }
 
   end(): void {
-    if (this.told !== undefined) this.options.onWait(undefined);
-    this.told = undefined;
-    this.toldAt = Number.NEGATIVE_INFINITY;
+    if (this.reported !== undefined) this.options.onWait(undefined);
+    this.reported = undefined;
+    this.reportedAt = Number.NEGATIVE_INFINITY;
   }
 
-  private isWorthTelling({ until, why }: Hold): boolean {
+  private isWorthReporting({ until, why }: Hold): boolean {
     const now = this.options.clock.monotonic();
-    if (now - this.toldAt < TICK_MS) return false;
-    if (this.told !== undefined) return true;
-    // A run of hundreds would say it every second.
-    if (why === 'paced' && until - now < NOTICED_PACE_MS && this.notes.isPaceTold) return false;
-    return this.askingSince === undefined ? until - now >= NOTICED_MS : now - this.askingSince >= TICK_MS;
+    if (now - this.reportedAt < TICK_MS) return false;
+    if (this.reported !== undefined) return true;
+    if (this.askingSince !== undefined) return now - this.askingSince >= TICK_MS;
+    return until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
   }
 
-  private tell({ until, why }: Hold): void {
+  private report({ until, why }: Hold): void {
     const { clock, probes, onWait } = this.options;
-    this.told = why;
-    this.notes.isPaceTold ||= why === 'paced';
-    this.toldAt = clock.monotonic();
-    const remainingMs = until - this.toldAt;
+    this.reported = why;
+    this.reportedAt = clock.monotonic();
+    const remainingMs = until - this.reportedAt;
     const attempts = probes + 1;
     onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt: this.attempt, attempts });
   }

@@ -255,9 +255,9 @@ function refused(state: LedgerState, now: number, answer: Answer, sent: Reservat
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
-    const told = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
-    const telling = { now, operation, told, sent, inFlight: state.inFlight };
-    return { ...state, windows: observeWindow(state.windows, telling) };
+    const reported = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
+    const report = { now, operation, reported, sent, inFlight: state.inFlight };
+    return { ...state, windows: observeWindow(state.windows, report) };
   }
   // One answer without headers within a known window: count it ourselves.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };

@@ -28,7 +28,7 @@ export interface LimitHeaders {
 
 type Headers = ReadonlyMap<string, readonly string[]>;
 
-/** The server's clock and this machine's at the moment of receipt, epoch ms. `hasDate`: the response told the first. */
+/** The server's clock and this machine's at the moment of receipt, epoch ms. `hasDate`: the first comes from the response. */
 interface Clocks {
   readonly server: number;
   readonly local: number;

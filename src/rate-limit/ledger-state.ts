@@ -51,8 +51,8 @@ function isWindow(value: unknown): value is Window {
     areTimes(value, 'resetAt', 'seenAt') &&
     [value.limit, value.remaining, value.atFirst, value.sent, value.quiet].every(isCount) &&
     isListOf(value.operations, (each) => typeof each === 'string') &&
-    isObject(value.told) &&
-    Object.values(value.told).every(isCount) &&
+    isObject(value.reported) &&
+    Object.values(value.reported).every(isCount) &&
     typeof value.sharedWithOthers === 'boolean' &&
     typeof value.overdrawn === 'boolean'
   );

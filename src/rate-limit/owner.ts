@@ -1,4 +1,4 @@
-/** Who has a request under way: told apart across processes, PID namespaces and machines that share a state folder. */
+/** Identifies who has a request under way, across processes, PID namespaces and machines that share a state folder. */
 import type { Machine } from '../ports.ts';
 
 /** Begins a reservation's id, such as `process 4242@1f3a.4026531836/`. */

@@ -15,9 +15,9 @@ export interface Moment {
 }
 
 /**
- * Returns the state on the present boot's monotonic clock. A monotonic clock that went on belongs to the same boot,
+ * Returns the state on the present boot's monotonic clock. A monotonic clock that has advanced belongs to the same boot,
  * whatever the wall clock says; after a reboot the wall clock has to serve, and no wait becomes longer than it was.
- * Where a reboot cannot be told because the new boot is older than the saved one was, waits only become longer.
+ * Where a reboot cannot be detected because the new boot is older than the saved one was, waits only become longer.
  */
 export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerState {
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;

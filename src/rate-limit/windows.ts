@@ -30,8 +30,8 @@ export interface Window {
   readonly resetAt: number;
   /** Such as `GET /inventory`. */
   readonly operations: readonly string[];
-  /** The least that answers to each operation have told was left: what it has if the window turns out to be its own. */
-  readonly told: Readonly<Record<string, number>>;
+  /** The lowest remaining count reported for each operation: what it has if the window turns out to be its own. */
+  readonly reported: Readonly<Record<string, number>>;
   /** When the window was first seen, what was left then, and how many of our own requests were sent since. */
   readonly seenAt: number;
   readonly atFirst: number;
@@ -87,7 +87,7 @@ export function hasRoom(
   const underWay = inFlight.filter(({ operation }) => windowsFor(windows, operation).includes(window)).length;
   const left = window.remaining - underWay;
   if (left - kept < 1) return false;
-  // Near the edge another client may take the last ones: one at a time, each answer telling what is left.
+  // Near the edge another client may take the last ones: one at a time, each answer report what is left.
   return !isShared || underWay === 0 || left > 2 * kept + 1;
 }
 
@@ -97,25 +97,25 @@ export function countSent(windows: readonly Window[], operation: string): readon
   return windows.map((each) => (drawnOn.includes(each) ? { ...each, sent: each.sent + 1 } : each));
 }
 
-/** Notes that a request was counted by the service though no answer told so. */
+/** Notes that the service counted a request although no answer confirmed it. */
 export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
   const drawnOn = windowsFor(windows, operation);
   return windows.map((each) => {
     if (!drawnOn.includes(each) || !isLive(each, now)) return each;
-    const told = each.told[operation];
+    const reported = each.reported[operation];
     return {
       ...each,
       remaining: Math.max(0, each.remaining - 1),
-      told: { ...each.told, ...(told !== undefined && { [operation]: Math.max(0, told - 1) }) },
+      reported: { ...each.reported, ...(reported !== undefined && { [operation]: Math.max(0, reported - 1) }) },
     };
   });
 }
 
 /** What an answer tells, and about which request. */
-export interface Telling {
+export interface Report {
   readonly now: number;
   readonly operation: string;
-  readonly told: ReportedWindow;
+  readonly reported: ReportedWindow;
   /** The request, if it is known. */
   readonly sent: Reservation | undefined;
   /** Requests that are still under way. */
@@ -123,98 +123,100 @@ export interface Telling {
 }
 
 /** Returns the windows after an answer that names one. */
-export function observeWindow(windows: readonly Window[], telling: Telling): readonly Window[] {
-  const { now, operation, told } = telling;
-  const resetAt = now + told.resetInMs;
+export function observeWindow(windows: readonly Window[], report: Report): readonly Window[] {
+  const { now, operation, reported } = report;
+  const resetAt = now + reported.resetInMs;
   const isSame = (each: Window): boolean =>
-    each.limit === told.limit && isLive(each, now) && Math.abs(each.resetAt - resetAt) <= SAME_WINDOW_MS;
+    each.limit === reported.limit && isLive(each, now) && Math.abs(each.resetAt - resetAt) <= SAME_WINDOW_MS;
   const own = windowsOf(windows, operation);
-  const same = own.find(isSame) ?? windows.find((each) => isSame(each) && !hasMore(each, telling));
-  if (same !== undefined) return tidy(inSame(windows, same, telling, resetAt), now);
-  const current = own.filter(({ limit }) => limit === told.limit).sort((a, b) => b.resetAt - a.resetAt)[0];
+  const same = own.find(isSame) ?? windows.find((each) => isSame(each) && !hasMore(each, report));
+  if (same !== undefined) return tidy(inSame(windows, same, report, resetAt), now);
+  const current = own.filter(({ limit }) => limit === reported.limit).sort((a, b) => b.resetAt - a.resetAt)[0];
   if (current === undefined) {
     // Operations that shared a window with this one are taken to share the new one.
     const operations = [...new Set([operation, ...own.flatMap((each) => each.operations)])];
-    return tidy([...windows, begun(telling, windows, operations)], now);
+    return tidy([...windows, begun(report, windows, operations)], now);
   }
-  return tidy(changed(windows, current, telling, resetAt), now);
+  return tidy(changed(windows, current, report, resetAt), now);
 }
 
 /** An answer names the limit and the end of a window that is known. */
-function inSame(windows: readonly Window[], same: Window, telling: Telling, resetAt: number): readonly Window[] {
-  const { operation } = telling;
-  if (isApart(same, telling)) return split(windows, same, telling);
+function inSame(windows: readonly Window[], same: Window, report: Report, resetAt: number): readonly Window[] {
+  const { operation } = report;
+  if (isApart(same, report)) return split(windows, same, report);
   const isKnown = same.operations.includes(operation);
-  const joined = withOperation(isKnown ? merged(same, telling) : recounted(same, telling, windows), operation);
+  const joined = withOperation(isKnown ? merged(same, report) : recounted(same, report, windows), operation);
   // Each answer names the end or a moment after it. Of one operation the earliest is safe; several may yet prove to have
   // windows of their own.
   const end = joined.operations.length === 1 ? Math.min(same.resetAt, resetAt) : Math.max(same.resetAt, resetAt);
-  return replaced(leaveEnded(windows, same, telling), same, { ...joined, resetAt: end });
+  return replaced(leaveEnded(windows, same, report), same, { ...joined, resetAt: end });
 }
 
 /** The window with one operation more, whose requests so far were not counted: who draws is counted from now on. */
-function recounted(window: Window, telling: Telling, windows: readonly Window[]): Window {
-  const operations = [...window.operations, telling.operation];
-  const remaining = Math.min(window.remaining, telling.told.remaining);
-  const told = { ...window.told, [telling.operation]: telling.told.remaining };
-  return { ...window, remaining, told, atFirst: remaining, sent: underWayIn(operations, telling, windows) };
+function recounted(window: Window, report: Report, windows: readonly Window[]): Window {
+  const operations = [...window.operations, report.operation];
+  const remaining = Math.min(window.remaining, report.reported.remaining);
+  const reported = { ...window.reported, [report.operation]: report.reported.remaining };
+  return { ...window, remaining, reported, atFirst: remaining, sent: underWayIn(operations, report, windows) };
 }
 
 /** True where a window that several are thought to share proves to be none of this operation's. */
-function isApart(window: Window, telling: Telling): boolean {
-  return window.operations.some((name) => name !== telling.operation) && hasMore(window, telling);
+function isApart(window: Window, report: Report): boolean {
+  return window.operations.some((name) => name !== report.operation) && hasMore(window, report);
 }
 
 /** True where more is left after the request than there was of that window before it: it drew on another one. */
-function hasMore({ seenAt }: Window, { sent, told }: Telling): boolean {
-  return sent?.left !== undefined && sent.at >= seenAt && told.remaining >= sent.left;
+function hasMore({ seenAt }: Window, { sent, reported }: Report): boolean {
+  return sent?.left !== undefined && sent.at >= seenAt && reported.remaining >= sent.left;
 }
 
 /** The operation leaves the window that it was thought to share. */
-function split(windows: readonly Window[], shared: Window, telling: Telling): readonly Window[] {
-  const { operation } = telling;
-  const { [operation]: own = telling.told.remaining, ...told } = shared.told;
+function split(windows: readonly Window[], shared: Window, report: Report): readonly Window[] {
+  const { operation } = report;
+  const { [operation]: own = report.reported.remaining, ...reported } = shared.reported;
   const operations = shared.operations.filter((each) => each !== operation);
-  const remaining = operations.every((name) => name in told) ? Math.min(...Object.values(told)) : shared.remaining;
+  const remaining = operations.every((name) => name in reported)
+    ? Math.min(...Object.values(reported))
+    : shared.remaining;
   // What looked like another client was this operation.
   const others = { overdrawn: false, sharedWithOthers: false };
-  const sent = underWayIn(operations, telling, windows);
-  const without = { ...shared, ...others, operations, told, remaining, atFirst: remaining, sent };
-  const left = { ...telling, told: { ...telling.told, remaining: Math.min(own, telling.told.remaining) } };
+  const sent = underWayIn(operations, report, windows);
+  const without = { ...shared, ...others, operations, reported, remaining, atFirst: remaining, sent };
+  const left = { ...report, reported: { ...report.reported, remaining: Math.min(own, report.reported.remaining) } };
   return [...replaced(windows, shared, without), begun(left, windows, [operation])];
 }
 
 /** An answer names another end of a window that the operation is known to use. */
-function changed(windows: readonly Window[], current: Window, telling: Telling, resetAt: number): readonly Window[] {
-  const { now, sent } = telling;
+function changed(windows: readonly Window[], current: Window, report: Report, resetAt: number): readonly Window[] {
+  const { now, sent } = report;
   const isAlone = current.operations.length === 1;
   const isLater = resetAt > current.resetAt;
   if (!isLive(current, now) || (isLater && (isAlone || now >= current.resetAt - SAME_WINDOW_MS))) {
-    return replaced(windows, current, renewed(current, telling, windows));
+    return replaced(windows, current, renewed(current, report, windows));
   }
   // A late answer from the window before says nothing of this one.
   if (!isLater && sent !== undefined && sent.at < current.seenAt) return windows;
-  if (isApart(current, telling)) return split(windows, current, telling);
-  const longer = { ...merged(current, telling), resetAt: Math.max(resetAt, current.resetAt) };
+  if (isApart(current, report)) return split(windows, current, report);
+  const longer = { ...merged(current, report), resetAt: Math.max(resetAt, current.resetAt) };
   return replaced(windows, current, longer);
 }
 
-function underWayIn(operations: readonly string[], { inFlight }: Telling, windows: readonly Window[]): number {
+function underWayIn(operations: readonly string[], { inFlight }: Report, windows: readonly Window[]): number {
   const isIn = (name: string): boolean => windowsOf(windows, name).length === 0 || operations.includes(name);
   return inFlight.filter(({ operation }) => isIn(operation)).length;
 }
 
-function begun(telling: Telling, windows: readonly Window[], operations: readonly string[]): Window {
-  const { now, operation, told } = telling;
+function begun(report: Report, windows: readonly Window[], operations: readonly string[]): Window {
+  const { now, operation, reported } = report;
   return {
-    told: { [operation]: told.remaining },
-    limit: told.limit,
-    remaining: told.remaining,
-    resetAt: now + told.resetInMs,
+    reported: { [operation]: reported.remaining },
+    limit: reported.limit,
+    remaining: reported.remaining,
+    resetAt: now + reported.resetInMs,
     operations,
     seenAt: now,
-    atFirst: told.remaining,
-    sent: underWayIn(operations, telling, windows),
+    atFirst: reported.remaining,
+    sent: underWayIn(operations, report, windows),
     sharedWithOthers: false,
     overdrawn: false,
     quiet: 0,
@@ -222,19 +224,19 @@ function begun(telling: Telling, windows: readonly Window[], operations: readonl
 }
 
 /** The next window of the same limit. */
-function renewed(before: Window, telling: Telling, windows: readonly Window[]): Window {
+function renewed(before: Window, report: Report, windows: readonly Window[]): Window {
   const quiet = before.overdrawn ? 0 : before.quiet + 1;
   const sharedWithOthers = before.sharedWithOthers && quiet < FORGOTTEN_AFTER;
-  return { ...begun(telling, windows, before.operations), sharedWithOthers, quiet };
+  return { ...begun(report, windows, before.operations), sharedWithOthers, quiet };
 }
 
 /** The same window with what is left by now: it only falls. */
-function merged(window: Window, { operation, told: { remaining } }: Telling): Window {
+function merged(window: Window, { operation, reported: { remaining } }: Report): Window {
   const overdrawn = window.overdrawn || window.atFirst - remaining > window.sent;
   return {
     ...window,
     remaining: Math.min(window.remaining, remaining),
-    told: { ...window.told, [operation]: Math.min(window.told[operation] ?? remaining, remaining) },
+    reported: { ...window.reported, [operation]: Math.min(window.reported[operation] ?? remaining, remaining) },
     overdrawn,
     sharedWithOthers: window.sharedWithOthers || overdrawn,
   };
@@ -245,7 +247,7 @@ function withOperation(window: Window, operation: string): Window {
 }
 
 /** An operation that has moved to another window of the same limit no longer belongs to the one that ended. */
-function leaveEnded(windows: readonly Window[], joined: Window, { now, operation }: Telling): readonly Window[] {
+function leaveEnded(windows: readonly Window[], joined: Window, { now, operation }: Report): readonly Window[] {
   const leaves = (each: Window): boolean => each !== joined && each.limit === joined.limit && !isLive(each, now);
   return windows.map((each) =>
     leaves(each) ? { ...each, operations: each.operations.filter((name) => name !== operation) } : each,

@@ -33,7 +33,7 @@ export function formatErrorJson(failure: Failure, now: number): string {
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 
-/** Returns what the service said; of a write with an unknown outcome, what it said to the write. */
+/** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
 function serviceErrorOf(failure: Failure): ServiceError | undefined {
   if (failure.is('outcome-unknown')) return serviceErrorOf(failure.details.because);
   return 'serviceError' in failure.details ? failure.details.serviceError : undefined;

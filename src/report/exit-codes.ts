@@ -15,7 +15,7 @@ const row = (code: number | string, meaning: string, then: string): ExitCodeHelp
 });
 
 export const EXIT_CODES: readonly ExitCodeHelp[] = [
-  row(EXIT.ok, 'done (also: an empty list, a reader that closed the pipe)', 'go on'),
+  row(EXIT.ok, 'done (also: an empty list, a reader that closed the pipe)', 'continue'),
   row(EXIT.bug, 'a bug in petstore', 'report it'),
   row(EXIT.usage, 'usage: nothing was sent', 'fix the call'),
   row(EXIT.local, 'config, file or disk; or stdout could not be written', 'fix the machine'),

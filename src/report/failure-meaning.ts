@@ -43,8 +43,8 @@ export function refused(exit: ExitCode, reason: string): SharedMeaning {
   return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', reason, continues: 'always' } };
 }
 
-export const NO_SUCH_PET = 'there is no such pet';
-export const NO_ANSWER = 'no answer told whether it was applied';
+export const NO_SUCH_PET = 'the service does not have this pet';
+export const NO_ANSWER = 'no answer, so it may or may not have been applied';
 
 /** The write may have been applied: a run continues, unless it happens often. */
 export function uncertain(exit: ExitCode, reason = NO_ANSWER): SharedMeaning {

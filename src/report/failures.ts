@@ -17,7 +17,7 @@ const WRITE_FAILURES = {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),
     message: describeUnknown(details, now),
-    hint: 'call' in details ? 'Look before you run it again.' : checkHint(details),
+    hint: 'call' in details ? 'Check the stock before you run it again.' : checkHint(details),
     outcome: 'unknown',
   }),
   unrecorded: ({ petId, quantity, environment, because }, now) => {
@@ -25,25 +25,25 @@ const WRITE_FAILURES = {
     return {
       ...stops(exit),
       message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${message}`,
-      hint: 'Do not repeat the write. Fix the cause before the next command.',
+      hint: 'Do not repeat the write. Fix the cause first.',
       outcome: 'applied',
     };
   },
   'stored-differently': ({ petId, quantity, stored, environment }) => ({
     ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
-    message: `Pet ${petId} was to be set to ${quantity} in ${environment}, but the server stored ${stored.quantity} for pet ${stored.petId}.`,
-    hint: 'See which pets there are: petstore inventory list',
+    message: `Pet ${petId} was set to ${quantity} in ${environment}, but the service stored ${stored.quantity} for pet ${stored.petId}.`,
+    hint: 'See all pets with petstore inventory list',
   }),
   'precondition-failed': ({ petId, expected, found }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
-    hint: `Look again, then run the command with --expect ${found}.`,
+    hint: `To set it anyway, use --expect ${found}.`,
     outcome: 'not-applied',
   }),
   'below-zero': ({ petId, found, delta }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, and ${delta} would take it below zero; nothing was changed.`,
-    hint: 'If a quantity below zero is really meant, add --allow-negative.',
+    hint: 'To allow a quantity below zero, add --allow-negative.',
   }),
   interrupted: (details) => ({
     ...stops(EXIT[details.signal]),
@@ -87,20 +87,20 @@ export function firstCause(causes: readonly Failure[]): Failure | undefined {
 
 function describeUnknown(details: FailureDetails['outcome-unknown'], now: number): string {
   const { environment } = details;
-  if ('call' in details) return `It is not known whether ${details.call} took effect in ${environment}.`;
+  if ('call' in details) return `No answer: ${details.call} may or may not have taken effect in ${environment}.`;
   const { petId, quantity, looked, because } = details;
-  const look = looked ? 'even after looking' : 'and looking was not possible';
+  const look = looked ? 'even after reading the stock' : 'and the stock could not be read';
   const { message } = describeFailure(because, now);
   return `The outcome is unknown, ${look}: pet ${petId} in ${environment} may or may not have been set to ${quantity}. ${message}`;
 }
 
 function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
-  return `Look before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+  return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 
 function describeInterrupted({ signal, outcome, write }: FailureDetails['interrupted']): string {
   const stopped = `Stopped by ${signal}`;
-  if (write === undefined) return `${stopped}; nothing was in flight.`;
+  if (write === undefined) return `${stopped}; nothing was being sent.`;
   const { petId, quantity } = write;
   return outcome === 'applied'
     ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`

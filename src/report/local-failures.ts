@@ -13,8 +13,9 @@ export const LOCAL_FAILURES = {
   }),
   'production-not-confirmed': ({ command }) => ({
     ...stops(EXIT.usage),
-    message: 'Without a terminal, a write to production must be said explicitly; nothing was sent.',
-    hint: `Add --env production (or PETSTORE_ENV=production, or --yes): petstore --env production ${command}`,
+    message:
+      'Writing to production without a terminal needs --env production, PETSTORE_ENV=production or --yes; nothing was sent.',
+    hint: `Run petstore --env production ${command}`,
   }),
   cancelled: ({ action }) => ({
     ...stops(EXIT.usage),
@@ -23,7 +24,7 @@ export const LOCAL_FAILURES = {
   }),
   'no-terminal': ({ what, instead }) => ({
     ...stops(EXIT.usage),
-    message: `${what} cannot be asked for: there is no terminal to ask on.`,
+    message: `Cannot ask for ${what} without a terminal.`,
     hint: instead,
   }),
 
@@ -45,11 +46,11 @@ export const LOCAL_FAILURES = {
   'config-unset': ({ key, path }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
-    hint: `Give it one: petstore config set ${key} VALUE`,
+    hint: `Set it with petstore config set ${key} VALUE`,
   }),
   'no-home': ({ what, variable, problem }) => ({
     ...stops(EXIT.local),
-    message: `There is no folder to keep the ${what} in: ${problem}.`,
+    message: `No folder for the ${what}: ${problem}.`,
     hint: `Set HOME, or ${variable} to an absolute path.`,
   }),
   file: ({ operation, path, code }) => ({
@@ -79,18 +80,18 @@ export const LOCAL_FAILURES = {
   }),
   'no-base-url': ({ environment }) => ({
     ...stops(EXIT.local),
-    message: `No base URL is known for ${environment}.`,
-    hint: `Say it once with petstore login --env ${environment}, or each time with --base-url or PETSTORE_BASE_URL.`,
+    message: `No base URL is set for ${environment}.`,
+    hint: `Log in with petstore login --env ${environment}, or set PETSTORE_BASE_URL.`,
   }),
   output: ({ code }) => ({
     ...stops(EXIT.local),
     message: `The output could not be written: ${systemWords(code)}.`,
-    hint: 'What was written is incomplete; do not use it.',
+    hint: 'The output is incomplete: do not use it.',
   }),
   editor: ({ command, problem }) => ({
     ...stops(EXIT.local),
     message: `The editor ${command} ${problem}; nothing was sent.`,
-    hint: 'Say which editor to use: EDITOR=nano petstore inventory edit',
+    hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
   }),
 
   'no-key': ({ environment }) => ({
@@ -103,7 +104,7 @@ export const LOCAL_FAILURES = {
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
     hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
   }),
-  'key-malformed': ({ source, problem, hint = 'Give the key alone, on one line.' }) => ({
+  'key-malformed': ({ source, problem, hint = 'Provide the key alone, on one line.' }) => ({
     ...stops(EXIT.key),
     message: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
     hint,
@@ -128,7 +129,7 @@ type StateText = (
 const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
   held: ({ path }) => [
     `The state in ${path} is held by another petstore.`,
-    'Let it finish, or end it; then run the command again.',
+    'Wait until it has finished, then run the command again.',
   ],
   newer: ({ file, detail }) => [
     `The ${file} was written by a newer petstore (${detail}); it was left as it is.`,
@@ -143,7 +144,7 @@ const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
   damaged: ({ file, what, because }) => [
     `The ${file} is damaged${because}; it was left as it is.`,
     what === 'state database'
-      ? 'The next command that writes or sends moves it aside and begins a new one.'
+      ? 'The next command that writes moves it aside and starts a new one.'
       : 'Restore the file from a copy, or name another.',
   ],
   replaced: ({ file }) => [
@@ -152,7 +153,7 @@ const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
   ],
   row: ({ file, because }) => [
     `A row in the ${file} cannot be used${because}.`,
-    'See the rest with petstore inventory history; what is still to be done, do with a new command.',
+    'See the rest with petstore inventory history.',
   ],
   full: ({ file }) => [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
   readonly: ({ file }) => [
@@ -186,12 +187,12 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'there is no such host',
+  ENOTFOUND: 'the host does not exist',
   EFBIG: 'the file would be too large',
   EMFILE: 'this process may not open more files; see ulimit -n',
   ENFILE: 'this machine has too many files open',
   ENXIO: 'no program reads from it',
-  EEXIST: 'there is a file of that name',
+  EEXIST: 'a file of that name exists',
   EBADF: 'it is closed',
 };
 

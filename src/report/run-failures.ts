@@ -13,8 +13,8 @@ export const RUN_FAILURES = {
   }),
   'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
     ...stops(EXIT.rateLimited),
-    message: `${plural(requests, 'request')} take about ${duration(ms)} with this key, longer than the ${duration(maxWaitMs)} allowed; nothing was sent.`,
-    hint: `Add --wait: it would be done at about ${clockTime(now + ms, now)}, and may be interrupted and resumed.`,
+    message: `This takes about ${duration(ms)} (${plural(requests, 'request')}), longer than --max-wait (${duration(maxWaitMs)}); nothing was sent.`,
+    hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
   'run-locked': ({ path }) => ({
@@ -26,13 +26,13 @@ export const RUN_FAILURES = {
   'cannot-resume': ({ problem, hint }) => ({ ...stops(EXIT.usage), message: `${problem}; nothing was sent.`, hint }),
   'run-incomplete': ({ failed, conflicts, report }) => ({
     ...stops(EXIT.incomplete),
-    message: `Not all of it is done: ${failed} failed, ${plural(conflicts, 'conflict')}.`,
-    hint: report === undefined ? 'Look at the rows named above.' : `The report names them: ${report}`,
+    message: `Not everything was applied: ${failed} failed, ${plural(conflicts, 'conflict')}.`,
+    hint: report === undefined ? 'See the rows listed above.' : `See the report: ${report}`,
   }),
   'run-unknown': ({ unknown, resume }) => ({
     ...stops(EXIT.outcomeUnknown),
-    message: `It is not known whether ${plural(unknown, 'row')} took effect.`,
-    hint: `Looking again, and doing what is missing: ${resume}`,
+    message: `The outcome of ${plural(unknown, 'row')} is unknown.`,
+    hint: `Check them and apply what is missing with ${resume}`,
   }),
 
   'would-change': ({ changes, obstacles }) => ({
@@ -44,22 +44,22 @@ export const RUN_FAILURES = {
   }),
   'check-failed': ({ check, matched }) => ({
     ...stops(EXIT.checkFailed),
-    message: `The check ${check} failed: ${plural(matched, 'pet')} matched.`,
+    message: `${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
     hint: undefined,
   }),
   'checks-failed': ({ failed, of }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
-    hint: 'Tell the owners of the service; petstore smoke --list shows what each check rests on.',
+    hint: 'Report it to the owners of the service; petstore smoke --list explains each check.',
   }),
   'doctor-failed': ({ failed, of }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
-    hint: 'Each failed check above says how to fix it; start with the first.',
+    hint: 'Fix the first failure above, then run petstore doctor again.',
   }),
   'wait-timeout': ({ petId, ms, found }) => ({
     ...stops(EXIT.checkFailed),
-    message: `Pet ${petId} did not reach that state within ${duration(ms)}: it ${found}.`,
+    message: `Timed out after ${duration(ms)}: pet ${petId} ${found}.`,
     hint: 'Wait longer with --for.',
   }),
 } satisfies FailureTable<keyof RunFailures>;

@@ -8,7 +8,7 @@ import { type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './fai
 export const SERVICE_FAILURES = {
   'not-the-service': ({ url }) => ({
     ...stops(EXIT.local),
-    message: `There is no inventory at ${url} (404).`,
+    message: `No inventory at ${url} (404).`,
     hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
   }),
   unauthorized: ({ serviceError, environment, keySource }) => ({
@@ -19,7 +19,7 @@ export const SERVICE_FAILURES = {
   forbidden: ({ serviceError, environment }) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
-    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+    hint: 'Stop every job that uses this key and ask the owners of the service.',
   }),
   rejected: ({ serviceError }) => ({
     ...refused(
@@ -32,14 +32,14 @@ export const SERVICE_FAILURES = {
   'pet-not-found': ({ petId, environment, serviceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
     message: `Pet ${petId} was not found in ${environment}${serviceError === undefined ? '' : ` (404${quote(serviceError)})`}.`,
-    hint: 'See which pets there are: petstore inventory list',
+    hint: 'See all pets with petstore inventory list',
   }),
   'not-found': ({ path, serviceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
     // The call may have been a read.
     outcome: undefined,
-    message: `There is no ${path} (404${quote(serviceError)}).`,
-    hint: 'Check the path; petstore status shows the base URL that it is below.',
+    message: `${path} does not exist (404${quote(serviceError)}).`,
+    hint: 'Check the path: it is relative to the base URL, which petstore status shows.',
   }),
 
   'rate-limited': (details, now) => ({
@@ -52,12 +52,12 @@ export const SERVICE_FAILURES = {
   banned: (details, now) => ({
     ...stops(EXIT.forbidden),
     message: `The key may be banned (403): petstore sends nothing with it until ${clockTime(details.retryAt, now)}.`,
-    hint: 'Stop every job that uses this key, and ask the owners of the service.',
+    hint: 'Stop every job that uses this key and ask the owners of the service. Once the ban is lifted, run petstore limits --clear-block',
     retryAt: details.retryAt,
   }),
   paused: (details, now) => ({
     ...stops(EXIT.service),
-    message: `The service is unavailable (503) and named ${clockTime(details.retryAt, now)} as the time to try again; ${unsent(details)}.`,
+    message: `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`,
     hint: waitHint(details, now),
     retryable: true,
     retryAt: details.retryAt,
@@ -65,9 +65,12 @@ export const SERVICE_FAILURES = {
   'quota-insufficient': ({ need, left, limit, resetAt, begun }, now) => ({
     ...stops(EXIT.rateLimited),
     message:
-      `The checks need ${need} requests, and ${left} of ${limit} are left of the key's allowance until ` +
-      `${clockTime(resetAt, now)}; nothing${begun ? ' more' : ''} was sent.`,
-    hint: need > limit ? 'Run fewer checks: --only or --skip.' : 'Run the command again then, or fewer checks: --only.',
+      `The checks need ${need} requests, but only ${left} of ${limit} are left until ${clockTime(resetAt, now)}; ` +
+      `${nothingSent(begun)}.`,
+    hint:
+      need > limit
+        ? 'Run fewer checks with --only or --skip.'
+        : 'Run the command again then, or fewer checks with --only.',
     retryable: need <= limit,
     ...(need <= limit && { retryAt: resetAt }),
   }),
@@ -84,56 +87,56 @@ export const SERVICE_FAILURES = {
   }),
   deadline: ({ deadlineMs }) => ({
     ...stops(EXIT.network),
-    message: `The command did not end within its deadline of ${duration(deadlineMs)}.`,
-    hint: 'Allow more with --deadline.',
+    message: `The command did not finish within its deadline of ${duration(deadlineMs)}.`,
+    hint: 'Allow more time with --deadline.',
     retryable: true,
   }),
 
   'service-failed': ({ serviceError, attempts, retryAt }, now) => ({
     ...uncertain(EXIT.service),
     message:
-      `The service failed (${serviceError.status}${quote(serviceError)}) in ${plural(attempts, 'attempt')}.` +
-      (retryAt === undefined ? '' : ` It says it is available after ${clockTime(retryAt, now)}.`),
-    hint: 'Try again later, and tell the owners of the service if it lasts.',
+      `The service failed (${serviceError.status}${quote(serviceError)}) after ${plural(attempts, 'attempt')}.` +
+      (retryAt === undefined ? '' : ` It expects to be available at ${clockTime(retryAt, now)}.`),
+    hint: 'Try again later. If it lasts, report it to the owners of the service.',
     retryable: true,
     ...(retryAt !== undefined && { retryAt }),
   }),
   contract: ({ what, problem }) => ({
     ...uncertain(EXIT.service),
-    message: `${what} ${problem}: an invalid response.`,
-    hint: 'Tell the owners of the service; --debug shows more.',
+    message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
+    hint: 'Report it to the owners of the service; --debug shows more.',
   }),
   redirected: ({ status, origin }) => ({
     ...stops(EXIT.service),
-    message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore never follows, and did not send the key there.`,
-    hint: 'If the new address is right, make it the base URL: petstore login',
+    message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
+    hint: 'If the new address is right, set it with petstore login',
   }),
   'unexpected-status': ({ serviceError }) => ({
     ...uncertain(EXIT.service),
-    message: `The service answered with a status that its contract does not have here (${serviceError.status}${quote(serviceError)}).`,
-    hint: 'This petstore may be outdated: update it, and tell the owners of the service if that does not help.',
+    message: `Unexpected status ${serviceError.status} from the service${quote(serviceError)}.`,
+    hint: 'Update petstore. If that does not help, report it to the owners of the service.',
   }),
 } satisfies FailureTable<keyof ServiceFailures>;
 
-/** `, NOT_FOUND: no such pet` as far as the service said so. */
+/** `, NOT_FOUND: no such pet` as far as the service named them. */
 function quote({ code, message }: ServiceError): string {
   const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
-  return words === '' ? '' : `, ${words}`;
+  return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;
 }
 
 function describeRateLimit(details: ServiceFailures['rate-limited'], now: number): string {
-  const wait = `${duration(details.waitMs)}, until ${clockTime(details.retryAt, now)}`;
-  const allowed = details.waitMs > details.maxWaitMs ? `, longer than the ${duration(details.maxWaitMs)} allowed` : '';
+  const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
+  const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
   const nothing = unsent(details);
   switch (details.why) {
     case 'window-spent':
-      return `The key's allowance is spent for ${wait}${allowed}; ${nothing}.`;
+      return `The rate limit is used up ${wait}${allowed}; ${nothing}.`;
     case 'asking':
-      return `Another request with this key has no answer yet, and nothing is sent before it, for at most ${wait}${allowed}; ${nothing}.`;
+      return `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}; ${nothing}.`;
     case 'paced':
-      return `The service does not tell this key's limits, so petstore sends one request a second, the next after ${wait}${allowed}; ${nothing}.`;
+      return `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}; ${nothing}.`;
     case 'rate-limited':
-      return `The service is rate limiting this key (429) for ${wait}${allowed}; ${nothing}.`;
+      return `The service is rate limiting this key (429) ${wait}${allowed}; ${nothing}.`;
   }
 }
 
@@ -160,17 +163,17 @@ function describeNetwork(details: ServiceFailures['network']): string {
     case 'connect':
       return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect-timeout':
-      return `There was no connection to ${peer} in ${duration(timeoutMs)}${tries}; ${nothing}.`;
+      return `Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`;
     case 'tls':
       return `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`;
     case 'proxy':
       return describeProxy(details);
     case 'response-timeout':
-      return `There was no answer from ${peer} in ${duration(timeoutMs)}${tries}.`;
+      return `No answer from ${peer} within ${duration(timeoutMs)}${tries}.`;
     case 'body-timeout':
-      return `The answer of ${peer} did not end within ${duration(timeoutMs)}${tries}.`;
+      return `The answer from ${peer} was not complete within ${duration(timeoutMs)}${tries}.`;
     default:
-      return `The connection to ${peer} broke before the answer (${code})${tries}${details.mayHaveBeenSent ? '' : '; nothing was sent'}.`;
+      return `The connection to ${peer} was lost before the answer (${code})${tries}${details.mayHaveBeenSent ? '' : '; nothing was sent'}.`;
   }
 }
 

@@ -36,7 +36,7 @@ export async function control(
       : await page(method, pathname);
   const response =
     result === undefined
-      ? refuse(controls.handler, error(404, 'not_found', 'There is no such path.'))
+      ? refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
   await send(ports, outgoing, response, [], controls.handler.now());
 }

@@ -121,7 +121,7 @@ function rulesOf(faults: Controls['faults']): JsonValue {
   return faults.rules.map(({ text, seen, fired }) => jsonObject({ text, seen, fired }));
 }
 
-/** Others on this machine may read this; the built-in key is no secret. */
+/** Others on this machine may read this; the built-in key is not a secret. */
 function masked(apiKey: string): string {
   return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
 }

@@ -17,7 +17,7 @@ export type Effect =
   | { readonly does: 'delay'; readonly ms: number; readonly applied: boolean }
   /** A few bytes of the body at a time, with pauses of so many ms. */
   | { readonly does: 'drip'; readonly ms: number }
-  /** The connection ends after so many bytes of the body; half of them where nothing is said. */
+  /** The connection ends after so many bytes of the body; half of them by default. */
   | { readonly does: 'truncate'; readonly bytes?: number }
   | { readonly does: 'type'; readonly type: string }
   /** Every petId becomes 2^63, one more than an int64 holds. */

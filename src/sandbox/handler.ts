@@ -133,7 +133,7 @@ function operate(operation: Operation, store: Store, fault: StatusEffect | undef
   if (fault.applied) operation.run(store);
   const { status, retryAfterS } = fault;
   const headers = retryAfterS === undefined ? undefined : { 'Retry-After': String(retryAfterS) };
-  return error(status, 'fault', 'The sandbox was told to answer so.', headers);
+  return error(status, 'fault', 'Fault injected by the sandbox.', headers);
 }
 
 function bearer(header: string | undefined): string | undefined {

@@ -2,7 +2,7 @@
  * Request limits per key (service spec, part 8): fixed windows of a minute and of a day, counted in the store,
  * so that they hold between commands and across processes. A window begins with its first request.
  *
- * Whoever comes back before the time that a 429 named is counted as early; too many of those, and the key is
+ * A request before the time that a 429 named is counted as early; too many of those, and the key is
  * banned for a while.
  */
 import type { Plan, Rules } from './plans.ts';

@@ -95,7 +95,7 @@ export async function findOperation(handler: Handler, request: SandboxRequest): 
     const parameters = match(served.segments, segments);
     if (parameters !== undefined) matches.push({ served, parameters });
   }
-  if (matches.length === 0) return answer(error(404, 'not_found', 'There is no such path.'));
+  if (matches.length === 0) return answer(error(404, 'not_found', 'Unknown path.'));
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const found = matches.find(({ served }) => served.method === method);
   if (found !== undefined) return found.served.ask(handler, request, found.parameters);
@@ -159,7 +159,7 @@ async function update(rules: Rules, { headers, body }: SandboxRequest, petIdText
     writes: true,
     run(store) {
       const stored = store.setQuantity(petId, read.quantity);
-      if (stored === undefined) return error(404, 'not_found', `There is no pet ${petId}.`);
+      if (stored === undefined) return error(404, 'not_found', `Pet ${petId} does not exist.`);
       return { status: 200, body: itemToJsonText(stored) };
     },
   };

@@ -190,13 +190,13 @@ const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {
   HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
 };
 
-/** For what is no request at all. */
+/** For bytes that are not an HTTP request. */
 function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const response = refuse(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'That is no HTTP request.'])));
+  const response = refuse(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'])));
   socket.end(rawText(response, handler.now()), () => {
     socket.destroy();
   });

@@ -133,7 +133,7 @@ export class Store {
     this.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
   }
 
-  /** False where there was no such key. */
+  /** False where the key is unknown. */
   removeKey(apiKey: string): boolean {
     return this.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
   }

@@ -31,7 +31,7 @@ function ownFileIfAny(context: CommandContext): string | undefined {
   try {
     return sandboxFile(context);
   } catch (error) {
-    // Without a home there is no such file.
+    // Without a home folder the file cannot exist.
     if (isFailure(error) && error.is('no-home')) return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** What `sandbox serve` is told, as what the sandbox needs. */
+/** Turns the options of `sandbox serve` into the sandbox's. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';

@@ -23,7 +23,7 @@ export interface Config {
 }
 
 export interface ConfigFile {
-  /** Empty where there is no home to keep it in. */
+  /** Empty without a home folder. */
   readonly path: string;
   readonly config: Config;
   /** False if it does not exist yet. */
@@ -44,7 +44,7 @@ export function configPath(context: Context): string {
 }
 
 /**
- * Without a home there is no config, and variables may be enough.
+ * Without a home folder the config is empty, and variables may be enough.
  * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {

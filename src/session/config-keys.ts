@@ -15,7 +15,7 @@ export interface Setting {
 
 const environment: Setting = {
   key: 'environment',
-  says: `the environment used when none is said: ${ENVIRONMENTS.join(', ')}`,
+  says: `the default environment: ${ENVIRONMENTS.join(', ')}`,
   get: (config) => config.environment,
   set(config, value) {
     if (isEnvironment(value)) return { ...config, environment: value };

@@ -1,11 +1,11 @@
-/** What a command says beside its data: everything here goes to stderr. */
+/** What a command prints beside its data; all of it goes to stderr. */
 import type { ClientWatch } from '../client/service.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 
 export interface Notices extends ClientWatch {
   /** For people; --quiet turns it off. */
   info(text: string): void;
-  /** One line of what is going on, redrawn on a terminal; elsewhere nothing. undefined: it is over. */
+  /** Progress on one line, redrawn on a terminal; elsewhere nothing. undefined: removes it. */
   progress(line: string | undefined): void;
   /** Whether `progress` shows anything. */
   readonly isLive: boolean;

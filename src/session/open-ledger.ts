@@ -42,7 +42,7 @@ export async function openLedger(context: CommandContext, target: LedgerTarget):
 }
 
 /**
- * Returns what a ledger is called, by hashes from which neither origin nor key can be told.
+ * Returns what a ledger is called, by hashes that reveal neither origin nor key.
  * What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load.
  */
 export function ledgerNames(target: LedgerTarget) {

@@ -29,7 +29,7 @@ function folder(places: Places, what: string, variable: string, underHome: strin
   return `${machine.home}/${underHome}/petstore`;
 }
 
-/** Says why there is no home, as half a sentence. */
+/** Returns why the home folder is unknown, as half a sentence. */
 export function homeProblem({ env }: Pick<Context, 'env'>): string {
   return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }

@@ -47,7 +47,7 @@ export interface Target {
   readonly keySource: string;
 }
 
-/** @throws {Failure} `usage`, `invalid-value`: a name that is no environment */
+/** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
 export function resolveSettings(call: Call, env: Context['env'], file: ConfigFile): ResolvedSettings {
   const environment = resolveEnvironment(call, env, file);
   const name = environment.value;

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
 
 /**
- * Without a terminal, production must be said by flag or variable, or --yes: a default is not enough.
+ * Without a terminal, production must be named by flag or variable, or confirmed by --yes: a default is not enough.
  * @throws {Failure} `production-not-confirmed`
  */
 export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {

@@ -68,8 +68,8 @@ export function withStatus(
 
 /** Finds fault with a body that is not an Error (service spec, part 2). */
 export function isError({ json, problem }: Answer): Finding {
-  if (json === undefined) return fail(`the body is no JSON: ${problem ?? ''}`);
+  if (json === undefined) return fail(`the body is not JSON: ${problem ?? ''}`);
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;
-  return fail(`the body is no Error: ${String(error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
+  return fail(`the body is not an Error: ${String(error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
 }

@@ -30,7 +30,7 @@ export async function* runProvoked(
 }
 
 function judge(end: Answer | Unreachable | undefined, sent: number): readonly [refused: Finding, retry: Finding] {
-  const none = skip('there was no 429');
+  const none = skip('no 429 came');
   if (end === undefined) {
     return [sent < MOST ? skip('another client draws on the key') : fail(`none of ${sent} requests was refused`), none];
   }
@@ -42,7 +42,7 @@ function judge(end: Answer | Unreachable | undefined, sent: number): readonly [r
 }
 
 interface Spent {
-  /** The first answer that was no list; undefined: the gate let no more through, or there were too many. */
+  /** The first answer that was not a list; undefined: the gate let no more through, or there were too many. */
   end: Answer | Unreachable | undefined;
   sent: number;
 }

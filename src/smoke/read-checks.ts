@@ -19,9 +19,9 @@ export interface ReadCheck extends CheckFacts {
   check(answer: Answer, bounds: Bounds): Finding;
 }
 
-/** Only where the list itself is there can anything be said of it. */
+/** Runs a check only where the list was received. */
 const ofList = (check: ReadCheck['check']): ReadCheck['check'] => {
-  return (answer, bounds) => (answer.status === 200 ? check(answer, bounds) : skip('there is no list'));
+  return (answer, bounds) => (answer.status === 200 ? check(answer, bounds) : skip('no list was received'));
 };
 
 const ofRefusal = (check: (answer: Answer) => Finding): ReadCheck['check'] => {
@@ -32,9 +32,9 @@ const ofRefusal = (check: (answer: Answer) => Finding): ReadCheck['check'] => {
 };
 
 const repeatsStatus = ofRefusal(({ json: body, status }) => {
-  const told = body instanceof Map ? body.get('status') : undefined;
-  if (typeof told !== 'number') return skip('the body has no status');
-  return told === status ? PASS : fail(`the status is ${status}, but Error.status says ${told}`);
+  const claimed = body instanceof Map ? body.get('status') : undefined;
+  if (typeof claimed !== 'number') return skip('the body has no status');
+  return claimed === status ? PASS : fail(`the status is ${status}, but Error.status is ${claimed}`);
 });
 
 const hasStatus = (status: number): ReadCheck['check'] => {
@@ -77,13 +77,13 @@ function checkList({ status, headers }: Answer): Finding {
 
 function checkType({ headers }: Answer): Finding {
   const type = headers.get('content-type')?.join(', ');
-  if (type === undefined) return fail('there is no Content-Type');
+  if (type === undefined) return fail('the Content-Type header is missing');
   return /^application\/json\s*(;|$)/i.test(type) ? PASS : fail(`the content type is ${type}`);
 }
 
 function checkRows({ json, problem }: Answer): Finding {
-  if (json === undefined) return fail(`the body is no JSON: ${problem ?? ''}`);
-  if (!Array.isArray(json)) return fail('the body is no array');
+  if (json === undefined) return fail(`the body is not JSON: ${problem ?? ''}`);
+  if (!Array.isArray(json)) return fail('the body is not an array');
   for (const [i, row] of json.entries()) {
     const fields = row instanceof Map ? Object.fromEntries(row) : {};
     const result = InventoryItemSchema.safeParse(fields);
@@ -96,7 +96,7 @@ function checkRows({ json, problem }: Answer): Finding {
 }
 
 function checkIds({ json }: Answer): Finding {
-  if (!Array.isArray(json)) return skip('there are no rows');
+  if (!Array.isArray(json)) return skip('the list is empty');
   const seen = new Set<string>();
   for (const row of json) {
     const id = row instanceof Map ? row.get('petId') : undefined;
@@ -123,17 +123,17 @@ function checkHeaders({ headers }: Answer): Finding {
 function checkValues(answer: Answer): Finding {
   if (LIMITS.slice(0, 2).some((name) => !answer.headers.has(name.toLowerCase()))) return skip('they are not all there');
   const [limit, remaining] = LIMITS.map((name) => numberIn(answer, name));
-  if (limit === undefined || remaining === undefined) return fail('they are no whole numbers, once each');
-  return remaining <= limit ? PASS : fail(`${remaining} are said to be left of ${limit}`);
+  if (limit === undefined || remaining === undefined) return fail('they are not whole numbers, each sent once');
+  return remaining <= limit ? PASS : fail(`${remaining} remaining of ${limit}`);
 }
 
 /** Longer windows are implausible; treat the header as missing. */
 const LONGEST_S = 32 * 86_400;
 
 function checkReset(answer: Answer): Finding {
-  if (!answer.headers.has('x-ratelimit-reset')) return skip('there is none');
+  if (!answer.headers.has('x-ratelimit-reset')) return skip('the header is missing');
   const reset = numberIn(answer, 'X-RateLimit-Reset');
-  if (reset === undefined) return fail('it is no whole number of seconds');
+  if (reset === undefined) return fail('it is not a whole number of seconds');
   const ahead = reset - Math.floor(serverNow(answer) / 1_000);
   if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
   return fail(`${reset} is ${Math.abs(ahead)} s ${ahead < 0 ? 'past' : 'ahead'} by the service's own clock`);
@@ -145,7 +145,7 @@ function serverNow(answer: Answer): number {
 
 function checkClock(answer: Answer, { maxSkewMs }: Bounds): Finding {
   const date = dateOf(answer);
-  if (date === undefined) return fail('there is no Date header that can be read');
+  if (date === undefined) return fail('the Date header is missing or malformed');
   const skew = Math.round((date - answer.receivedAt) / 1_000);
   if (Math.abs(skew) * 1_000 <= maxSkewMs) return PASS;
   return fail(`it is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} this machine's`);

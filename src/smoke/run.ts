@@ -109,7 +109,7 @@ function afterGrace({ clock, signal }: CommandContext): AbortSignal {
   return controller.signal;
 }
 
-/** Beforehand, by what the ledger knows, and again once the first answer has told: rather nothing than half of it. */
+/** Checks the rate limit before the first request, and again after its answer: rather no run than half of one. */
 function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   let sent = 0;
   return async () => {

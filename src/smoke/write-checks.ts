@@ -16,7 +16,7 @@ import {
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
-  ['write-bad-json', 'a body that is no JSON: 400', '{"quantity":'],
+  ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
   ['write-no-quantity', 'a body without quantity: 400', '{}'],
   ['write-text', 'a quantity that is a text: 400', '{"quantity":"1"}'],
   ['write-fraction', 'a quantity that is a fraction: 400', '{"quantity":1.5}'],
@@ -145,7 +145,7 @@ function freeId(list: Answer | Unreachable): bigint {
 
 function isEntry(answer: Answer | Unreachable, petId: bigint, quantity: bigint): Finding {
   return withStatus(answer, 200, ({ json }) => {
-    if (!(json instanceof Map)) return fail('the body is no object');
+    if (!(json instanceof Map)) return fail('the body is not an object');
     const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
     if (id === petId && stored === quantity) return PASS;
     return fail(`the entry is ${stringifyJson(json).slice(0, 80)}, not pet ${petId} with ${quantity}`);

@@ -60,19 +60,19 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
 
 export type WaitWhy = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'backoff';
 
-/** Short: with all that follows, a line of 80 columns holds it. */
+/** Short: a line of 80 columns holds them with what follows. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
-  'rate-limited': 'Rate limited (429)',
-  banned: 'Perhaps banned',
-  paused: 'Service paused (503)',
-  'window-spent': 'Allowance spent',
-  asking: 'Another request first, at most',
-  paced: 'Limits unknown',
-  backoff: 'Backing off',
+  'rate-limited': 'Rate limited by the service (429)',
+  banned: 'The key may be banned (403)',
+  paused: 'Service unavailable (503)',
+  'window-spent': 'Rate limit reached',
+  asking: 'Waiting for another request',
+  paced: 'Rate limit unknown',
+  backoff: 'Connection failed',
 };
 
 /**
- * Why, until when, which attempt, and that stopping is safe: in full, then shorter for narrow terminals.
+ * Returns why the command waits and when it continues: in full, then shorter for narrow terminals.
  * `until` and `now`: epoch ms.
  */
 export function waitLines(wait: {
@@ -83,15 +83,18 @@ export function waitLines(wait: {
   attempts: number;
 }): readonly [string, ...string[]] {
   const { why, until, now, attempt, attempts } = wait;
+  const at = clockTime(until, now);
   // Another request may be answered at any time: nothing to count down.
-  const left = why === 'asking' ? '' : `, ${duration(until - now)}`;
-  const when = `until ${clockTime(until, now)}${left}`;
-  const safe = 'Ctrl-C is safe.';
+  const when = why === 'asking' ? `at ${at} at the latest` : `at ${at} (${duration(until - now)})`;
+  const then = `${why === 'backoff' ? 'retrying' : 'continuing'} ${when}`;
+  // The first attempt that waits for its turn has not failed.
+  const which = attempt === 1 ? '' : `, attempt ${attempt} of ${attempts}`;
+  const stop = 'Ctrl-C to stop.';
   return [
-    `${WHY[why]} ${when}, attempt ${attempt} of ${attempts}. ${safe}`,
-    `${WHY[why]} ${when}. ${safe}`,
-    `Waiting ${when}. ${safe}`,
-    `${capital(when)}. ${safe}`,
+    `${WHY[why]}; ${then}${which}. ${stop}`,
+    `${WHY[why]}; ${then}. ${stop}`,
+    `${capital(then)}. ${stop}`,
+    `Waiting until ${at}.`,
   ];
 }
 

@@ -33,7 +33,7 @@ describe('a plan', () => {
       unchanged: 1,
       obstacles: [
         { line: 5, petId: 4n, after: 1n, state: 'conflict', before: 3n, reason: 'the file expects 2, but there are 3' },
-        { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'there is no such pet' },
+        { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'the service does not have this pet' },
       ],
     });
   });

@@ -239,7 +239,7 @@ it('a list that has a pet twice: no decision is made from it, 8', async () => {
   const { code, stderr } = await runIn(context, ...IMPORT);
   expect([code, JSON.parse(stderr), context.sent.length]).toMatchObject([
     8,
-    { error: { kind: 'contract', message: 'The list has pet 1 more than once: an invalid response.' } },
+    { error: { kind: 'contract', message: 'Invalid response: the list has pet 1 more than once.' } },
     1,
   ]);
 });

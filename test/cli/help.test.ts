@@ -122,7 +122,7 @@ describe('petstore help', () => {
   it('what is neither: 2, with the topics', async () => {
     const { code, stdout, stderr } = await run('help', 'nonsense');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('There is no command or topic "nonsense".');
+    expect(stderr).toContain('Unknown command or topic "nonsense".');
     expect(stderr).toContain('Topics: environments, output, rate-limits, scripting, exit-codes.');
   });
 });

@@ -169,7 +169,7 @@ describe('a 429', () => {
       sent: 1,
     });
     expect(stderr).toMatch(
-      /^error: The service is rate limiting this key \(429\) for 1 h 1 min, until 15:03:2\d, longer than the 1 min 15 s allowed; nothing more was sent\.\nhint: Run the command again after 15:03:2\d/,
+      /^error: The service is rate limiting this key \(429\) until 15:03:2\d \(1 h 1 min\), longer than --max-wait \(1 min 15 s\); nothing more was sent\.\nhint: Run the command again after 15:03:2\d/,
     );
   });
 
@@ -186,8 +186,8 @@ describe('a 429', () => {
     context.interrupt();
     const { code, stderr } = await running;
     expect(code).toBe(130);
-    expect(stderr).toContain('\r\u001b[2KRate limited (429) until');
-    expect(stderr.endsWith('error: Stopped by SIGINT; nothing was in flight.\n')).toBe(true);
+    expect(stderr).toContain('\r\u001b[2KRate limited by the service (429) until');
+    expect(stderr.endsWith('error: Stopped by SIGINT; nothing was being sent.\n')).toBe(true);
     expect(context.sent).toHaveLength(1);
   });
 });
@@ -226,7 +226,7 @@ describe('fault 83: a signal while a write is in flight', () => {
       error: {
         kind: 'interrupted',
         outcome: 'unknown',
-        hint: 'Look before you run it again: petstore --env staging inventory list --pet 7',
+        hint: 'Check before you run it again: petstore --env staging inventory list --pet 7',
       },
     });
   });

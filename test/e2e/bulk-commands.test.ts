@@ -78,7 +78,7 @@ describe('inventory history and undo', () => {
     const { stdout } = await run(['inventory', 'history', '--json']);
     const facts = { who: 'clerk', environment: 'sandbox', run: null };
     expect(JSON.parse(stdout)).toMatchObject([
-      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason: 'there is no such pet', ...facts },
+      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason: 'the service does not have this pet', ...facts },
       { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
       { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
     ]);
@@ -158,7 +158,7 @@ describe('inventory import', () => {
       'Not used: shelf.\n' +
         '  pet                   7  10 →  12   +2\n' +
         '  pet 9223372036854775807   1 → 100  +99\n' +
-        '  pet 999 (line 5): there is no such pet\n' +
+        '  pet 999 (line 5): the service does not have this pet\n' +
         '2 pets to change (+101 in all), 1 unchanged, 1 that cannot be done.\n',
     );
   });
@@ -171,7 +171,7 @@ describe('inventory import', () => {
       'line,petId,before,after,state,reason\n2,7,10,12,applied,\n',
     );
     const failed = await run(['inventory', 'import', file(home, 'petId,quantity\n7,13\n999,1\n')]);
-    expect(failed.stderr).toMatch(/^hint: The report names them: .+import-2\.csv$/m);
+    expect(failed.stderr).toMatch(/^hint: See the report: .+import-2\.csv$/m);
     expect(failed.stderr).not.toContain('Report:');
   });
 

@@ -93,7 +93,7 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
     },
   ]);
   expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    error: { kind: 'run-incomplete', exitCode: 11, message: 'Not all of it is done: 3 failed, 0 conflicts.' },
+    error: { kind: 'run-incomplete', exitCode: 11, message: 'Not everything was applied: 3 failed, 0 conflicts.' },
   });
   const report = readFileSync((json as { report: string }).report, 'utf8')
     .trim()
@@ -101,11 +101,11 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
   expect(report).toEqual([
     'line,petId,before,after,state,reason',
     '2,1,14,500,applied,',
-    '3,2,3,501,failed,there is no such pet',
+    '3,2,3,501,failed,the service does not have this pet',
     '4,3,0,502,applied,',
-    '5,4,8,503,failed,the service refused the value (400: The sandbox was told to answer so.)',
+    '5,4,8,503,failed,the service refused the value (400: Fault injected by the sandbox.)',
     '6,5,25,504,applied,',
-    '7,999,,1,failed,there is no such pet',
+    '7,999,,1,failed,the service does not have this pet',
   ]);
 });
 
@@ -162,7 +162,7 @@ describe('what stops it beforehand, with nothing sent', () => {
         error: {
           kind: 'run-too-long',
           message: expect.stringMatching(
-            /^21 requests take about 4 min.*, longer than the 10 s allowed; nothing was sent\.$/,
+            /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
           ) as string,
           hint: expect.stringMatching(/^Add --wait: it would be done at about /) as string,
           retryable: true,

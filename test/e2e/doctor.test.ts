@@ -65,7 +65,7 @@ describe('doctor --offline', () => {
       ['version', 'ok', expect.stringMatching(/^petstore \S+ on (Node|Bun) [\d.]+, linux\.$/)],
       ['config', 'ok', `${path} is sound, and private.`],
       ['environment', 'ok', 'staging, from the config.'],
-      ['variables', 'ok', 'None hides a value of the config.'],
+      ['variables', 'ok', 'No PETSTORE_* variable overrides the config.'],
       ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
       ['key', 'ok', 'There is one, from the config.'],
       ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
@@ -319,7 +319,7 @@ describe('doctor, on the way to the service', () => {
   it.each<[string, PlainReply, string[], RegExp]>([
     ['401', refusal(401), ['service: fail'], /refused the API key from PETSTORE_API_KEY \(401/],
     ['403', refusal(403), ['service: fail'], /the key may be banned/],
-    ['404', refusal(404), ['service: fail'], /There is no inventory at/],
+    ['404', refusal(404), ['service: fail'], /No inventory at/],
     [
       'a redirect',
       { status: 302, headers: { location: 'https://evil.example/' } },

@@ -191,7 +191,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const nobody = '127.0.0.1:1';
     const free = await examine('shop.pets.test', ['--connect', nobody]);
     expect(free.first).toMatchObject({
-      says: 'There is no certificate for shop.pets.test yet: no TLS there (ECONNREFUSED).',
+      says: 'shop.pets.test has no certificate yet: it does not answer TLS (ECONNREFUSED).',
       fix: expect.stringContaining('usually there within 2 minutes') as string,
     });
     const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);

@@ -36,7 +36,7 @@ const FINAL: Case[] = [
     reply: moved(status),
     exitCode: 8,
     kind: 'redirected',
-    message: `The service redirects (${status}) to https://evil.example; petstore never follows, and did not send the key there.`,
+    message: `The service redirects (${status}) to https://evil.example; petstore does not follow redirects and did not send the key there.`,
   })),
   {
     name: 'fault 14: a captive portal is not the API',
@@ -53,7 +53,7 @@ const FINAL: Case[] = [
     exitCode: 8,
     kind: 'service-failed',
     message:
-      /^The service failed \(503, closed: Closed for stocktaking\) in 1 attempt\. It says it is available after (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.$/,
+      /^The service failed \(503, closed: Closed for stocktaking\) in 1 attempt\. It expects to be available at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.$/,
     more: {
       retryable: true,
       status: 503,
@@ -84,7 +84,7 @@ const FINAL: Case[] = [
     reply: error(404),
     exitCode: 3,
     kind: 'not-the-service',
-    message: /^There is no inventory at http:\/\/127\.0\.0\.1:\d+\/v1\/inventory \(404\)\.$/,
+    message: /^No inventory at http:\/\/127\.0\.0\.1:\d+\/v1\/inventory \(404\)\.$/,
     more: { hint: expect.stringContaining('/v1') as string },
   },
   ...[LIST, SET].map((args) => ({
@@ -261,7 +261,7 @@ describe('an Error body', () => {
     });
     const loud = await scriptedServer([reply]);
     const { notes } = await runJson(loud.baseUrl, ['--debug', ...SET]);
-    const shown = notes.find((line) => line.includes('is no Error body')) ?? '';
+    const shown = notes.find((line) => line.includes('is not an Error body')) ?? '';
     expect(shown.includes('no Error body')).toBe(reply.body !== '');
     expect(shown.length).toBeLessThan(300);
     expect(shown).not.toContain('\u001b');
@@ -317,7 +317,7 @@ describe('a compressed list', () => {
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 8,
       stdout: '',
-      message: `The response uses the content coding ${named}, which petstore does not support: an invalid response.`,
+      message: `Invalid response: the response uses the content coding ${named}, which petstore does not support.`,
     });
   });
 

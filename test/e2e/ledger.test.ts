@@ -114,7 +114,7 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent for
     /^error: Another request with this key has no answer yet, and nothing is sent before it, for at most (2 min|1 min \d+ s), /,
   );
   expect(after.stderr).toMatch(
-    /^error: The service is rate limiting this key \(429\) for (2 min|1 min \d+ s), until .*, longer than the 1 min 15 s allowed; nothing was sent\.$/m,
+    /^error: The service is rate limiting this key \(429\) until .* \((2 min|1 min \d+ s)\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,
   );
 });
 
@@ -173,7 +173,7 @@ describe('fault 115: a refusal that the state database cannot take', () => {
     expect(refused.stderr).toMatch(
       /^warning: The state database could not be written: another petstore holds it\. The service refused a request until .*; that is kept in .*\/blocks\/[0-9a-f]{32} instead\.$/m,
     );
-    expect(refused.stderr).toMatch(/^error: The service is rate limiting this key \(429\) for (9|10) min/m);
+    expect(refused.stderr).toMatch(/^error: The service is rate limiting this key \(429\) until \S+ \((9|10) min/m);
     expect(blocksOf(home.state)).toEqual([expect.stringMatching(/^[0-9a-f]{32}@rate-limited@/)]);
     holder?.close();
     expect((await run()).code).toBe(6);

@@ -128,7 +128,7 @@ it('fault 28: a second 429 ends the command', async () => {
       retryable: true,
       retryAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       message: expect.stringMatching(
-        /^The service is rate limiting this key \(429\) for \d s, until \d\d:\d\d:\d\d; nothing more was sent\.$/,
+        /^The service is rate limiting this key \(429\) until \d\d:\d\d:\d\d \(\d s\); nothing more was sent\.$/,
       ) as string,
       // The wait is not what ended it.
       hint: expect.stringMatching(/^Run the command again after \d\d:\d\d:\d\d\.$/) as string,
@@ -147,7 +147,7 @@ it('a spent window is not overdrawn: the write that follows the last request is 
   const { code, error: told } = await runJson(server.baseUrl, ['inventory', 'set', '7', '12', '--expect', '10']);
   expect({ code, message: told?.message, log: server.log() }).toEqual({
     code: 6,
-    message: expect.stringMatching(/^The key's allowance is spent for 10 min/) as string,
+    message: expect.stringMatching(/^The rate limit is used up until .* \(10 min/) as string,
     log: ['GET /v1/inventory'],
   });
 });

@@ -58,7 +58,7 @@ describe.each([
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,
       stdout: '',
-      message: `There was no connection to 127.0.0.1:${port} in 400 ms after 3 attempts; nothing was sent.`,
+      message: `Could not connect to 127.0.0.1:${port} in 400 ms after 3 attempts; nothing was sent.`,
     });
   });
 
@@ -107,9 +107,9 @@ describe('a read', () => {
       'fault 5: a reset',
       reset(),
       7,
-      /^The connection to 127\.0\.0\.1:\d+ broke before the answer \(ECONNRESET\) after 3/,
+      /^The connection to 127\.0\.0\.1:\d+ was lost before the answer \(ECONNRESET\) after 3/,
     ],
-    ['fault 7: no answer in time', never(), 7, /^There was no answer from 127\.0\.0\.1:\d+ in 400 ms after 3 attempts/],
+    ['fault 7: no answer in time', never(), 7, /^No answer from 127\.0\.0\.1:\d+ in 400 ms after 3 attempts/],
     ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, /^The response broke off before its end/],
     [
       'fault 9: a drip without end',
@@ -140,7 +140,7 @@ describe('a read', () => {
     expect({ code, stdout, message: error?.message, log: server.log() }).toEqual({
       code: 8,
       stdout: '',
-      message: 'The response has more headers than an HTTP client can accept: an invalid response.',
+      message: 'Invalid response: the response has more headers than an HTTP client can accept.',
       log: [GET],
     });
   });
@@ -151,7 +151,7 @@ describe('a read', () => {
     expect({ code, stdout, message: error?.message, log: server.log() }).toEqual({
       code: 7,
       stdout: '',
-      message: 'The command did not end within its deadline of 700 ms.',
+      message: 'The command did not finish within its deadline of 700 ms.',
       log: [GET],
     });
   });
@@ -195,12 +195,12 @@ describe('a write whose answer is lost', () => {
       error: {
         kind: 'outcome-unknown',
         message: expect.stringMatching(
-          /^The outcome is unknown, even after looking: pet 7 in staging may or may not/,
+          /^The outcome is unknown, even after reading the stock: pet 7 in staging may or may not/,
         ) as string,
         exitCode: 9,
         retryable: false,
         outcome: 'unknown',
-        hint: 'Look before you run it again: petstore --env staging inventory list --pet 7',
+        hint: 'Check before you run it again: petstore --env staging inventory list --pet 7',
       },
       log: [PATCH, GET, PATCH],
     });

@@ -47,7 +47,7 @@ describe('fault 57, 59: a hostile body', () => {
     expect({ code, stdout, message: told?.message }).toEqual({
       code: 8,
       stdout: '',
-      message: 'The response is larger than the 4194304 bytes that --max-body allows: an invalid response.',
+      message: 'Invalid response: the response is larger than the 4194304 bytes that --max-body allows.',
     });
     // Decoded bytes count, while they come: little more was taken in than the system's own buffers hold.
     expect(reply.bytesSent).toBeLessThan(64 * 2 ** 20);

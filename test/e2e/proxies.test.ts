@@ -112,7 +112,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('fault 122: and with %s, at once: nothin
   const { code, error } = takeApart(await running.exited);
   expect({ code, message: error?.message }).toEqual({
     code: signal === 'SIGINT' ? 130 : 143,
-    message: `Stopped by ${signal}; nothing was in flight.`,
+    message: `Stopped by ${signal}; nothing was being sent.`,
   });
 });
 
@@ -122,7 +122,7 @@ it('fault 122: 103 without end is no answer: a read ends after --timeout', async
   const { code, error } = await runJson(`http://127.0.0.1:${server.port}/v1`, ['--timeout', '400ms', ...LIST]);
   expect({ code, message: error?.message }).toEqual({
     code: 7,
-    message: `There was no answer from 127.0.0.1:${server.port} in 400 ms after 3 attempts.`,
+    message: `No answer from 127.0.0.1:${server.port} in 400 ms after 3 attempts.`,
   });
 });
 

@@ -66,7 +66,7 @@ describe('a rate limit', () => {
     await terminal.waitFor(/Ctrl-C/);
     terminal.write('\x03');
     expect((await terminal.exited).code).toBe(130);
-    expect(terminal.plain()).toMatch(/Stopped by SIGINT; nothing was in flight\./);
+    expect(terminal.plain()).toMatch(/Stopped by SIGINT; nothing was being sent\./);
     expect(server.log()).toEqual(['GET /v1/inventory']);
   });
 
@@ -114,7 +114,7 @@ describe('fault 89: a prompt that nobody can answer', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        'error: The API key cannot be asked for: there is no terminal to ask on.\n' +
+        'error: Cannot ask for the API key without a terminal.\n' +
         'hint: Give it on stdin: petstore login --key-stdin < FILE\n',
     });
   });
@@ -126,7 +126,7 @@ describe('fault 89: a prompt that nobody can answer', () => {
     const terminal = startPty(['login', '--deadline', '1s', ...args]);
     await terminal.waitFor(question);
     expect((await terminal.exited).code).toBe(7);
-    expect(terminal.plain()).toContain('did not end within its deadline of 1 s');
+    expect(terminal.plain()).toContain('did not finish within its deadline of 1 s');
   });
 
   it('is not asked with --no-input', async () => {

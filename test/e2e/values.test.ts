@@ -49,7 +49,7 @@ describe('fault 52: a petId that is no int64 breaks the contract', () => {
       code: 8,
       kind: 'contract',
       message: expect.stringMatching(
-        /^Row 2 of the list has .* as its petId, which is not an int64: an invalid response\.$/,
+        /^Invalid response: row 2 of the list has .* as its petId, which is not an int64\.$/,
       ) as string,
       requests: 1,
     });
@@ -187,7 +187,7 @@ it('fault 60: a BOM is stripped; bytes that are no UTF-8 are refused', async () 
   expect([good.code, bad.code, bad.error?.message]).toEqual([
     0,
     8,
-    'The list is not valid UTF-8: an invalid response.',
+    'Invalid response: the list is not valid UTF-8.',
   ]);
 });
 

@@ -22,7 +22,7 @@ const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> =
   remaining,
   resetAt,
   operations: [LIST],
-  told: { [LIST]: remaining },
+  reported: { [LIST]: remaining },
   seenAt: NOW - 1_000,
   atFirst: 50,
   sent: 11,
@@ -31,7 +31,7 @@ const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> =
   quiet: 0,
   ...more,
 });
-const told = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
+const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
   window: { limit, remaining, resetInMs },
 });
 const flying = (...ats: readonly number[]) => ats.map((at, i) => sent(`f${i}`, at));
@@ -145,14 +145,14 @@ describe('an answer', () => {
   it('leaves the others’ reservations and their probe alone', () => {
     const probe = sent('p', NOW - 1);
     const before = state({ inFlight: [...flying(NOW - 3, NOW - 2), probe], probe, windows: [open(50)] });
-    expect(answer(before, 200, told(49))).toMatchObject({ inFlight: before.inFlight.slice(1), probe });
-    expect(answer(before, 200, told(49), 'p').probe).toBeUndefined();
-    expect('probe' in answer(state({ inFlight: flying(NOW) }), 200, told(49))).toBe(false);
+    expect(answer(before, 200, reported(49))).toMatchObject({ inFlight: before.inFlight.slice(1), probe });
+    expect(answer(before, 200, reported(49), 'p').probe).toBeUndefined();
+    expect('probe' in answer(state({ inFlight: flying(NOW) }), 200, reported(49))).toBe(false);
   });
 
   it('429: nothing is left of the window that it tells', () => {
     const before = state({ inFlight: flying(NOW - 10) });
-    expect(answer(before, 429, { ...told(7, 30_000), retryAfterMs: 10_000 })).toEqual({
+    expect(answer(before, 429, { ...reported(7, 30_000), retryAfterMs: 10_000 })).toEqual({
       strikes: 1,
       inFlight: [],
       seenAt: NOW,
@@ -186,25 +186,25 @@ describe('the window', () => {
     open(remaining, resetAt, { seenAt: NOW, atFirst: remaining, sent: 0, quiet: 1 });
 
   it.each<readonly [string, LedgerState, LimitHeaders, Window]>([
-    ['goes on: the lesser is left, the earlier end', before(), told(39, 59_500), open(39, NOW + 59_500)],
-    ['goes on: more left is an older word', before(), told(45), open(40)],
-    ['goes on though named to end a little later', before(), told(39, 62_500), open(39)],
-    ['goes on though named to end a little earlier', before(), told(39, 57_500), open(39, NOW + 57_500)],
-    ['is a new one', before(), told(59, 62_501), next(59, NOW + 62_501)],
-    ['is over, and so a new one', before({ resetAt: NOW }), told(59, 1_000), next(59, NOW + 1_000)],
-    ['ours: all that was drawn', before(), told(39), open(39)],
-    ['others’: one more', before(), told(38), open(38, undefined, { overdrawn: true, sharedWithOthers: true })],
-    ['a word from the one before', before({}, { inFlight: flying(NOW - 1_001) }), told(3, 57_499), open(40)],
+    ['goes on: the lesser is left, the earlier end', before(), reported(39, 59_500), open(39, NOW + 59_500)],
+    ['goes on: more left is an older word', before(), reported(45), open(40)],
+    ['goes on though named to end a little later', before(), reported(39, 62_500), open(39)],
+    ['goes on though named to end a little earlier', before(), reported(39, 57_500), open(39, NOW + 57_500)],
+    ['is a new one', before(), reported(59, 62_501), next(59, NOW + 62_501)],
+    ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), next(59, NOW + 1_000)],
+    ['ours: all that was drawn', before(), reported(39), open(39)],
+    ['others’: one more', before(), reported(38), open(38, undefined, { overdrawn: true, sharedWithOthers: true })],
+    ['a word from the one before', before({}, { inFlight: flying(NOW - 1_001) }), reported(3, 57_499), open(40)],
     [
       'no word from the one before: sent since',
       before({ sent: 60 }, { inFlight: flying(NOW - 1_000) }),
-      told(3, 57_499),
+      reported(3, 57_499),
       open(3, undefined, { sent: 60 }),
     ],
     [
       'no word from the one before: nobody’s',
       before({ sent: 60 }, { inFlight: [] }),
-      told(3, 57_499),
+      reported(3, 57_499),
       open(3, undefined, { sent: 60 }),
     ],
   ])('%s', (_name, from, headers, after) => {
@@ -212,7 +212,7 @@ describe('the window', () => {
   });
 
   it('of another limit is another window', () => {
-    expect(answer(before(), 200, told(3, 57_499, 5)).windows).toEqual([
+    expect(answer(before(), 200, reported(3, 57_499, 5)).windows).toEqual([
       open(40),
       open(3, NOW + 57_499, { limit: 5, seenAt: NOW, atFirst: 3, sent: 0 }),
     ]);
@@ -220,7 +220,7 @@ describe('the window', () => {
 
   it('in which another client drew last is remembered as such in the next five', () => {
     const shared = { sharedWithOthers: true, overdrawn: true, resetAt: NOW };
-    const after = (window: Partial<Window>) => answer(before({ ...shared, ...window }), 200, told(59)).windows[0];
+    const after = (window: Partial<Window>) => answer(before({ ...shared, ...window }), 200, reported(59)).windows[0];
     expect([after({}), after({ overdrawn: false, quiet: 3 }), after({ overdrawn: false, quiet: 4 })]).toMatchObject([
       { sharedWithOthers: true, quiet: 0 },
       { sharedWithOthers: true, quiet: 4 },
@@ -232,13 +232,13 @@ describe('the window', () => {
     const operations = [LIST, 'PATCH /inventory/{id}'];
     const after = (window: Partial<Window>, headers: LimitHeaders) =>
       answer(before({ operations, sent: 60, ...window }), 200, headers).windows;
-    expect(after({ resetAt: NOW + 2_500 }, told(59))).toMatchObject([
+    expect(after({ resetAt: NOW + 2_500 }, reported(59))).toMatchObject([
       { operations, remaining: 59, resetAt: NOW + 60_000 },
     ]);
-    expect(after({ resetAt: NOW + 2_501 }, told(30))).toMatchObject([
+    expect(after({ resetAt: NOW + 2_501 }, reported(30))).toMatchObject([
       { operations, remaining: 30, resetAt: NOW + 60_000 },
     ]);
-    expect(after({ resetAt: NOW + 2_501 }, told(41))).toMatchObject([{ operations, remaining: 40 }]);
+    expect(after({ resetAt: NOW + 2_501 }, reported(41))).toMatchObject([{ operations, remaining: 40 }]);
   });
 
   it.each([60_000, 5_000])(
@@ -247,14 +247,14 @@ describe('the window', () => {
       const operations = [LIST, 'PATCH /inventory/{id}'];
       const told45 = { [LIST]: 45, 'PATCH /inventory/{id}': 40 };
       const from = (left: number) =>
-        before({ operations, told: told45, resetAt: NOW + ends }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
-      expect(answer(from(42), 200, told(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
-      expect(answer(from(41), 200, told(41)).windows).toMatchObject([
+        before({ operations, reported: told45, resetAt: NOW + ends }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+      expect(answer(from(42), 200, reported(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
+      expect(answer(from(41), 200, reported(41)).windows).toMatchObject([
         { operations: ['PATCH /inventory/{id}'], remaining: 40 },
         { operations: [LIST], remaining: 41 },
       ]);
       // An answer that comes late tells of what was left before.
-      expect(answer(from(41), 200, told(47)).windows[1]).toMatchObject({ operations: [LIST], remaining: 45 });
+      expect(answer(from(41), 200, reported(47)).windows[1]).toMatchObject({ operations: [LIST], remaining: 45 });
     },
   );
 
@@ -263,7 +263,7 @@ describe('the window', () => {
     const from = (left: number, seenAt: number) =>
       before({ operations, seenAt }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
     const after = (left: number, seenAt = NOW - 1_000) =>
-      answer(from(left, seenAt), 200, told(50)).windows.map((each) => each.operations.length);
+      answer(from(left, seenAt), 200, reported(50)).windows.map((each) => each.operations.length);
     expect([after(51), after(50)]).toEqual([[2], [1, 1]]);
     // That may have been the window before.
     expect(after(50, NOW - 5)).toEqual([2]);
@@ -271,7 +271,7 @@ describe('the window', () => {
 
   it('that ended a day ago is forgotten, and there are never more than sixteen', () => {
     const old = (resetAt: number) => open(40, resetAt, { limit: 9 });
-    const after = (windows: readonly Window[]) => answer(before({}, { windows }), 200, told(39)).windows;
+    const after = (windows: readonly Window[]) => answer(before({}, { windows }), 200, reported(39)).windows;
     expect(after([old(NOW - 86_400_000), old(NOW - 86_399_999)])).toHaveLength(2);
     const many = Array.from({ length: 20 }, (_, i) => open(1, NOW + 100_000 + i, { limit: 100 + i }));
     const kept = after(many);

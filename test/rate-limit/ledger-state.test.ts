@@ -12,7 +12,7 @@ const STATE: LedgerState = {
       remaining: 12,
       resetAt: 61_000,
       operations: ['GET /inventory'],
-      told: { 'GET /inventory': 12 },
+      reported: { 'GET /inventory': 12 },
       seenAt: 500,
       atFirst: 59,
       sent: 47,
@@ -56,7 +56,7 @@ describe('fault 128: a damaged state is unknown, but for its block', () => {
     ['a count below zero', { windows: [{ ...window, remaining: -1 }] }],
     ['a count that is not whole', { windows: [{ ...window, sent: 1.5 }] }],
     ['an operation that is not a text', { windows: [{ ...window, operations: [7] }] }],
-    ['what was told is not a count', { windows: [{ ...window, told: { a: 'x' } }] }],
+    ['what was reported is not a count', { windows: [{ ...window, told: { a: 'x' } }] }],
     ['a request under way that is not one', { inFlight: [{ id: 7 }] }],
     ...['id', 'operation', 'at', 'lostAt'].map((name): [string, object] => [
       `a request whose ${name} is wrong`,

@@ -100,10 +100,10 @@ const ALL = Object.entries(CASES).flatMap(([kind, cases]: [string, readonly Case
   cases.map(([details, expected]) => ({ kind, failure: new Failure(kind as Kind, details), expected })),
 );
 
-const NO_ANSWER = 'no answer told whether it was applied';
+const NO_ANSWER = 'no answer, so it may or may not have been applied';
 const REASONS: { readonly [K in Kind]?: string } = {
-  'pet-not-found': 'there is no such pet',
-  'not-found': 'there is no such pet',
+  'pet-not-found': 'the service does not have this pet',
+  'not-found': 'the service does not have this pet',
   rejected: 'the service refused the value (400: x)',
   'stored-differently': 'the service stored 2',
 };
@@ -134,13 +134,13 @@ it('a raw call of unknown outcome says what the service answered', () => {
   expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
     error: {
       kind: 'outcome-unknown',
-      message: 'It is not known whether POST /p took effect in staging.',
+      message: 'No answer: POST /p took effect in staging.',
       exitCode: 9,
       status: 500,
       code: 'X',
       retryable: false,
       outcome: 'unknown',
-      hint: 'Look before you run it again.',
+      hint: 'Check the stock before you run it again.',
     },
   });
 });

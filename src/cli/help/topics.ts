@@ -25,7 +25,7 @@ An option overrides a variable, a variable overrides the config file:
 
   --env         PETSTORE_ENV        default: production
   --base-url    PETSTORE_BASE_URL   https, ending in /v1
-  no flag       PETSTORE_API_KEY    the key; there is no option
+  no flag       PETSTORE_API_KEY    the key; never an option
 
 A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL.
 

@@ -25,7 +25,7 @@ let underWay = 0;
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
 function element<T extends HTMLElement>(id: string): T {
   const found = document.querySelector<T>(`#${id}`);
-  if (found === null) throw new Error(`there is no #${id}`);
+  if (found === null) throw new Error(`#${id} is missing`);
   return found;
 }
 
@@ -37,7 +37,7 @@ function make<K extends keyof HTMLElementTagNameMap>(name: K, text = '', classNa
 }
 
 function say(text: string): void {
-  element('said').textContent = text;
+  element('message').textContent = text;
 }
 
 /** Does it when all before it is done, and shows what came of it. */
@@ -82,7 +82,7 @@ function showKey({ key, minute, day, blockedUntil, bannedUntil }: Key): HTMLElem
   const row = make('li');
   row.append(make('code', key));
   if (bannedUntil !== null) row.append(make('span', ` banned until ${clock(bannedUntil)}`, 'bad'));
-  else if (blockedUntil !== null) row.append(make('span', ` told to wait until ${clock(blockedUntil)}`, 'poor'));
+  else if (blockedUntil !== null) row.append(make('span', ` must wait until ${clock(blockedUntil)}`, 'poor'));
   row.append(showAllowance('minute', minute), showAllowance('day', day));
   return row;
 }
@@ -172,7 +172,7 @@ async function refresh(): Promise<void> {
   addRequests(parse('requests', requests));
 }
 
-/** At most four times a second, however many requests there are. What was said last stays said. */
+/** At most four times a second, however many requests there are. The last message stays. */
 function refreshSoon(): () => void {
   let waits = false;
   return () => {
@@ -195,7 +195,7 @@ function listen(): void {
     soon();
   });
   events.addEventListener('open', () => {
-    if (element('said').textContent === GONE) say('');
+    if (element('message').textContent === GONE) say('');
     soon();
   });
   events.addEventListener('error', () => {
