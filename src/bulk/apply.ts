@@ -158,7 +158,7 @@ async function summarise(
   const left = counts.planned + counts.sent;
   const resume = resumeCommand(run, journalFile);
   if (left === 0 && counts.unknown === 0) await journal.end(run.id, context.clock.now());
-  else context.notices.info(`Resume it with: ${resume}`);
+  else context.notices.warning(`${capital(run.kind)} ${run.id} is unfinished. Resume it with: ${resume}`);
   const report = await writeReport(context, run, changes);
   const failure = failureOf(counts, stopped, resume, report);
   // Where rows have failed, the error names the report.

@@ -68,7 +68,7 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
   const isShared = live.some(({ sharedWithOthers }) => sharedWithOthers);
   const lines: [string, string][] = [
     ['environment', environment],
-    ...allowanceWords(view, live, now).map((words): [string, string] => ['allowance', words]),
+    ...allowanceWords(view, live, now).map((words): [string, string] => ['rate limit', words]),
     ['block', blockWords(view, now)],
     ['in flight', inFlightWords(view, now)],
     ['others', isShared ? 'another client draws on the key too' : 'none seen'],

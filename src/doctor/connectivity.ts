@@ -204,7 +204,7 @@ function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
   yield missing.length === 0
-    ? ok('limits', 'The answer says what is left of the allowance.')
+    ? ok('limits', 'The service sends rate-limit headers.')
     : warn('limits', `The answer lacks ${missing.join(', ')}.`, fix);
 }
 

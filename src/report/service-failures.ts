@@ -113,7 +113,7 @@ export const SERVICE_FAILURES = {
   }),
   'unexpected-status': ({ serviceError }) => ({
     ...uncertain(EXIT.service),
-    message: `Unexpected status ${serviceError.status} from the service${quote(serviceError)}.`,
+    message: `Unexpected status from the service (${serviceError.status}${quote(serviceError)}).`,
     hint: 'Update petstore. If that does not help, report it to the owners of the service.',
   }),
 } satisfies FailureTable<keyof ServiceFailures>;

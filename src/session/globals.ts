@@ -24,7 +24,7 @@ export interface Globals {
   readonly timeoutIsExplicit: boolean;
   /** In ms. */
   readonly maxWait: number;
-  /** Requests of the allowance to leave for others. */
+  /** Requests of each window to leave for others. */
   readonly reserve: number;
   /** In ms; absent: none. */
   readonly deadline?: number;

@@ -31,7 +31,7 @@ export interface SmokeClients {
   readonly wrong: Service;
   /** With the key, and deaf to signals. */
   readonly restorer: Service;
-  /** With the key, and one request more than the allowance has. */
+  /** With the key, and one request more than the rate limit allows. */
   readonly spender: Service;
   /** Called once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;

@@ -1,11 +1,11 @@
-/** What a request beyond the allowance is answered with. The key is blocked afterwards, for everybody who uses it. */
+/** Checks the answer to a request beyond the rate limit. The key is blocked afterwards, for all who use it. */
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip } from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
-const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the allowance: 429', clause: '8, rule 3' };
+const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 429', clause: '8, rule 3' };
 const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 says when to come back', clause: '7; 8, rule 3' };
 export const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
@@ -14,7 +14,7 @@ const WORKERS = 8;
 /** A rate limit that is not exceeded by then is too large to exceed in a test. */
 const MOST = 2_000;
 
-/** @param spender whose gate lets exactly one request more through than the allowance has */
+/** @param spender whose gate lets exactly one request more through than the rate limit allows */
 export async function* runProvoked(
   spender: Service,
   isChosen: (facts: CheckFacts) => boolean,

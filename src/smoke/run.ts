@@ -31,9 +31,8 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   const { doors, close } = await openDoors(context, count);
   const { environment } = doors.keyed;
   try {
-    const writes =
-      options.write === undefined ? 'none of them a write' : `pet ${options.write} is changed, and put back`;
-    const more = options.provoke ? ', then as many as the allowance has and one more, to provoke a 429' : '';
+    const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
+    const more = options.provoke ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
     notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);

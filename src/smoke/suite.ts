@@ -12,7 +12,7 @@ export interface SmokeOptions extends Bounds {
   readonly skip?: readonly string[];
   /** The pet that may be written to, and is put back. */
   readonly write?: bigint;
-  /** Spend the allowance, and one request more. */
+  /** Use up the rate limit, and send one request more. */
   readonly provoke: boolean;
 }
 

@@ -62,9 +62,9 @@ export type WaitWhy = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'a
 
 /** Short: a line of 80 columns holds them with what follows. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
-  'rate-limited': 'Rate limited by the service (429)',
-  banned: 'The key may be banned (403)',
-  paused: 'Service unavailable (503)',
+  'rate-limited': 'Rate limited (429)',
+  banned: 'Key banned? (403)',
+  paused: 'Service down (503)',
   'window-spent': 'Rate limit reached',
   asking: 'Waiting for another request',
   paced: 'Rate limit unknown',
@@ -85,16 +85,18 @@ export function waitLines(wait: {
   const { why, until, now, attempt, attempts } = wait;
   const at = clockTime(until, now);
   // Another request may be answered at any time: nothing to count down.
-  const when = why === 'asking' ? `at ${at} at the latest` : `at ${at} (${duration(until - now)})`;
-  const then = `${why === 'backoff' ? 'retrying' : 'continuing'} ${when}`;
+  const then =
+    why === 'asking'
+      ? `until ${at} at most`
+      : `${why === 'backoff' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
   // The first attempt that waits for its turn has not failed.
-  const which = attempt === 1 ? '' : `, attempt ${attempt} of ${attempts}`;
-  const stop = 'Ctrl-C to stop.';
+  const which = attempt === 1 ? '' : `, try ${attempt}/${attempts}`;
+  const stop = 'Ctrl-C stops.';
   return [
     `${WHY[why]}; ${then}${which}. ${stop}`,
     `${WHY[why]}; ${then}. ${stop}`,
     `${capital(then)}. ${stop}`,
-    `Waiting until ${at}.`,
+    `${capital(then)}.`,
   ];
 }
 

@@ -11,7 +11,7 @@ describe('limits', () => {
     expect((await run(context, 'limits')).stdout).toBe(
       [
         'environment  staging',
-        'allowance    unknown',
+        'rate limit   unknown',
         'block        none',
         'in flight    none',
         'others       none seen',
@@ -23,7 +23,7 @@ describe('limits', () => {
     await run(context, 'inventory', 'list');
     await context.clock.advance(5_000);
     const { stdout } = await run(context, 'limits');
-    expect(stdout).toContain('allowance    59/60 left, resets in 56 s (14:04:21)\n');
+    expect(stdout).toContain('rate limit   59/60 left, resets in 56 s (14:04:21)\n');
     expect(stdout).toContain('known since  5 s ago\n');
     expect(context.sent).toHaveLength(1);
   });

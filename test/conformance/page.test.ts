@@ -139,14 +139,14 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     const { page, served } = await show();
     await patch(served, 7, 4_711);
     await page.getByRole('cell', { name: '4711' }).waitFor();
-    await page.getByRole('button', { name: 'Reset stock and allowances' }).click();
+    await page.getByRole('button', { name: 'Reset stock and rate limits' }).click();
     await page.getByRole('cell', { name: '4711' }).waitFor({ state: 'detached' });
   });
 
   it.each(['light', 'dark'] as const)('has nothing that axe objects to, %s', async (colorScheme) => {
     const { page, served } = await show(['--per-minute', '2'], { colorScheme, bypassCSP: true });
     for (const quantity of [1, 2, 3]) await patch(served, 7, quantity);
-    await page.getByText(/told to wait until/).waitFor();
+    await page.getByText(/must wait until/).waitFor();
     await page.addScriptTag({ content: readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8') });
     const found = await page.evaluate(
       'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target)]))',

@@ -34,7 +34,7 @@ try {
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ colorScheme, viewport: { width: 1_000, height: 820 } });
     await page.goto(address);
-    await page.getByText(/told to wait until/).waitFor();
+    await page.getByText(/must wait until/).waitFor();
     await page.screenshot({ path: join(ROOT, `.github/sandbox-${colorScheme}.png`) });
   }
   // What a test compares: pictures themselves differ from one browser to the next.

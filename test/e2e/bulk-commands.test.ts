@@ -78,7 +78,15 @@ describe('inventory history and undo', () => {
     const { stdout } = await run(['inventory', 'history', '--json']);
     const facts = { who: 'clerk', environment: 'sandbox', run: null };
     expect(JSON.parse(stdout)).toMatchObject([
-      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason: 'the service does not have this pet', ...facts },
+      {
+        change: 3,
+        petId: 999,
+        before: null,
+        after: 1,
+        outcome: 'failed',
+        reason: 'the service does not have this pet',
+        ...facts,
+      },
       { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
       { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
     ]);

@@ -4,6 +4,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
+import { takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 import { ask, control, serveSandbox } from '../support/served.ts';
@@ -164,7 +165,7 @@ describe('what stops it beforehand, with nothing sent', () => {
           message: expect.stringMatching(
             /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
           ) as string,
-          hint: expect.stringMatching(/^Add --wait: it would be done at about /) as string,
+          hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
           retryable: true,
         },
       },
@@ -254,7 +255,8 @@ describe('a run that was stopped', () => {
     const journal = join(at.home.path, "clerk's journal.db");
     const { stderr } = await at.run([...IMPORT, csv(at, some(6)), '--journal', journal]);
     await at.run(['limits', '--clear-block', '--yes']);
-    const printed = /^Resume it with: petstore (.*)$/m.exec(stderr)?.[1] ?? '';
+    const { notes } = takeApart({ code: 0, signal: null, stdout: '', stderr });
+    const printed = /Resume it with: petstore (.*)$/m.exec(notes.join('\n'))?.[1] ?? '';
     const { PETSTORE_ENV: _staging, ...env } = at.env;
     const shell = ['/bin/sh', '-c', `"$@" ${printed}`, 'sh', ...petstoreCommand()] as const;
     const { code, stdout } = await runPetstore([], { home: at.home, env, command: shell });

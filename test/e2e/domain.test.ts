@@ -192,7 +192,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const free = await examine('shop.pets.test', ['--connect', nobody]);
     expect(free.first).toMatchObject({
       says: 'shop.pets.test has no certificate yet: it does not answer TLS (ECONNREFUSED).',
-      fix: expect.stringContaining('usually there within 2 minutes') as string,
+      fix: expect.stringContaining('usually appears within 2 minutes') as string,
     });
     const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);
     expect(blocked.sick).toEqual(['caa: fail', 'certificate: fail']);

@@ -69,7 +69,7 @@ describe('fault 29, 40: a block that one process has met', () => {
       codes: [8, 8, 8],
       log: ['GET /v1/inventory'],
     });
-    expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) and named .* nothing was sent\.$/m);
+    expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) until about .* nothing was sent\.$/m);
   });
 
   it('is no block for another key', async () => {
@@ -111,7 +111,7 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent for
     log: ['GET /v1/inventory', 'GET /v1/inventory'],
   });
   expect(during.stderr).toMatch(
-    /^error: Another request with this key has no answer yet, and nothing is sent before it, for at most (2 min|1 min \d+ s), /,
+    /^error: Another request with this key is still unanswered; this one would wait for it until .* \((2 min|1 min \d+ s)\), /,
   );
   expect(after.stderr).toMatch(
     /^error: The service is rate limiting this key \(429\) until .* \((2 min|1 min \d+ s)\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,

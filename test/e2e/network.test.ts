@@ -58,7 +58,7 @@ describe.each([
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,
       stdout: '',
-      message: `Could not connect to 127.0.0.1:${port} in 400 ms after 3 attempts; nothing was sent.`,
+      message: `Could not connect to 127.0.0.1:${port} within 400 ms after 3 attempts; nothing was sent.`,
     });
   });
 
@@ -109,13 +109,18 @@ describe('a read', () => {
       7,
       /^The connection to 127\.0\.0\.1:\d+ was lost before the answer \(ECONNRESET\) after 3/,
     ],
-    ['fault 7: no answer in time', never(), 7, /^No answer from 127\.0\.0\.1:\d+ in 400 ms after 3 attempts/],
-    ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, /^The response broke off before its end/],
+    ['fault 7: no answer in time', never(), 7, /^No answer from 127\.0\.0\.1:\d+ within 400 ms after 3 attempts/],
+    [
+      'fault 8: a body cut short',
+      truncate(60, json(STOCK)),
+      8,
+      /^Invalid response: the response broke off before its end/,
+    ],
     [
       'fault 9: a drip without end',
       drip({ chunk: 1, every: 100 }, json(STOCK)),
       7,
-      /^The answer of 127\.0\.0\.1:\d+ did not end within 400 ms after 3 attempts/,
+      /^The answer from 127\.0\.0\.1:\d+ was not complete within 400 ms after 3 attempts/,
     ],
   ])('%s is repeated twice, then fails; nothing is printed', async (_name, reply, exitCode, message) => {
     const server = await scriptedServer(three(reply));
@@ -211,7 +216,7 @@ describe('a write whose answer is lost', () => {
     const { code, error } = await runJson(server.baseUrl, SET);
     expect({ code, message: error?.message, log: server.log() }).toMatchObject({
       code: 9,
-      message: expect.stringContaining('looking was not possible') as string,
+      message: expect.stringContaining('the stock could not be read') as string,
       log: [PATCH, GET, GET, GET],
     });
   });

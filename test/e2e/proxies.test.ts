@@ -122,7 +122,7 @@ it('fault 122: 103 without end is no answer: a read ends after --timeout', async
   const { code, error } = await runJson(`http://127.0.0.1:${server.port}/v1`, ['--timeout', '400ms', ...LIST]);
   expect({ code, message: error?.message }).toEqual({
     code: 7,
-    message: `No answer from 127.0.0.1:${server.port} in 400 ms after 3 attempts.`,
+    message: `No answer from 127.0.0.1:${server.port} within 400 ms after 3 attempts.`,
   });
 });
 

@@ -85,7 +85,7 @@ it('a service that keeps its contract passes, with four requests', async () => {
   const { context, run } = against();
   const { code, stdout, stderr } = await run();
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
-  expect(stderr).toBe('Smoke test of staging: 4 requests, none of them a write.\n');
+  expect(stderr).toBe('Smoke test of staging: 4 requests, read-only.\n');
   expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
     ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
     ['GET', '/v1/inventory', undefined],
@@ -242,14 +242,14 @@ describe('the budget', () => {
       code: 6,
       stdout: '',
       stderr:
-        'Smoke test of staging: 4 requests, none of them a write.\n' +
-        "error: The checks need 3 requests, and 2 of 60 are left of the key's allowance until 14:04:21; nothing more was sent.\n" +
-        'hint: Run the command again then, or fewer checks: --only.\n',
+        'Smoke test of staging: 4 requests, read-only.\n' +
+        'error: The checks need 3 requests, but only 2 of 60 are left until 14:04:21; nothing more was sent.\n' +
+        'hint: Run the command again then, or fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
     const again = await run();
     expect([again.code, context.sent.length]).toEqual([6, 1]);
-    expect(again.stderr).toContain('The checks need 4 requests, and 2 of 60 are left');
+    expect(again.stderr).toContain('The checks need 4 requests, but only 2 of 60 are left');
     expect(again.stderr).toContain('; nothing was sent.');
   });
 
@@ -269,7 +269,7 @@ describe('the budget', () => {
     const { error } = JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '') as {
       error: { hint: string; retryable: boolean };
     };
-    expect([code, error.hint, error.retryable]).toEqual([6, 'Run fewer checks: --only or --skip.', false]);
+    expect([code, error.hint, error.retryable]).toEqual([6, 'Run fewer checks with --only or --skip.', false]);
   });
 });
 
@@ -287,9 +287,8 @@ describe('--provoke-429', () => {
 
   it('one request beyond the allowance, and the block is kept afterwards', async () => {
     const sandbox = await served([]);
-    const { code, failed, again, stderr } = await run(sandbox, createHome());
+    const { code, failed, again } = await run(sandbox, createHome());
     expect([code, failed]).toEqual([0, []]);
-    expect(stderr).toContain('then as many as the allowance has and one more, to provoke a 429.');
     const before = await statuses(sandbox);
     expect(before.filter((status) => status === 429)).toHaveLength(1);
     expect(before.filter((status) => status === 200)).toHaveLength(19);
@@ -321,7 +320,6 @@ describe('--write', () => {
     const options = { home };
     const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
     expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 22 }]);
-    expect(smoke.stderr).toContain('12 requests, pet 7 is changed, and put back.');
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
     expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
   });

@@ -247,7 +247,10 @@ describe('the window', () => {
       const operations = [LIST, 'PATCH /inventory/{id}'];
       const told45 = { [LIST]: 45, 'PATCH /inventory/{id}': 40 };
       const from = (left: number) =>
-        before({ operations, reported: told45, resetAt: NOW + ends }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
+        before(
+          { operations, reported: told45, resetAt: NOW + ends },
+          { inFlight: [{ ...sent('f0', NOW - 10), left }] },
+        );
       expect(answer(from(42), 200, reported(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
       expect(answer(from(41), 200, reported(41)).windows).toMatchObject([
         { operations: ['PATCH /inventory/{id}'], remaining: 40 },

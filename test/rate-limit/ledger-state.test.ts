@@ -56,7 +56,7 @@ describe('fault 128: a damaged state is unknown, but for its block', () => {
     ['a count below zero', { windows: [{ ...window, remaining: -1 }] }],
     ['a count that is not whole', { windows: [{ ...window, sent: 1.5 }] }],
     ['an operation that is not a text', { windows: [{ ...window, operations: [7] }] }],
-    ['what was reported is not a count', { windows: [{ ...window, told: { a: 'x' } }] }],
+    ['what was reported is not a count', { windows: [{ ...window, reported: { a: 'x' } }] }],
     ['a request under way that is not one', { inFlight: [{ id: 7 }] }],
     ...['id', 'operation', 'at', 'lostAt'].map((name): [string, object] => [
       `a request whose ${name} is wrong`,

@@ -134,7 +134,7 @@ it('a raw call of unknown outcome says what the service answered', () => {
   expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
     error: {
       kind: 'outcome-unknown',
-      message: 'No answer: POST /p took effect in staging.',
+      message: 'No answer: POST /p may or may not have taken effect in staging.',
       exitCode: 9,
       status: 500,
       code: 'X',

@@ -11,7 +11,7 @@ export function staging(baseUrl: string): Record<string, string> {
 export interface Told {
   readonly code: number | null;
   readonly stdout: string;
-  /** Lines of stderr before the error. */
+  /** What stderr says beside the error: `warning: …`, or with --verbose the text alone. */
   readonly notes: readonly string[];
   /** The error object, where there is one. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
@@ -26,10 +26,16 @@ export async function runJson(baseUrl: string, args: readonly string[], options:
   return takeApart(finished);
 }
 
+/** Every line of stderr is a JSON object with one member, named for what it is. */
 export function takeApart({ code, stdout, stderr }: Finished): Told {
   const lines = stderr.split('\n').filter((line) => line !== '');
-  const last = lines.at(-1) ?? '';
-  if (!last.startsWith('{"error":')) return { code, stdout, notes: lines, error: undefined };
-  const { error } = JSON.parse(last) as { error: Record<string, unknown> };
-  return { code, stdout, notes: lines.slice(0, -1), error };
+  const objects = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
+  const notes = objects.filter(({ error }) => error === undefined).map(noteOf);
+  return { code, stdout, notes, error: objects.find(({ error }) => error !== undefined)?.error };
+}
+
+function noteOf(note: Readonly<Record<string, Record<string, unknown>>>): string {
+  const [kind, facts] = Object.entries(note)[0]!;
+  const text = typeof facts.message === 'string' ? facts.message : JSON.stringify(note);
+  return kind === 'info' ? text : `${kind}: ${text}`;
 }

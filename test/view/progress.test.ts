@@ -41,20 +41,20 @@ it('the limit says what is left and until when', () => {
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
   it.each([
-    ['rate-limited', 'Rate limited by the service (429)'],
-    ['banned', 'The key may be banned (403)'],
-    ['window-spent', 'Rate limit reached'],
-    ['paced', 'Limits unknown'],
-    ['backoff', 'Connection failed'],
+    ['rate-limited', 'Rate limited (429); continuing'],
+    ['banned', 'Key banned? (403); continuing'],
+    ['window-spent', 'Rate limit reached; continuing'],
+    ['paced', 'Rate limit unknown; continuing'],
+    ['backoff', 'Connection failed; retrying'],
   ] as const)('%s', (why, words) => {
     expect(waitLines({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
-      `${words} until 12:00:23, 23 s, attempt 2 of 3. Ctrl-C to stop.`,
+      `${words} at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`,
     );
   });
 
   it('for the answer to another request, which may come at any time, there is no countdown', () => {
     expect(waitLines({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
-      'Another request first, at most until 12:00:23, attempt 2 of 3. Ctrl-C to stop.',
+      'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.',
     );
   });
 });
@@ -70,9 +70,9 @@ it('a wait of any reason fits a line of 80 columns, so that the end of it can be
 it('a wait at a narrow terminal keeps its end and that Ctrl-C is safe', () => {
   expect(waitLines({ why: 'window-spent', until: NOON + 23_000, now: NOON, attempt: 1, attempts: 2 }).slice(1)).toEqual(
     [
-      'Rate limit reached until 12:00:23, 23 s. Ctrl-C to stop.',
-      'Waiting until 12:00:23, 23 s. Ctrl-C to stop.',
-      'Until 12:00:23, 23 s. Ctrl-C to stop.',
+      'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
+      'Continuing at 12:00:23 (23 s). Ctrl-C stops.',
+      'Continuing at 12:00:23 (23 s).',
     ],
   );
 });
