@@ -33,12 +33,10 @@ export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
   private readonly pets: Set<bigint>;
-  private readonly columns: Set<string>;
 
-  /** `pets`, `columns`: what was asked for and may not be there. */
-  constructor(pets: readonly bigint[] = [], columns: readonly string[] = []) {
+  /** `pets`: those that were asked for and may be missing. */
+  constructor(pets: readonly bigint[] = []) {
     this.pets = new Set(pets);
-    this.columns = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
   }
 
   see(items: readonly InventoryItem[]): void {
@@ -52,12 +50,10 @@ export class UnexpectedFields {
 
   warnings(): string[] {
     const { statuses, fields } = this;
-    const missing = [...this.columns].filter((name) => !fields.has(name));
     const sentences: [Iterable<unknown>, (list: string) => string][] = [
       [statuses, (list) => `The service sent a status that its contract does not list: ${list}.`],
       [fields, (list) => `The service sent fields that its contract does not list: ${list} (-o json shows them).`],
       [this.pets, (list) => `Not in the list: pet ${list}.`],
-      [missing, (list) => `No pet has the field ${list}; known are ${ITEM_FIELDS.join(', ')}.`],
     ];
     return sentences.flatMap(([found, say]) => ([...found].length === 0 ? [] : [say([...found].join(', '))]));
   }

@@ -27,7 +27,9 @@ export function parserOf<T>(
   const parse = (text: string, name: string): T => {
     const value = read(text, name);
     if (value !== undefined) return value;
-    throw new Failure('invalid-value', { name, value: text, expected });
+    const near = proposals.words?.filter((word) => word.startsWith(text.toLowerCase())) ?? [];
+    const hint = near.length === 1 ? { hint: `Did you mean ${near[0]!}?` } : {};
+    throw new Failure('invalid-value', { name, value: text, expected, ...hint });
   };
   return { parse, ...proposals };
 }
@@ -36,19 +38,21 @@ export function parserOf<T>(
 export const textValue: Parser<string> = { parse: (text) => text };
 
 /** Parses a canonical decimal int64 into a bigint. */
-export const petIdValue = parserOf("a pet's id: a decimal int64 without sign, spaces or leading zeros", parseInt64, {
+export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, {
   isPet: true,
 });
 
 /** Parses a canonical decimal integer of either sign into a bigint. */
-export const integerValue = parserOf(
-  'a decimal integer without plus sign, spaces, fraction, exponent or leading zeros',
-  parseInteger,
-);
+export const integerValue = parserOf('a whole number such as 12, without separators', parseInteger);
 
-/** Accepts one of `words`. */
+/** Accepts one of `words`, in upper or lower case. */
 export function wordValue<const T extends string>(words: readonly T[]): Parser<T> {
-  return parserOf(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text), { words });
+  return parserOf(`one of ${words.join(', ')}`, (text) => wordIn(words, text), { words });
+}
+
+/** Returns the word that is `text`, whatever its case. */
+export function wordIn<T extends string>(words: readonly T[], text: string): T | undefined {
+  return words.find((word) => word === text) ?? words.find((word) => word.toLowerCase() === text.toLowerCase());
 }
 
 /** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into ms, `least` or more. */

@@ -14,6 +14,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Stock',
     commands: {
       'inventory list': async () => (await import('./inventory-list.ts')).inventoryList,
+      'inventory get': async () => (await import('./inventory-get.ts')).inventoryGet,
       'inventory set': async () => (await import('./inventory-set.ts')).inventorySet,
       'inventory adjust': async () => (await import('./inventory-adjust.ts')).inventoryAdjust,
       'inventory import': async () => (await import('./inventory-import.ts')).inventoryImport,

@@ -10,7 +10,7 @@ import { record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
 
 /** Of a change a plus is a natural part. */
-const deltaValue = parserOf('a whole number with or without a sign: +3, 3 or -1', (text) =>
+const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
   parseInteger(text.replace(/^\+(?=[1-9])/, '')),
 );
 

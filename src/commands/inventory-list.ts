@@ -7,11 +7,12 @@ import {
   PLAIN_FIELDS,
 } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
+import { isOneOf } from '../api/values.ts';
 import { comparison, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/filter-options.ts';
-import { durationValue, listOf, parserOf, wordValue } from '../cli/values.ts';
+import { countValue, durationValue, listOf, parserOf, petIdValue, wordIn, wordValue } from '../cli/values.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
@@ -20,9 +21,12 @@ import type { Column, RowsView, View } from '../view/view.ts';
 /** `-quantity`: the largest first. */
 const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
 
+/** Rows to read before a column that none of them has is refused. */
+const MOST_HELD = 10_000;
+
 const columnValue = parserOf(
   'names of fields with commas between them',
-  (text) => (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
+  (text) => wordIn(ITEM_FIELDS, text) ?? (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
   { words: ITEM_FIELDS },
 );
 
@@ -35,6 +39,7 @@ const OPTIONS = {
       `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
     ),
     desc: flag('--desc', 'with --sort: the largest first'),
+    limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
     columns: option(
       '--columns <fields>',
       listOf(columnValue),
@@ -47,12 +52,21 @@ const OPTIONS = {
       '--watch [interval]',
       durationValue(1_000),
       'keep checking and print changes (default: every 10s, less often if few requests remain)',
-      { conflicts: ['sort', 'desc', 'columns', 'failIfAny', 'failIfNone'] },
+      { conflicts: ['sort', 'desc', 'limit', 'columns', 'failIfAny', 'failIfNone'] },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
     failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
   }),
 };
+
+const ARGUMENTS = {
+  petId: {
+    parser: listOf(petIdValue),
+    description: 'show only these pets, as with --pet',
+    optional: true,
+    variadic: true,
+  },
+} as const;
 
 type ListInput = InputOf<typeof OPTIONS>;
 
@@ -66,12 +80,15 @@ export const inventoryList = defineCommand({
     { says: 'All stock', command: 'petstore inventory list' },
     { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
     { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
+    { says: 'Two pets', command: 'petstore inventory list 7 12' },
     { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
+  arguments: ARGUMENTS,
   options: OPTIONS,
   more: ['output', 'scripting', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run({ petId, ...options }, context): Promise<View> {
+    const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
       const { watchView } = await import('../watch/watch.ts');
       return watchView(context, input, input.watch === true ? undefined : input.watch);
@@ -91,7 +108,10 @@ export const inventoryList = defineCommand({
     const view: RowsView<InventoryItem> = {
       view: 'rows',
       columns: (columns ?? ITEM_FIELDS).map(column),
-      rows: input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
+      rows: limited(
+        input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
+        input.limit,
+      ),
       json: (item) => (columns === undefined ? itemToJson(item) : fieldsOf(item, columns)),
       ...(columns === undefined && { jsonText: itemToJsonText, csvLine: itemToCsvLine }),
       header: input.header,
@@ -130,15 +150,55 @@ async function* sorted(
   yield all.sort(comparison(field, input.desc === true || sort.startsWith('-')));
 }
 
+/** Stops reading once there are enough. */
+async function* limited(
+  batches: AsyncGenerator<readonly InventoryItem[]>,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly InventoryItem[]> {
+  let left = limit;
+  for await (const items of batches) {
+    yield items.length <= left ? items : items.slice(0, left);
+    left -= items.length;
+    if (left <= 0) return;
+  }
+}
+
+/**
+ * Holds rows back until every column has been seen in one of them, so that a mistyped name prints nothing.
+ * @throws {Failure} `usage`
+ */
+async function* withColumns(
+  batches: AsyncIterable<readonly InventoryItem[]>,
+  columns: readonly string[],
+): AsyncGenerator<readonly InventoryItem[]> {
+  const missing = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
+  const held: InventoryItem[] = [];
+  for await (const items of batches) {
+    if (missing.size === 0) {
+      yield items;
+      continue;
+    }
+    for (const { extra } of items) for (const name of extra?.keys() ?? []) missing.delete(name);
+    held.push(...items);
+    if (missing.size > 0 && held.length >= MOST_HELD) break;
+    if (missing.size === 0) yield held;
+  }
+  if (missing.size === 0 || held.length === 0) return;
+  const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
+  throw new Failure('usage', {
+    problem: `Unknown column ${[...missing].map((name) => JSON.stringify(name)).join(', ')}: the pets have ${known.join(', ')}.`,
+  });
+}
+
 /** Streams. The session lives as long as its rows are read. */
 async function* filtered(
   input: Filter & Pick<ListInput, 'columns'>,
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const oddities = new UnexpectedFields(input.pet, input.columns);
+  const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(input);
   await using session = await connect(context);
-  for await (const items of listInventory(session.service)) {
+  for await (const items of withColumns(listInventory(session.service), input.columns ?? [])) {
     oddities.see(items);
     yield isFilter(input) ? items.filter(matches) : items;
   }

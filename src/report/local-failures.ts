@@ -8,7 +8,7 @@ export const LOCAL_FAILURES = {
   usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See petstore --help.' }),
   'invalid-value': ({ name, value, expected, hint }) => ({
     ...stops(EXIT.usage),
-    message: `${name} is ${JSON.stringify(value)}, but must be ${expected}.`,
+    message: `${name} must be ${expected}, not ${JSON.stringify(value)}.`,
     hint,
   }),
   'production-not-confirmed': ({ command }) => ({
