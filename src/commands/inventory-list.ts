@@ -58,6 +58,7 @@ type ListInput = InputOf<typeof OPTIONS>;
 
 export const inventoryList = defineCommand({
   path: 'inventory list',
+  common: 'requests',
   summary: 'Show stock levels',
   description:
     'Shows the stock of every pet, or only those matching the filters. ' +

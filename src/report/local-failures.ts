@@ -5,7 +5,7 @@ import { type FailureTable, stops } from './failure-meaning.ts';
 const LOGIN = 'Log in with: petstore login';
 
 export const LOCAL_FAILURES = {
-  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See petstore --help.' }),
+  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See: petstore --help' }),
   'invalid-value': ({ name, value, expected, hint }) => ({
     ...stops(EXIT.usage),
     message: `${name} is ${JSON.stringify(value)}, but must be ${expected}.`,

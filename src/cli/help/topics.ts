@@ -2,7 +2,7 @@
 
 import { EXIT } from '../../errors.ts';
 
-export type Topic = 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
+export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
 
 interface TopicText {
   readonly summary: string;
@@ -11,6 +11,11 @@ interface TopicText {
 }
 
 export const TOPICS: Readonly<Record<Topic, TopicText>> = {
+  options: {
+    summary: 'the options that commands have in common',
+    title: 'Common options',
+    text: '',
+  },
   environments: {
     summary: 'production, staging, sandbox; precedence of settings',
     title: 'Environments',
