@@ -37,7 +37,9 @@ function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
   const start = group === '' ? '' : `${group} `;
   const paths = commandsOf(tree).flatMap(({ path }) => (path.startsWith(start) ? [path] : []));
   const words = new Map<string, string>();
-  const add = (word: string, path: string): void => void (words.has(word) || words.set(word, path));
+  const add = (word: string, path: string): void => {
+    if (!words.has(word)) words.set(word, path);
+  };
   for (const path of paths) {
     const next = path.slice(start.length).split(' ')[0]!;
     add(next, start + next);

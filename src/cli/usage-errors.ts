@@ -21,10 +21,12 @@ export function usageFailure(error: CommanderError, line: Line<ScanOption>, tree
   if (line.pending !== undefined) return failure(`option '${line.pending.names.at(-1)}' needs a value`, see);
   if (line.unknown?.kind === 'command') return failure(problem, commandHint(line, tree) ?? see);
   if (error.code !== 'commander.unknownOption') return failure(problem, see);
-  const [name = ''] = line.unknown?.text.split('=') ?? [];
-  const names = optionsAt(tree, line.path).flatMap((option) => option.names);
-  if (names.includes(name)) return failure(`option '${name}' takes no value`, see);
-  const found = nearest(name, names);
+  const { text = '', path = '' } = line.unknown ?? {};
+  const [name = ''] = text.split('=');
+  const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
+  if (namesAt(path).includes(name)) return failure(`option '${name}' takes no value`, see);
+  if (namesAt(line.path).includes(name)) return failure(problem, `Put ${name} after the command, ${line.path}.`);
+  const found = nearest(name, namesAt(line.path));
   return failure(problem, found === undefined ? see : `Did you mean ${found}?`);
 }
 

@@ -56,7 +56,7 @@ A list of more than 10,000 rows is streamed in every format, except with --sort:
 
 Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
-Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb and --color are respected.
+Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb, --color and --no-color are respected.
 `,
   },
   'rate-limits': {
