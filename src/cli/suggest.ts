@@ -26,9 +26,16 @@ export function suggestCommand(tree: Tree, group: string, word: string): string 
   if (exact !== undefined) return exact;
   const writes = commandsOf(tree).flatMap(({ path, experimental }) => (experimental ? [path] : []));
   const isWrite = (each: string): boolean => writes.includes(words.get(each) ?? '');
-  const reading = nearest(word, [...words.keys()].filter((each) => !isWrite(each)));
+  const reading = nearest(
+    word,
+    [...words.keys()].filter((each) => !isWrite(each)),
+  );
   const writing = nearest(word, [...words.keys()].filter(isWrite), 1);
-  const found = nearest(word, [reading, writing].filter((each) => each !== undefined), Infinity);
+  const found = nearest(
+    word,
+    [reading, writing].filter((each) => each !== undefined),
+    Infinity,
+  );
   return words.get(found ?? '');
 }
 

@@ -12,10 +12,7 @@ export function usageFailure(error: CommanderError, line: Line<ScanOption>, tree
   const failure = (text: string, hint: string): Failure =>
     new Failure('usage', { problem: `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`, hint });
   if (isAboutKey(error, problem, line.path)) {
-    return failure(
-      problem,
-      'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.',
-    );
+    return failure(problem, 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.');
   }
   const see = `See: ${['petstore', line.path, '--help'].filter(Boolean).join(' ')}`;
   if (line.pending !== undefined) return failure(`option '${line.pending.names.at(-1)}' needs a value`, see);
@@ -50,8 +47,9 @@ function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   if (group !== '' && text === 'help') return `Did you mean: petstore help ${helpPath(line, group, tree)}?`;
   const path = suggestCommand(tree, group, text);
   if (path === undefined) return undefined;
-  if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean: petstore --env sandbox ${path}?`;
-  return `Did you mean: petstore ${correctedLine(line, path) ?? path}?`;
+  if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
+  const whole = correctedLine(line, path);
+  return whole === undefined ? `Did you mean petstore ${path}?` : `Did you mean: petstore ${whole}?`;
 }
 
 /** Returns the command that `inventory help set` names, or else the group. */

@@ -45,7 +45,9 @@ export const LOCAL_FAILURES = {
   'config-unset': ({ key, path }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
-    hint: `Give it one: petstore config set ${key} VALUE`,
+    hint: key.endsWith('.api-key')
+      ? `${LOGIN} --env ${key.replace('.api-key', '')}`
+      : `Set it: petstore config set ${key} VALUE`,
   }),
   'no-home': ({ what, variable, problem }) => ({
     ...stops(EXIT.local),

@@ -245,7 +245,7 @@ describe('errors', () => {
           message: "Unknown command 'lst'.",
           exitCode: 2,
           retryable: false,
-          hint: 'Did you mean: petstore inventory list?',
+          hint: 'Did you mean petstore inventory list?',
         },
       },
     });
