@@ -2,14 +2,14 @@
 import { commandsOf, type Tree } from './help/tree.ts';
 
 /** Returns the candidate that the word abbreviates, or the nearest within a slip or two; of equal ones the first. */
-export function nearest(word: string, candidates: readonly string[], most?: number): string | undefined {
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const { length } = word.replace(/^-+/, '');
-  if (length < 2) return undefined;
+  if (length < 3) return undefined;
   const longer = candidates.filter((each) => each.startsWith(word));
-  if (length > 2 && longer.length === 1) return longer[0];
+  if (longer.length === 1) return longer[0];
   return candidates
     .map((each) => ({ each, slips: slipsBetween(word, each) }))
-    .filter(({ slips }) => slips <= (most ?? (length < 5 ? 1 : 2)))
+    .filter(({ slips }) => slips <= (length < 5 ? 1 : 2))
     .toSorted((a, b) => a.slips - b.slips)[0]?.each;
 }
 
@@ -26,17 +26,13 @@ export function suggestCommand(tree: Tree, group: string, word: string): string 
   if (exact !== undefined) return exact;
   const writes = commandsOf(tree).flatMap(({ path, experimental }) => (experimental ? [path] : []));
   const isWrite = (each: string): boolean => writes.includes(words.get(each) ?? '');
-  const reading = nearest(
-    word,
-    [...words.keys()].filter((each) => !isWrite(each)),
-  );
-  const writing = nearest(word, [...words.keys()].filter(isWrite), 1);
   const found = nearest(
     word,
-    [reading, writing].filter((each) => each !== undefined),
-    Infinity,
+    [...words.keys()].toSorted((a, b) => Number(isWrite(a)) - Number(isWrite(b))),
   );
-  return words.get(found ?? '');
+  if (found === undefined) return undefined;
+  const isFar = !found.startsWith(word) && slipsBetween(word, found) > 1;
+  return isFar && isWrite(found) ? undefined : words.get(found);
 }
 
 /** Returns what may follow a group, and at the start also the last words of all commands: word -> path. */

@@ -112,7 +112,7 @@ describe('what is suggested', () => {
     expect((await run(line)).stderr).toContain(`hint: Did you mean ${suggestion}?\n`);
   });
 
-  it.each(['inventory export', 'inventory test', 'inventory view', 'inventory set --pet 7', 'x', 'help nonsense'])(
+  it.each(['inventory export', 'inventory test', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(
     'petstore %s: nothing',
     async (line) => {
       const { code, stderr } = await run(line);
