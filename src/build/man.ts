@@ -1,64 +1,58 @@
-/** The man page petstore(1), in mdoc(7), made from the same tree as help and completion. */
+/** The man page petstore(1), in man(7), made from the same tree as help and completion. */
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { summaryOf } from '../cli/help/render.ts';
 import { TOPICS } from '../cli/help/topics.ts';
+import { capital } from '../view/words.ts';
 import { wrapLine } from '../view/wrap.ts';
-import { commandsOf, type Tree, type TreeCommand, type TreeOption } from '../cli/help/tree.ts';
+import { commandsOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
 
 /** Room is left for what escaping adds. */
 const LONGEST = 70;
 
-/** When its form last changed. */
-const DATE = 'November 21, 2026';
+/** When its form last changed: a build of the same sources makes the same page on any day. */
+const DATE = '2026-11-22';
 
 export function manPage(tree: Tree, version: string): string {
-  const commands = commandsOf(tree);
   return [
     `.\\" petstore ${version}; made from the commands by "npm run build".`,
-    `.Dd ${DATE}`,
-    '.Dt PETSTORE 1',
-    '.Os',
-    '.Sh NAME',
-    '.Nm petstore',
-    '.Nd inventory of a pet store from the command line',
-    '.Sh SYNOPSIS',
-    '.Nm',
-    '.Ar command',
-    '.Op Ar options',
-    '.Sh DESCRIPTION',
+    `.TH PETSTORE 1 ${DATE} "petstore ${version}" "petstore manual"`,
+    '.SH NAME',
+    'petstore \\- manage the stock of a pet store from the command line',
+    '.SH SYNOPSIS',
+    `${bold('petstore')} ${italic('command')} [${italic('options')}]`,
+    '.SH DESCRIPTION',
     ...text(tree.summary),
-    '.Pp',
-    ...text('The commands:'),
-    ...tree.sections.flatMap(({ title, commands: below }) => [
-      `.Ss ${escape(title)}`,
-      list(below.map((each) => [`Ic ${escape(each.path)}`, `${summaryOf(each)}.`])),
+    ...tree.sections.flatMap(({ title, commands }) => [
+      `.SS ${escape(title)}`,
+      ...list(commands.map((each) => [bold(each.path), sentence(summaryOf(each))])),
     ]),
-    '.Sh OPTIONS OF EVERY COMMAND',
+    '.SH COMMON OPTIONS',
+    ...text('The help of a command lists those that apply to it.'),
     ...options(tree.globals),
-    '.Sh COMMANDS',
-    ...commands.flatMap(command),
-    '.Sh ENVIRONMENT',
-    list([
-      ['Ev PETSTORE_ENV', 'production, staging or sandbox.'],
-      ['Ev PETSTORE_BASE_URL', 'Address of the service, ending in /v1.'],
-      ['Ev PETSTORE_API_KEY', 'The API key.'],
-      ['Ev PETSTORE_LEDGER', 'A Redis server through which machines share the limits of a key.'],
-      ['Ev HTTPS_PROXY , http_proxy , ALL_PROXY , NO_PROXY', 'Proxies.'],
-      ['Ev NODE_EXTRA_CA_CERTS', 'A file of certificate authorities to trust besides the usual ones.'],
-      ['Ev NO_COLOR , FORCE_COLOR', 'Colour.'],
+    '.SH COMMANDS',
+    ...commandsOf(tree).flatMap(command),
+    '.SH ENVIRONMENT',
+    ...list([
+      [bold('PETSTORE_ENV'), 'Production, staging or sandbox.'],
+      [bold('PETSTORE_BASE_URL'), 'Address of the service, ending in /v1.'],
+      [bold('PETSTORE_API_KEY'), 'The API key.'],
+      [bold('PETSTORE_LEDGER'), 'A Redis server through which machines share the limits of a key.'],
+      [bold('HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY'), 'Proxies.'],
+      [bold('NODE_EXTRA_CA_CERTS'), 'A file of certificate authorities to trust besides the usual ones.'],
+      [bold('NO_COLOR, FORCE_COLOR'), 'Colour.'],
     ]),
-    '.Sh FILES',
-    list([
-      ['Pa ~/.config/petstore/config.json', 'Base URLs and keys, mode 0600.'],
-      ['Pa ~/.local/state/petstore/state.db', 'Limits, blocks, history and unfinished imports.'],
-      ['Pa ~/.local/state/petstore/sandbox.db', 'What the sandbox holds.'],
+    '.SH FILES',
+    ...list([
+      [italic('~/.config/petstore/config.json'), 'Base URLs and keys, mode 0600.'],
+      [italic('~/.local/state/petstore/state.db'), 'Limits, blocks, history and unfinished imports.'],
+      [italic('~/.local/state/petstore/sandbox.db'), 'What the sandbox holds.'],
     ]),
-    '.Sh EXIT STATUS',
-    list(EXIT_CODES.map(({ code, meaning, then }) => [code, `${meaning}: ${then}.`])),
-    '.Sh EXAMPLES',
+    '.SH EXIT STATUS',
+    ...list(EXIT_CODES.map(({ code, meaning, then }) => [bold(code), sentence(`${meaning}: ${then}`)])),
+    '.SH EXAMPLES',
     ...tree.examples.flatMap(example).slice(1),
     ...(['environments', 'output', 'rate-limits', 'scripting'] as const).flatMap((name) => [
-      `.Sh ON ${TOPICS[name].title.toUpperCase()}`,
+      `.SH ${TOPICS[name].title.toUpperCase()}`,
       ...topic(TOPICS[name].text),
     ]),
     '',
@@ -68,35 +62,46 @@ export function manPage(tree: Tree, version: string): string {
 function command(each: TreeCommand): string[] {
   const { path, description, arguments: args, options: own, examples } = each;
   const words = args.map(({ name, optional, variadic }) => {
-    const word = `Ar ${escape(name)}${variadic ? ' ...' : ''}`;
-    return optional ? `.Op ${word}` : `.${word}`;
+    const word = `${italic(name)}${variadic ? '...' : ''}`;
+    return optional ? `[${word}]` : word;
   });
   return [
-    `.Ss petstore ${escape(path)}`,
-    `.Ic petstore ${escape(path)}`,
-    ...words,
-    '.Op Ar options',
-    '.Pp',
-    ...text(`${summaryOf(each)}.`),
+    `.SS petstore ${escape(path)}`,
+    [bold(`petstore ${path}`), ...words, `[${italic('options')}]`].join(' '),
+    '.PP',
+    ...text(sentence(summaryOf(each))),
     ...(description === undefined ? [] : text(description)),
-    ...(args.length === 0 ? [] : [list(args.map(({ name, description: says }) => [`Ar ${escape(name)}`, `${says}.`]))]),
+    ...list(args.map((argument) => [italic(argument.name), described(argument.description, argument)])),
     ...options(own),
     ...examples.flatMap(example),
   ];
 }
 
 function options(all: readonly TreeOption[]): string[] {
-  if (all.length === 0) return [];
-  return [list(all.map(({ flags, description }) => [`Sy ${escape(flags)}`, `${description}.`]))];
+  return list(all.map(({ flags, description, value }) => [bold(flags), described(description, value)]));
 }
 
-/** `.It` lines may hold a macro of their own. */
-function list(items: readonly (readonly [term: string, says: string])[]): string {
-  return ['.Bl -tag -width Ds', ...items.flatMap(([term, says]) => [`.It ${term}`, ...text(says)]), '.El'].join('\n');
+/** Returns the description of an option or argument as a sentence; one that lists its values begins with `One of`. */
+function described(description: string, value?: Pick<ValueSpec, 'words'>): string {
+  const first = /^[^, ]+(?=, )/.exec(description)?.[0];
+  const isList = first !== undefined && value?.words?.includes(first) === true;
+  return sentence(isList ? `one of ${description}` : description);
+}
+
+function sentence(content: string): string {
+  return `${capital(content).replace(/\.$/, '')}.`;
+}
+
+function list(items: readonly (readonly [term: string, says: string])[]): string[] {
+  return items.flatMap(([term, says]) => ['.TP', term, ...text(says)]);
 }
 
 function example({ says, command: line }: TreeCommand['examples'][number]): string[] {
-  return ['.Pp', ...text(`${says}:`), '.Dl ' + escape(line)];
+  return ['.PP', ...text(`${says}:`), ...literal([line])];
+}
+
+function literal(lines: readonly string[]): string[] {
+  return ['.PP', '.RS 4', '.EX', ...lines.map(escape), '.EE', '.RE'];
 }
 
 /** Paragraphs; indented text is kept as it is. */
@@ -105,14 +110,12 @@ function topic(content: string): string[] {
     .trim()
     .split('\n\n')
     .flatMap((part) =>
-      part.startsWith('  ')
-        ? ['.Bd -literal -offset indent', ...part.split('\n').map((line) => escape(line.slice(2))), '.Ed']
-        : ['.Pp', ...text(part)],
+      part.startsWith('  ') ? literal(part.split('\n').map((line) => line.slice(2))) : ['.PP', ...text(part)],
     )
-    .slice(content.trim().startsWith('  ') ? 0 : 1);
+    .slice(1);
 }
 
-/** A sentence a line, as mdoc wants it, and none too long. */
+/** A sentence a line, and none too long. */
 function text(content: string): string[] {
   return content
     .split('\n')
@@ -120,6 +123,14 @@ function text(content: string): string[] {
     .filter((line) => line.trim() !== '')
     .flatMap((line) => wrapLine(line.trim(), LONGEST, 0).split('\n'))
     .map((line) => escape(line.trim()));
+}
+
+function bold(content: string): string {
+  return `\\fB${escape(content)}\\fR`;
+}
+
+function italic(content: string): string {
+  return `\\fI${escape(content)}\\fR`;
 }
 
 /** Escapes backslashes and dashes, and a dot or quote at the start of a line. */

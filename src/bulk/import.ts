@@ -122,7 +122,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before }
   if (hash('sha256', text) === before) return;
   throw new Failure('cannot-resume', {
     problem: `${source} has changed since run ${id} began`,
-    hint: `Import it anew: petstore inventory import ${source} sends only what still differs.`,
+    hint: `Import it again; only what still differs is sent: petstore inventory import ${source}`,
   });
 }
 

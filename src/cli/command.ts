@@ -52,6 +52,12 @@ export interface Example {
   readonly command: string;
 }
 
+/**
+ * The common options that apply to a command, each with those before it: `output` to every command, `environment` to one
+ * that reads what belongs to an environment, `requests` to one that sends requests, `questions` to one that may ask.
+ */
+export type Common = 'output' | 'environment' | 'requests' | 'questions';
+
 interface CommandDescription {
   /** `inventory list`: the group, where there is one, and the name. */
   readonly path: string;
@@ -62,6 +68,8 @@ interface CommandDescription {
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
   readonly more?: readonly string[];
+  /** The common options that its help lists; by default all. */
+  readonly common?: Common;
   /** The time it may take to end in order once it is to stop, in ms; by default, what a write in flight may take. */
   readonly graceMs?: number;
 }

@@ -7,25 +7,25 @@ import { FORMATS } from '../view/view.ts';
 const OPTIONS = {
   ...under('Where', {
     env: option('-e, --env <name>', wordValue(ENVIRONMENTS), `environment: ${ENVIRONMENTS.join(', ')}`),
-    baseUrl: option('--base-url <url>', textValue, 'address of the service, ending in /v1'),
-    insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
   }),
   ...under('Output', {
     output: option('-o, --output <format>', wordValue(FORMATS), FORMATS.join(', '), { default: 'table' }),
     json: flag('--json', 'short for --output json', { conflicts: ['output'] }),
     color: option('--color <when>', wordValue(['auto', 'always', 'never']), 'auto, always, never', { default: 'auto' }),
+    // To commander this is the option above, set to false; nothing has this name.
+    noColor: flag('--no-color', 'short for --color never'),
+    quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
+    debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
   ...under('Questions', {
     input: flag('--no-input', 'never ask; fail instead'),
     yes: flag('-y, --yes', 'answer yes to all prompts'),
   }),
-  ...under('Output', {
-    quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
+  ...under('Requests', {
+    baseUrl: option('--base-url <url>', textValue, 'address of the service, ending in /v1'),
+    insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
     verbose: flag('-v, --verbose', 'print each request on stderr'),
-    debug: flag('--debug', 'like --verbose, plus internal errors'),
     showLimits: flag('--show-limits', 'print the rate limit even when not on a terminal'),
-  }),
-  ...under('Limits and time', {
     timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', {
       default: 60_000,
       shownDefault: '60s',
@@ -35,7 +35,7 @@ const OPTIONS = {
       shownDefault: '75s',
     }),
     wait: flag('--wait', 'short for --max-wait forever', { conflicts: ['maxWait'] }),
-    // To commander this is the option above, set to false; nothing has this name.
+    // As with --no-color: the option above, set to false.
     noWait: flag('--no-wait', 'short for --max-wait 0', { conflicts: ['maxWait'] }),
     reserve: option('--reserve <requests>', countValue(), 'requests to leave for other programs with this key'),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
@@ -46,7 +46,10 @@ const OPTIONS = {
   }),
 };
 
-export type GlobalInput = Omit<InputOf<typeof OPTIONS>, 'noWait'>;
+type Input = InputOf<typeof OPTIONS>;
+
+/** As commander gives it: `--no-color` makes `color` false. */
+export type GlobalInput = Omit<Input, 'noWait' | 'noColor' | 'color'> & { readonly color: Input['color'] | false };
 
 export const GLOBAL_OPTIONS = optionsOf({ options: OPTIONS });
 

@@ -4,7 +4,7 @@ import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './comm
 import { FOREVER_MS } from '../duration.ts';
 import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
-import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
+import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { VERSION } from '../version.ts';
 
@@ -57,28 +57,40 @@ export async function readRequest({ loaders }: Commands, argv: readonly string[]
 /** @throws {Failure} `usage`, `invalid-value` */
 export async function resolveRequest(request: Request, commands: Commands, width: number): Promise<Invocation> {
   const { line } = request;
-  const path = helpWanted(line);
-  if (path !== undefined) return printHelp(commands, path, width);
+  const wanted = helpWanted(line);
+  if (wanted !== undefined) return printHelp(commands, wanted, width);
   if (line.version) return { does: 'print', text: `${VERSION}\n` };
   try {
     const invocation = parse(request, Object.keys(commands.loaders));
-    // `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is that of all.
-    const topic = invocation.command.path === 'help' ? argumentsIn(line).join(' ') : undefined;
-    return topic !== undefined && isPath(commands, topic) ? await printHelp(commands, topic, width) : invocation;
+    return invocation.command.path === 'help' ? await answerHelp(invocation, line, commands, width) : invocation;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     const { usageFailure } = await import('./usage-errors.ts');
-    throw usageFailure(error, line);
+    throw usageFailure(error, line, await commands.tree());
   }
+}
+
+/** `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is the help of all. */
+async function answerHelp(
+  invocation: RunInvocation,
+  line: Line<ScanOption>,
+  commands: Commands,
+  width: number,
+): Promise<Invocation> {
+  const topic = argumentsIn(line).join(' ');
+  if (isPath(commands, topic) || topic === 'options') return printHelp(commands, { path: topic }, width);
+  const { isTopic, unknownTopic } = await import('./usage-errors.ts');
+  if (isTopic(topic)) return invocation;
+  throw unknownTopic(topic, await commands.tree());
 }
 
 function isPath({ loaders }: Commands, text: string): boolean {
   return text === '' || Object.keys(loaders).some((path) => path === text || path.startsWith(`${text} `));
 }
 
-async function printHelp({ tree }: Commands, path: string, width: number): Promise<Invocation> {
+async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number): Promise<Invocation> {
   const { helpText } = await import('./help/render.ts');
-  return { does: 'print', text: helpText(await tree(), path, width) };
+  return { does: 'print', text: helpText(await tree(), wanted, width) };
 }
 
 /** @throws {CommanderError | Failure} */
@@ -122,7 +134,7 @@ function optionWords(line: Line<ScanOption>, isWanted: (option: ScanOption) => b
   });
 }
 
-/** Returns a group that knows the names of its commands: enough to refuse a word, and to suggest a similar one. */
+/** Returns a group that knows the names of its commands: enough to refuse a word. */
 function buildGroup(path: string, paths: readonly string[], program: Command): Command {
   const group = configure(new Command(path === '' ? 'petstore' : nameOf(path)));
   program.addCommand(group);
@@ -139,7 +151,7 @@ function configure(command: Command): Command {
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
-    .showSuggestionAfterError();
+    .showSuggestionAfterError(false);
 }
 
 function buildCommand(name: string, spec: AnyCommand, program: Command, onRun: (run: RunInvocation) => void): Command {
@@ -180,10 +192,11 @@ function isArray(value: unknown): value is readonly unknown[] {
 }
 
 function globalsOf(program: Command): Globals {
-  const { json, wait, ...values } = program.opts<GlobalInput>();
+  const { json, wait, color, ...values } = program.opts<GlobalInput>();
   return {
     ...OFF,
     ...values,
+    color: color === false ? 'never' : color,
     output: json === true ? 'json' : values.output,
     maxWait: wait === undefined ? values.maxWait : wait ? FOREVER_MS : 0,
     timeoutIsExplicit: program.getOptionValueSource('timeout') === 'cli',

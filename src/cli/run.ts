@@ -44,7 +44,7 @@ export async function run(
       return EXIT.ok;
     }
   } catch (error) {
-    return reportEarly(request?.line.format, error, safe, secrets);
+    return reportEarly(request?.line, error, safe, secrets);
   }
   return runCommand(invocation, safe, secrets);
 }
@@ -109,15 +109,17 @@ async function print(
 }
 
 async function reportEarly(
-  format: string | undefined,
+  line: Request['line'] | undefined,
   error: unknown,
   context: Context,
   secrets: Secrets,
 ): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
-  const flags = { color: 'auto', quiet: false, verbose: false, debug: false, showLimits: false } as const;
-  const notices = await consoleFor(context, { ...flags, format: stderrFormat(format) }, secrets);
+  const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
+  const flags = { quiet: false, verbose: false, debug: false, showLimits: false } as const;
+  const settings = { ...flags, color: isPlain ? 'never' : 'auto', format: stderrFormat(line?.format) } as const;
+  const notices = await consoleFor(context, settings, secrets);
   notices.failure(failure);
   await notices.flush();
   return describeFailure(failure, context.clock.now()).exit;
@@ -161,7 +163,7 @@ function tooManyFiles(error: unknown): Failure | undefined {
 /** Usage errors without a hint of their own point to the command's help. */
 function withHelp(failure: Failure, path: string): Failure {
   if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.details, hint: `See petstore ${path} --help.` }, failure);
+  return new Failure('usage', { ...failure.details, hint: `See: petstore ${path} --help` }, failure);
 }
 
 function stderrFormat(format: string | undefined): 'json' | 'text' {

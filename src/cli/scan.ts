@@ -55,13 +55,21 @@ export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly s
   return new Scanner(grammar, argv).line();
 }
 
+/** `path`: of a command or group, `''` for all. */
+export interface HelpRequest {
+  readonly path: string;
+  /** `-h`: the summary, the command's own options and a few examples. */
+  readonly isShort?: boolean;
+}
+
 /**
- * Returns the path whose help the line asks for: by `-h` or `--help`, or by naming no command. Undefined where it asks
- * for none, or names an unknown command.
+ * Returns the help that the line asks for: by `-h` or `--help`, or by naming no command. Undefined where it asks for
+ * none, names an unknown command, or lacks the value of an option.
  */
-export function helpWanted({ path, isCommand, help, version, unknown }: Line<ScanOption>): string | undefined {
-  if (help !== undefined) return unknown?.kind === 'command' ? undefined : path;
-  return isCommand || version || unknown !== undefined ? undefined : path;
+export function helpWanted(line: Line<ScanOption>): HelpRequest | undefined {
+  const { path, isCommand, help, version, unknown, pending } = line;
+  if (help !== undefined) return unknown?.kind === 'command' ? undefined : { path, isShort: help === '-h' };
+  return isCommand || version || unknown !== undefined || pending !== undefined ? undefined : { path };
 }
 
 /** Returns the words that are the command's arguments. */
@@ -81,6 +89,9 @@ export function shapeOf(flags: string): ScanOption & { readonly valueName?: stri
   if (value === null) return { names };
   return { names, valueName: value[1]!, value: { optional: flags.endsWith(']'), variadic: value[2] !== undefined } };
 }
+
+/** Other names of commands. */
+const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
 
 class Scanner<O extends ScanOption> {
   readonly tokens: Token<O>[] = [];
@@ -141,7 +152,8 @@ class Scanner<O extends ScanOption> {
     } else if (this.isCommand) {
       this.tokens.push({ role: 'argument', index, text });
     } else {
-      const path = this.path === '' ? text : `${this.path} ${text}`;
+      const words = this.path === '' ? text : `${this.path} ${text}`;
+      const path = ALIASES[words] ?? words;
       const isCommand = this.grammar.commands.includes(path);
       const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
       if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);

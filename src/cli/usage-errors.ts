@@ -1,24 +1,76 @@
-/** Turns commander's usage errors into Failures, dropping any text that may hold a secret. */
+/** Turns commander's usage errors into Failures, with a suggestion, and dropping any text that may hold a secret. */
 import type { CommanderError } from 'commander';
 import { Failure } from '../errors.ts';
+import { TOPICS } from './help/topics.ts';
+import { optionsAt, pathsOf, type Tree } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
+import { nearest, suggestCommand } from './suggest.ts';
 
-/** A call that commander cannot read, as a failure of ours. */
-export function usageFailure(error: CommanderError, line: Line<ScanOption>): Failure {
-  const [problem = '', suggestion] = withoutValues(error.message).split('\n');
-  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
+/** Returns the failure of a call that commander cannot read. */
+export function usageFailure(error: CommanderError, line: Line<ScanOption>, tree: Tree): Failure {
+  const problem = withoutValues(error.message).split('\n')[0]!;
+  const failure = (text: string, hint: string): Failure =>
+    new Failure('usage', { problem: `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`, hint });
   if (isAboutKey(error, problem, line.path)) {
-    return new Failure('usage', {
-      problem: sentence,
-      hint: 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.',
-    });
+    return failure(problem, 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.');
   }
-  const better = suggestion?.replace(/^\(|\)$/g, '');
-  const hint = `See petstore ${line.path === '' ? '' : `${line.path} `}--help.`;
-  const [, known = ''] = /^Did you mean (--[\w-]+)\?$/.exec(better ?? '') ?? [];
-  if (problem.endsWith(`'${known}'`))
-    return new Failure('usage', { problem: `Option '${known}' takes no value.`, hint });
-  return new Failure('usage', { problem: sentence, hint: better ?? hint });
+  const see = `See: ${['petstore', line.path, '--help'].filter(Boolean).join(' ')}`;
+  if (line.pending !== undefined) return failure(`option '${line.pending.names.at(-1)}' needs a value`, see);
+  if (line.unknown?.kind === 'command') return failure(problem, commandHint(line, tree) ?? see);
+  if (error.code !== 'commander.unknownOption') return failure(problem, see);
+  const { text = '', path = '' } = line.unknown ?? {};
+  const [name = ''] = text.split('=');
+  const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
+  if (namesAt(path).includes(name)) return failure(`option '${name}' takes no value`, see);
+  if (namesAt(line.path).includes(name)) return failure(problem, `Put ${name} after the command, ${line.path}.`);
+  const found = nearest(name, namesAt(line.path));
+  return failure(problem, found === undefined ? see : `Did you mean ${found}?`);
+}
+
+export function isTopic(text: string): boolean {
+  return Object.hasOwn(TOPICS, text);
+}
+
+/** Returns the failure of `petstore help` on what is neither a command nor a topic. */
+export function unknownTopic(topic: string, tree: Tree): Failure {
+  const [group = '', ...rest] = topic.split(' ');
+  const path = rest.length === 0 ? suggestCommand(tree, '', group) : suggestCommand(tree, group, rest.join(' '));
+  const found = nearest(topic.replaceAll(' ', '-'), Object.keys(TOPICS)) ?? path;
+  return new Failure('usage', {
+    problem: `Unknown command or topic ${JSON.stringify(topic)}.`,
+    hint: found === undefined ? 'See: petstore --help' : `Did you mean: petstore help ${found}?`,
+  });
+}
+
+function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
+  const { path: group = '', text = '' } = line.unknown ?? {};
+  if (group !== '' && text === 'help') return `Did you mean: petstore help ${helpPath(line, group, tree)}?`;
+  const path = suggestCommand(tree, group, text);
+  if (path === undefined) return undefined;
+  if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
+  const whole = correctedLine(line, path);
+  return whole === undefined ? `Did you mean petstore ${path}?` : `Did you mean: petstore ${whole}?`;
+}
+
+/** Returns the command that `inventory help set` names, or else the group. */
+function helpPath({ tokens }: Line<ScanOption>, group: string, tree: Tree): string {
+  const after = tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : [])).slice(1);
+  const path = [group, ...after].join(' ');
+  return pathsOf(tree).includes(path) ? path : group;
+}
+
+/**
+ * Returns the whole line with the path in it, where the word was exactly its last; undefined where another word may be
+ * a secret, or would need quotes.
+ */
+function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): string | undefined {
+  const others = tokens.filter(({ role }) => role !== 'command');
+  const at = others.findIndex(({ role }) => role === 'unknown-command');
+  const isPlain = others.every(
+    ({ role, text }, i) => i === at || role === 'option' || /^([+-]?\d+|production|staging|sandbox|json)$/.test(text),
+  );
+  if (!isPlain || !path.endsWith(` ${unknown?.text}`)) return undefined;
+  return others.map(({ text }, i) => (i === at ? path : text)).join(' ');
 }
 
 /** True when the user tried to pass the API key on the command line. */

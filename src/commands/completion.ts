@@ -11,6 +11,7 @@ type Shell = Exclude<(typeof SHELL_ARGUMENTS)[number], 'pets'>;
 
 export const completion = defineCommand({
   path: 'completion',
+  common: 'output',
   summary: 'Print the completion script of a shell, or install it',
   description:
     'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +

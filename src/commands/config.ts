@@ -11,6 +11,7 @@ const setting = argument({ parse: settingNamed, words: NAMES }, NAMES.join(', ')
 
 export const configList = defineCommand({
   path: 'config list',
+  common: 'output',
   summary: 'Show every setting in the config file',
   examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
   more: ['environments'],
@@ -23,6 +24,7 @@ export const configList = defineCommand({
 
 export const configGet = defineCommand({
   path: 'config get',
+  common: 'output',
   summary: 'Show one setting',
   examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
   arguments: { setting },
@@ -37,6 +39,7 @@ export const configGet = defineCommand({
 
 export const configSet = defineCommand({
   path: 'config set',
+  common: 'output',
   summary: 'Change one setting',
   examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
   arguments: { setting, value: argument(textValue, 'the new value') },
@@ -50,6 +53,7 @@ export const configSet = defineCommand({
 
 export const configUnset = defineCommand({
   path: 'config unset',
+  common: 'output',
   summary: 'Remove one setting',
   examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
   arguments: { setting },
@@ -62,6 +66,7 @@ export const configUnset = defineCommand({
 
 export const configPathCommand = defineCommand({
   path: 'config path',
+  common: 'output',
   summary: 'Show where the config file is',
   examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
   more: ['environments'],

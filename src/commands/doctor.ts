@@ -72,6 +72,7 @@ type DoctorInput = InputOf<typeof OPTIONS>;
 
 export const doctor = defineCommand({
   path: 'doctor',
+  common: 'requests',
   summary: 'Diagnose this machine, the connection to the service, or a custom domain',
   description:
     'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +

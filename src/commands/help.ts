@@ -8,9 +8,10 @@ import type { RowsView } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
 
-/** `petstore help COMMAND` is answered where the commands are known (cli/parse.ts); here are the topics. */
+/** `petstore help COMMAND` and `petstore help options` are answered where the commands are known (cli/parse.ts); here are the topics. */
 export const help = defineCommand({
   path: 'help',
+  common: 'output',
   summary: 'Show help on a command or a topic',
   examples: [
     { says: 'What each exit code means', command: 'petstore help exit-codes' },
@@ -30,10 +31,7 @@ export const help = defineCommand({
     if (name !== undefined) {
       return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
     }
-    throw new Failure('usage', {
-      problem: `Unknown command or topic ${JSON.stringify(topic.join(' '))}.`,
-      hint: `Topics: ${NAMES.join(', ')}. Commands: petstore --help`,
-    });
+    throw new Failure('usage', { problem: `Unknown command or topic ${JSON.stringify(topic.join(' '))}.` });
   },
 });
 

@@ -9,6 +9,7 @@ interface Section {
   readonly commands: Readonly<Record<string, Loader>>;
 }
 
+/** `petstore --help` has a line for each command of the first, and one line for each of the others. */
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Stock',
@@ -25,17 +26,7 @@ export const SECTIONS: readonly Section[] = [
     },
   },
   {
-    title: 'Limits, checks, raw calls',
-    commands: {
-      limits: async () => (await import('./limits.ts')).limits,
-      smoke: async () => (await import('./smoke.ts')).smoke,
-      wait: async () => (await import('./wait.ts')).wait,
-      doctor: async () => (await import('./doctor.ts')).doctor,
-      api: async () => (await import('./api.ts')).api,
-    },
-  },
-  {
-    title: 'Key and settings',
+    title: 'Setup',
     commands: {
       login: async () => (await import('./login.ts')).login,
       logout: async () => (await import('./logout.ts')).logout,
@@ -45,22 +36,27 @@ export const SECTIONS: readonly Section[] = [
       'config set': async () => (await import('./config.ts')).configSet,
       'config unset': async () => (await import('./config.ts')).configUnset,
       'config path': async () => (await import('./config.ts')).configPathCommand,
+      doctor: async () => (await import('./doctor.ts')).doctor,
+      completion: async () => (await import('./completion.ts')).completion,
     },
   },
   {
-    title: 'Sandbox',
+    title: 'Automation',
+    commands: {
+      limits: async () => (await import('./limits.ts')).limits,
+      smoke: async () => (await import('./smoke.ts')).smoke,
+      wait: async () => (await import('./wait.ts')).wait,
+      api: async () => (await import('./api.ts')).api,
+    },
+  },
+  {
+    title: 'Other',
     commands: {
       'sandbox serve': async () => (await import('./sandbox-serve.ts')).sandboxServe,
       'sandbox status': async () => (await import('./sandbox.ts')).sandboxStatus,
       'sandbox keys': async () => (await import('./sandbox.ts')).sandboxKeys,
       'sandbox seed': async () => (await import('./sandbox.ts')).sandboxSeed,
       'sandbox reset': async () => (await import('./sandbox.ts')).sandboxReset,
-    },
-  },
-  {
-    title: 'Help',
-    commands: {
-      completion: async () => (await import('./completion.ts')).completion,
       help: async () => (await import('./help.ts')).help,
       version: async () => (await import('./version.ts')).version,
     },

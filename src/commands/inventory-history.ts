@@ -8,6 +8,7 @@ import type { Column, RecordView, RowsView } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
   path: 'inventory history',
+  common: 'environment',
   summary: 'Show changes made from this machine',
   description:
     'Shows every write that petstore sent from this machine for this user, newest first, without a request. ' +

@@ -72,10 +72,12 @@ type ListInput = InputOf<typeof OPTIONS>;
 
 export const inventoryList = defineCommand({
   path: 'inventory list',
+  common: 'requests',
   summary: 'Show stock levels',
   description:
     'Shows the stock of every pet, or only those matching the filters. ' +
-    'Filters run on this machine: the service always returns the full list in one request.',
+    'Filters run on this machine: the service always returns the full list in one request. ' +
+    'petstore inventory ls is short for it.',
   examples: [
     { says: 'All stock', command: 'petstore inventory list' },
     { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },

@@ -6,6 +6,7 @@ import { record } from '../view/view.ts';
 
 export const logout = defineCommand({
   path: 'logout',
+  common: 'environment',
   summary: 'Remove the stored API key of an environment',
   description: 'Removes the key from the config file. The base URL stays. Nothing is sent.',
   examples: [

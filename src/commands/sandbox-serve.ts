@@ -95,6 +95,7 @@ const OPTIONS = {
 
 export const sandboxServe = defineCommand({
   path: 'sandbox serve',
+  common: 'output',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
     'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight and exits 0. / has a web page, /__sandbox has ' +

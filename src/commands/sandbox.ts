@@ -12,6 +12,7 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
+  common: 'output',
   summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans or added keys',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
   options: { data },
@@ -30,6 +31,7 @@ export const sandboxReset = defineCommand({
 
 export const sandboxSeed = defineCommand({
   path: 'sandbox seed',
+  common: 'output',
   summary: "Replace the sandbox's pets",
   description:
     'Generated pets are the same each time. A file has the format of petstore inventory list --json or -o ndjson.',
@@ -68,6 +70,7 @@ function stocked(text: string, file: string, pets: number): RecordView {
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',
+  common: 'output',
   summary: 'Show the size of the sandbox, without a request',
   examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
   options: { data },
@@ -96,6 +99,7 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
+  common: 'output',
   summary: "List the sandbox's keys and what they have used; add, remove, unban one",
   description: 'The keys are made up, for the sandbox alone: never give it a real one.',
   examples: [

@@ -10,6 +10,7 @@ import { record, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
+  common: 'environment',
   summary: 'Show the active environment, base URL and key',
   description: 'Sends nothing. Names the source of each value: option, variable, config or built in.',
   examples: [

@@ -35,7 +35,10 @@ async function rawTree(): Promise<Tree> {
       { says: 'Connect your store', command: 'petstore login' },
       { says: 'See what is running out', command: 'petstore inventory list --max 3 --sort quantity' },
       { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
-      { says: 'Import a delivery: shows the changes and asks', command: 'petstore inventory import delivery.csv' },
+      {
+        says: 'Set the stock of many pets: shows the changes and asks',
+        command: 'petstore inventory import stock.csv',
+      },
     ],
     sections: await Promise.all(
       SECTIONS.map(async ({ title, commands }) => ({
@@ -65,6 +68,7 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
     options: await Promise.all(optionsOf(spec).map(treeOption)),
     experimental: spec.experimental === true,
     more: spec.more ?? [],
+    common: spec.common ?? 'questions',
   };
 }
 

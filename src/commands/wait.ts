@@ -9,6 +9,7 @@ const DEFAULT_MS = 300_000;
 
 export const wait = defineCommand({
   path: 'wait',
+  common: 'requests',
   summary: 'Wait until a pet has a quantity or a status',
   description:
     'Checks the list repeatedly, as often as the rate limit allows, until all conditions hold, then shows the pet. ' +

@@ -26,7 +26,7 @@ export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, 
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error)) throw error;
   const { message, hint } = describeFailure(error, now);
-  return { id, health, says: message, fix: hint ?? 'See petstore help exit-codes.' };
+  return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes' };
 }
 
 /** As sentences for people, as rows for programs; the command fails where a check did. */

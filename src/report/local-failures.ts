@@ -5,7 +5,7 @@ import { type FailureTable, stops } from './failure-meaning.ts';
 const LOGIN = 'Log in with: petstore login';
 
 export const LOCAL_FAILURES = {
-  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See petstore --help.' }),
+  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See: petstore --help' }),
   'invalid-value': ({ name, value, expected, hint }) => ({
     ...stops(EXIT.usage),
     message: `${name} must be ${expected}, not ${JSON.stringify(value)}.`,
@@ -46,7 +46,9 @@ export const LOCAL_FAILURES = {
   'config-unset': ({ key, path }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
-    hint: `Set it with petstore config set ${key} VALUE`,
+    hint: key.endsWith('.api-key')
+      ? `${LOGIN} --env ${key.replace('.api-key', '')}`
+      : `Set it: petstore config set ${key} VALUE`,
   }),
   'no-home': ({ what, variable, problem }) => ({
     ...stops(EXIT.local),

@@ -202,7 +202,7 @@ function networkHint(details: ServiceFailures['network']): string {
     case 'tls':
       return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
     case 'proxy':
-      return 'Check the proxy variables of the environment: petstore doctor names the one that is used.';
+      return 'Check the proxy variables of the environment; petstore doctor names the one that is used.';
     default:
       return 'Check the network and run the command again.';
   }

@@ -63,7 +63,7 @@ export function readFault(text: string): FaultRule {
     if (!(problem instanceof FaultSyntaxError)) throw problem;
     throw new Failure('usage', {
       problem: `The fault ${JSON.stringify(text)} ${problem.message}.`,
-      hint: 'See petstore sandbox serve --help.',
+      hint: 'See: petstore sandbox serve --help',
     });
   }
 }

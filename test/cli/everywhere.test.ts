@@ -15,10 +15,11 @@ const words = (text: string): string => text.replace(/&lt;/g, '<').replace(/\s+/
 
 const MAN = manPage(TREE, '0.0.0');
 const PLACES: Readonly<Record<string, (command: TreeCommand) => string>> = {
-  'the help': ({ path }) => helpText(TREE, path, 80),
+  'the help': ({ path }) => helpText(TREE, { path }, 80),
+  'the short help': ({ path }) => helpText(TREE, { path, isShort: true }, 80),
   'docs/commands.md': ({ path }) => read('docs/commands.md').split(`petstore ${path}</code>`)[1] ?? '',
   'the man page': ({ path }) =>
-    (MAN.split(`.Ss petstore ${path}\n`)[1] ?? '').split('\n.Ss')[0]!.replaceAll('\\-', '-').replaceAll('\\e', '\\'),
+    (MAN.split(`.SS petstore ${path}\n`)[1] ?? '').split('\n.S')[0]!.replaceAll('\\-', '-').replaceAll('\\e', '\\'),
 };
 
 describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {
@@ -33,13 +34,12 @@ describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {
   );
 
   it('has the options of every command', () => {
-    const [first] = commandsOf(TREE);
     const whole =
       _place === 'the man page'
         ? MAN.replaceAll('\\-', '-')
         : _place.startsWith('docs/')
           ? read(_place)
-          : textFor(first!);
+          : helpText(TREE, { path: 'options' }, 80);
     const names = TREE.globals.flatMap((option) => option.names);
     expect(names.filter((name) => !whole.includes(name))).toEqual([]);
   });
@@ -69,4 +69,11 @@ it.skipIf(!hasMandoc)('the man page is one that mandoc has nothing to say about'
   const { stdout: html } = spawnSync('mandoc', ['-T', 'html', `${ROOT}dist/petstore.1`], { encoding: 'utf8' });
   const shown = words(html.replace(/<[^>]*>/g, ' '));
   expect(shown).toContain('Set pet 7 to 12: petstore inventory set 7 12');
+  expect(shown).toMatch(/PETSTORE\(1\) petstore manual PETSTORE\(1\).* petstore \d+\.\d+\.\d+ /);
+});
+
+it('the man page describes options in sentences', () => {
+  const descriptions = MAN.split('\n.TP\n').slice(1).map((item) => item.split('\n.')[0]!.split('\n').slice(1).join(' ')); // prettier-ignore
+  expect(descriptions.length).toBeGreaterThan(100);
+  expect(descriptions.filter((text) => !/^[^a-z].*\.$/.test(text))).toEqual([]);
 });

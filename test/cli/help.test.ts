@@ -4,8 +4,8 @@ import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { helpText, topicText } from '../../src/cli/help/render.ts';
 import { type Topic, TOPICS } from '../../src/cli/help/topics.ts';
-import { commandsOf, grammarOf, pathsOf } from '../../src/cli/help/tree.ts';
-import { helpWanted, scan } from '../../src/cli/scan.ts';
+import { commandsOf, commonOptions, grammarOf, pathsOf } from '../../src/cli/help/tree.ts';
+import { type HelpRequest, helpWanted, scan } from '../../src/cli/scan.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -15,7 +15,8 @@ const COMMANDS = await Promise.all(Object.values(LOADERS).map((load) => load()))
 describe('the help of every command', () => {
   it.each([40, 60, 80, 120])('fits %i columns, but for a word that is longer', (width) => {
     const texts = [
-      ...pathsOf(TREE).map((path) => helpText(TREE, path, width)),
+      ...[...pathsOf(TREE), 'options'].map((path) => helpText(TREE, { path }, width)),
+      ...commandsOf(TREE).map(({ path }) => helpText(TREE, { path, isShort: true }, width)),
       ...(Object.keys(TOPICS) as Topic[]).map((name) => topicText(name, width)),
     ];
     const tooLong = texts.flatMap((text) =>
@@ -25,13 +26,13 @@ describe('the help of every command', () => {
   });
 
   it.each(commandsOf(TREE).map((command) => [command.path, command] as const))(
-    '%s: what it does, examples first, then options by purpose, then where to read more',
+    '%s --help: what it does, examples first, then options by purpose, then where to read more',
     (path, command) => {
-      const text = helpText(TREE, path, 80);
+      const text = helpText(TREE, { path }, 80);
       const headings = text.match(/^[A-Z][\w ,]*:(?=$| petstore)/gm) ?? [];
       expect(text.startsWith(command.summary.slice(0, 30))).toBe(true);
       expect(headings.slice(0, 2)).toEqual(['Usage:', 'Examples:']);
-      expect(headings.slice(-6)).toEqual(['Where:', 'Output:', 'Questions:', 'Limits and time:', 'Help:', 'More:']);
+      expect(headings.slice(-2)).toEqual(['Help:', 'More:']);
       for (const { flags, description } of command.options) {
         expect(text).toContain(flags);
         expect(text.replace(/\s+/g, ' ')).toContain(description);
@@ -52,7 +53,7 @@ describe('the help of every command', () => {
       'inventory edit',
       'inventory undo',
     ]);
-    for (const { path } of marked) expect(helpText(TREE, path, 80)).toContain('(experimental in the service)');
+    for (const { path } of marked) expect(helpText(TREE, { path }, 80)).toContain('(experimental in the service)');
   });
 
   it('no word that is proposed is refused', () => {
@@ -74,21 +75,95 @@ describe('the help of every command', () => {
   });
 });
 
+describe('petstore --help', () => {
+  const text = helpText(TREE, { path: '' }, 80);
+  const lines = text.trimEnd().split('\n');
+
+  it('leaves room for the prompt on a screen of 80x24', () => {
+    expect(lines.length).toBeLessThanOrEqual(23);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('names every command', () => {
+    const names = commandsOf(TREE).map(({ path }) => (path.startsWith('inventory ') ? path : path.split(' ')[0]!));
+    expect(names.filter((name) => !text.includes(name))).toEqual([]);
+    expect(text.match(/experimental/g)).toHaveLength(1);
+  });
+});
+
+describe('COMMAND -h', () => {
+  it('inventory set: at most twenty lines', () => {
+    expect(helpText(TREE, { path: 'inventory set', isShort: true }, 80)).toMatchInlineSnapshot(`
+      "Set the stock of one pet.
+
+      Usage: petstore inventory set <petId> <quantity> [options]
+        petId     id of the pet, an int64
+        quantity  the new count
+
+      Options:
+        --dry-run            show the request and send nothing
+        --expect <quantity>  only if the current quantity is this (else exit 13)
+        --allow-negative     allow a quantity below zero
+
+      Examples:
+        petstore inventory set 7 12              # Set pet 7 to 12
+        petstore inventory set 7 12 --expect 10  # Only if it is still 10
+        petstore inventory set 7 12 --dry-run    # Show the request
+
+      Common options: --env --output --quiet --yes --verbose (petstore help options)
+      More: petstore inventory set --help
+      "
+    `);
+  });
+
+  it.each(commandsOf(TREE).map(({ path }) => path))('%s: shorter than --help, with at most three examples', (path) => {
+    const text = helpText(TREE, { path, isShort: true }, 80);
+    const [short, long] = [text, helpText(TREE, { path }, 80)].map((each) => each.split('\n').length);
+    expect(short).toBeLessThan(long!);
+    expect(text.match(/# /g)!.length).toBeLessThanOrEqual(3);
+    expect(text).toMatch(/^Common options: .*\(petstore help options\)\nMore: petstore .* --help\n$/m);
+    expect(text).not.toMatch(/--max-body|experimental/);
+  });
+});
+
+describe('the common options of a command are those that apply', () => {
+  const headings = ['Where', 'Output', 'Questions', 'Requests'];
+  it.each<[string, string[]]>([
+    ['config path', ['Output']],
+    ['completion', ['Output']],
+    ['sandbox reset', ['Output']],
+    ['status', ['Where', 'Output']],
+    ['inventory history', ['Where', 'Output']],
+    ['inventory list', ['Where', 'Output', 'Requests']],
+    ['inventory set', headings],
+    ['login', headings],
+  ])('%s: %j', (path, expected) => {
+    const text = helpText(TREE, { path }, 80);
+    expect(headings.filter((heading) => text.includes(`\n${heading}:\n`))).toEqual(expected);
+    expect(/--base-url|--max-body|--timeout/.test(text.split('\nOutput:')[1]!)).toBe(expected.includes('Requests'));
+  });
+
+  it('all of them somewhere', () => {
+    const all = commandsOf(TREE).flatMap((command) => commonOptions(TREE, command));
+    expect(new Set(all)).toEqual(new Set(TREE.globals));
+  });
+});
+
 describe('who asks for help', () => {
-  it.each<[string, string | undefined]>([
-    ['', ''],
-    ['-h', ''],
-    ['--help', ''],
-    ['inventory', 'inventory'],
-    ['inventory -h', 'inventory'],
-    ['inventory list --help', 'inventory list'],
-    ['-h inventory list', 'inventory list'],
-    ['--env sandbox inventory list --max 3 -h', 'inventory list'],
-    ['--env=sandbox', ''],
-    ['--env inventory', ''],
-    ['inventory set 7 12 -h', 'inventory set'],
-    ['inventory list --watch -h', 'inventory list'],
-    ['smoke --help --bogus', 'smoke'],
+  const full = (path: string) => ({ path });
+  it.each<[string, HelpRequest | undefined]>([
+    ['', full('')],
+    ['-h', { path: '', isShort: true }],
+    ['--help', { path: '', isShort: false }],
+    ['inventory', full('inventory')],
+    ['inventory list --help', { path: 'inventory list', isShort: false }],
+    ['-h inventory list', { path: 'inventory list', isShort: true }],
+    ['--env sandbox inventory list --max 3 -h', { path: 'inventory list', isShort: true }],
+    ['--env=sandbox', full('')],
+    ['--env inventory', full('')],
+    ['inventory set 7 12 -h', { path: 'inventory set', isShort: true }],
+    ['inventory list --watch -h', { path: 'inventory list', isShort: true }],
+    ['smoke --help --bogus', { path: 'smoke', isShort: false }],
     ['inventory list', undefined],
     ['inventory list --pet -h', undefined],
     ['inventory list -- -h', undefined],
@@ -96,9 +171,12 @@ describe('who asks for help', () => {
     ['bogus --help', undefined],
     ['inventory bogus', undefined],
     ['--bogus', undefined],
-    ['--', ''],
-  ])('petstore %s: %s', (line, path) => {
-    expect(helpWanted(scan(grammarOf(TREE), line.split(' ').filter(Boolean)))).toBe(path);
+    ['--env', undefined],
+    ['inventory --env', undefined],
+    ['-h --env', { path: '', isShort: true }],
+    ['--', full('')],
+  ])('petstore %s: %s', (line, wanted) => {
+    expect(helpWanted(scan(grammarOf(TREE), line.split(' ').filter(Boolean)))).toEqual(wanted);
   });
 });
 
@@ -119,10 +197,8 @@ describe('petstore help', () => {
     expect(await run('help')).toEqual(await run());
   });
 
-  it('what is neither: 2, with the topics', async () => {
-    const { code, stdout, stderr } = await run('help', 'nonsense');
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('Unknown command or topic "nonsense".');
-    expect(stderr).toContain('Topics: environments, output, rate-limits, scripting, exit-codes.');
+  it('what is neither: 2', async () => {
+    const stderr = 'error: Unknown command or topic "nonsense".\nhint: See: petstore --help\n';
+    expect(await run('help', 'nonsense')).toEqual({ code: 2, stdout: '', stderr });
   });
 });

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { buildTree } from '../../src/commands/tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
+import { commandsOf } from '../../src/cli/help/tree.ts';
+import { suggestCommand } from '../../src/cli/suggest.ts';
 import { VERSION } from '../../src/version.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -12,16 +14,20 @@ const printed = (stdout: string) => ({ code: 0, stdout, stderr: '' });
 
 describe('help and version', () => {
   it.each([
-    ['-qe sandbox inventory set --help', 'inventory set'],
-    ['--env sandbox inventory list --max 3 -h', 'inventory list'],
-    ['inventory -qh', 'inventory'],
-    ['--', ''],
-    ['--env=sandbox', ''],
-  ])('petstore %s prints the help of "%s"', async (line, path) => {
-    expect(await run(line)).toEqual(printed(helpText(TREE, path, 80)));
+    ['-qe sandbox inventory set --help', { path: 'inventory set' }],
+    ['--env sandbox inventory list --max 3 -h', { path: 'inventory list', isShort: true }],
+    ['inventory -qh', { path: 'inventory' }],
+    ['--', { path: '' }],
+    ['--env=sandbox', { path: '' }],
+    ['help', { path: '' }],
+    ['help inventory', { path: 'inventory' }],
+    ['help inventory set', { path: 'inventory set' }],
+    ['help options', { path: 'options' }],
+  ])('petstore %s prints the help of $path', async (line, wanted) => {
+    expect(await run(line)).toEqual(printed(helpText(TREE, wanted, 80)));
   });
 
-  it.each(['--env staging --version', 'inventory list -V', '-qV', 'nope --version', 'version'])(
+  it.each(['--env staging --version', 'inventory --version', 'inventory list -V', '-qV', 'nope --version', 'version'])(
     'petstore %s prints the version',
     async (line) => {
       expect(await run(line)).toEqual(printed(`${VERSION}\n`));
@@ -31,19 +37,22 @@ describe('help and version', () => {
 
 describe('what is refused', () => {
   it.each([
-    ['-h nope', "Unknown command 'nope'.", 'See petstore --help.'],
-    ['-h inventori', "Unknown command 'inventori'.", 'Did you mean inventory?'],
-    ['inventory lst', "Unknown command 'lst'.", 'Did you mean list?'],
-    ['inventory bogus list', "Unknown command 'bogus'.", 'See petstore inventory --help.'],
-    ['--vresion', "Unknown option '--vresion'.", 'Did you mean --version?'],
-    ['--sort quantity inventory list', "Unknown option '--sort'.", 'See petstore inventory list --help.'],
-    ['limits --refrsh', "Unknown option '--refrsh'.", 'Did you mean --refresh?'],
-    ['limits -qx', "Unknown option '-x'.", 'See petstore limits --help.'],
-    ['inventory list --sort', "Option '--sort <field>' argument missing.", 'See petstore inventory list --help.'],
-    ['inventory list -- --sort', "Too many arguments for 'list'. Expected 0 arguments but got 1.", 'See petstore inventory list --help.'],
-    ['inventory set 7', "Missing required argument 'quantity'.", 'See petstore inventory set --help.'],
-    ['inventory list --sort -qantity', '--sort is "-qantity", but must be one of petId, quantity, status, -petId, -quantity, -status.', undefined],
-    ['limits --json=x', "Option '--json' takes no value.", 'See petstore limits --help.'],
+    ['-h nope', "Unknown command 'nope'.", 'See: petstore --help'],
+    ['-h inventori', "Unknown command 'inventori'.", 'Did you mean petstore inventory?'],
+    ['set 7 12', "Unknown command 'set'.", 'Did you mean: petstore inventory set 7 12?'],
+    ['inventory bogus list', "Unknown command 'bogus'.", 'See: petstore inventory --help'],
+    ['--sort quantity inventory list', "Unknown option '--sort'.", 'Put --sort after the command, inventory list.'],
+    ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
+    ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
+    ['--env', "Option '--env' needs a value.", 'See: petstore --help'],
+    ['inventory -o', "Option '--output' needs a value.", 'See: petstore inventory --help'],
+    ['inventory list -- --sort', 'petId must be a pet ID, a whole number such as 7, not "--sort".', undefined],
+    ['inventory set 7', "Missing required argument 'quantity'.", 'See: petstore inventory set --help'],
+    ['inventory list --sort -qantity', '--sort must be one of petId, quantity, status, -petId, -quantity, -status, not "-qantity".', undefined],
+    ['limits --json=x', "Option '--json' takes no value.", 'See: petstore limits --help'],
+    ['inventory list --no-header=1', "Option '--no-header' takes no value.", 'See: petstore inventory list --help'],
+    ['-e sandbox inventory list --quantity 5', "Unknown option '--quantity'.", 'See: petstore inventory list --help'],
+    ['api get /x --jq .', "Unknown option '--jq'.", 'See: petstore api --help'],
   ])('petstore %s', async (line, problem, hint) => {
     const { code, stdout, stderr } = await run(line);
     const hints = hint === undefined ? '' : `hint: ${hint}\n`;
@@ -57,6 +66,78 @@ describe('what is refused', () => {
       expect([code, JSON.parse(stderr)]).toEqual([2, { error: expect.objectContaining({ exitCode: 2 }) as unknown }]);
     },
   );
+});
+
+describe('what is suggested', () => {
+  it.each([
+    ['inventory lst', 'petstore inventory list'],
+    ['--help inventory lst', 'petstore inventory list'],
+    ['list', 'petstore inventory list'],
+    ['ls', 'petstore inventory list'],
+    ['show', 'petstore inventory list'],
+    ['get 7', 'petstore inventory get 7'],
+    ['inventory gte 7', 'petstore inventory get'],
+    ['config show', 'petstore config list'],
+    ['set 7 12', 'petstore inventory set 7 12'],
+    ['-e sandbox set 7 12 --json', 'petstore -e sandbox inventory set 7 12 --json'],
+    ['set --help', 'petstore inventory set --help'],
+    ['set 7 sk_12 --env sandbox', 'petstore inventory set'],
+    ['--base-url https://a:b@pets.example/v1 set 7 12', 'petstore inventory set'],
+    ['inventory sett 7 12', 'petstore inventory set'],
+    ['sandbox set 7 12', 'petstore --env sandbox inventory set'],
+    ['inventory limits', 'petstore limits'],
+    ['inventory help', 'petstore help inventory'],
+    ['inventory help set', 'petstore help inventory set'],
+    ['inventory help sk_12', 'petstore help inventory'],
+    ['lgoin', 'petstore login'],
+    ['help exit-code', 'petstore help exit-codes'],
+    ['help rate limits', 'petstore help rate-limits'],
+    ['help set', 'petstore help inventory set'],
+    ['help inventory lst', 'petstore help inventory list'],
+    ['help inventori', 'petstore help inventory'],
+  ])('petstore %s: %s', async (line, suggestion) => {
+    const { code, stdout, stderr } = await run(line);
+    const hint = line.includes('json') ? (JSON.parse(stderr) as { error: { hint: string } }).error.hint : stderr.split('hint: ')[1]?.trimEnd(); // prettier-ignore
+    // With a colon it is the whole line, to be run as it is.
+    expect([code, stdout, hint?.replace(':', '')]).toEqual([2, '', `Did you mean ${suggestion}?`]);
+  });
+
+  it.each([
+    ['--vresion', '--version'],
+    ['--vers', '--version'],
+    ['limits --refrsh', '--refresh'],
+    ['inventory list --colums petId', '--columns'],
+  ])('petstore %s: %s', async (line, suggestion) => {
+    expect((await run(line)).stderr).toContain(`hint: Did you mean ${suggestion}?\n`);
+  });
+
+  it.each(['inventory export', 'inventory test', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(
+    'petstore %s: nothing',
+    async (line) => {
+      const { code, stderr } = await run(line);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^hint: See: petstore (inventory )?(set )?--help$/m)]);
+    },
+  );
+
+  it('a write for nothing but a write with a single slip', () => {
+    const writes = commandsOf(TREE).flatMap(({ path, experimental }) => (experimental ? [path] : []));
+    const reads = ['get', 'gett', 'gt', 'list', 'lit', 'lest', 'show', 'shwo', 'ls', 'hist', 'histroy', 'export', 'test', 'edt', 'view', 'cat', 'find', 'print', 'count-all']; // prettier-ignore
+    const suggested = reads.map((word) => [word, suggestCommand(TREE, 'inventory', word)] as const);
+    expect(suggested.filter(([, path]) => path !== undefined && writes.includes(path))).toEqual([
+      ['edt', 'inventory edit'],
+    ]);
+  });
+});
+
+it('--no-color is --color never', async () => {
+  const env = { PETSTORE_ENV: 'sandbox', FORCE_COLOR: '1' };
+  const runs = [['--no-color', 'inventory', 'list'], ['inventory', 'list', '--color', 'always', '--no-color'], ['inventory', 'lst', '--no-color']]; // prettier-ignore
+  for (const line of runs) {
+    const { stdout, stderr } = await runIn(createTestContext({ env }), ...line);
+    expect(stdout + stderr).not.toContain('\x1b[');
+  }
+  const { stderr } = await runIn(createTestContext({ env }), 'inventory', 'lst');
+  expect(stderr).toContain('\x1b[');
 });
 
 it('a value may look like an option', async () => {

@@ -143,8 +143,8 @@ describe('api', () => {
   });
 
   it.each([
-    [['BREW', '/x'], 'method is "BREW", but must be one of GET, PATCH,'],
-    [['PATCH', '/x', '-f', 'quantity'], '--field is "quantity", but must be a name and a value'],
+    [['BREW', '/x'], 'method must be one of GET, PATCH,'],
+    [['PATCH', '/x', '-f', 'quantity'], '--field must be a name and a value'],
     [['GET', '/x', '-f', 'a=1'], 'A GET has no body'],
     [['PATCH', '/x', '--input', '/nowhere'], 'Could not read /nowhere'],
   ])('%j: one sentence, nothing sent', async (args, sentence) => {

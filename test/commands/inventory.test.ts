@@ -247,7 +247,7 @@ describe('errors', () => {
           message: "Unknown command 'lst'.",
           exitCode: 2,
           retryable: false,
-          hint: 'Did you mean list?',
+          hint: 'Did you mean petstore inventory list?',
         },
       },
     });

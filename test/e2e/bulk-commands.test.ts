@@ -100,7 +100,7 @@ describe('inventory history and undo', () => {
       code: 11,
       stderr: expect.stringContaining('pet 7: conflict, what was there before is not known') as string,
     });
-    expect((await run(['inventory', 'undo'])).stderr).toMatch(/^hint: See petstore inventory undo --help\.$/m);
+    expect((await run(['inventory', 'undo'])).stderr).toMatch(/^hint: See: petstore inventory undo --help$/m);
     expect((await run(['inventory', 'undo', '3'])).stderr).toContain('There is no change 3 that was applied');
   });
 

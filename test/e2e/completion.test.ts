@@ -142,9 +142,7 @@ describe('petstore completion', () => {
   it('works without a home, and says what it does not know', async () => {
     const env = { HOME: undefined, XDG_STATE_HOME: undefined };
     expect(await runPetstore(['completion', 'pets'], { env })).toMatchObject({ code: 0, stdout: '' });
-    expect((await runPetstore(['completion', 'tcsh'])).stderr).toContain(
-      'shell is "tcsh", but must be one of bash, zsh',
-    );
+    expect((await runPetstore(['completion', 'tcsh'])).stderr).toContain('shell must be one of bash, zsh');
     expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
     const pets = await runPetstore(['completion', 'pets', '--install']);
     expect([pets.code, pets.stdout, pets.stderr]).toEqual([2, '', expect.stringContaining('--install needs a shell')]);

@@ -7,6 +7,7 @@ import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
+import { screenOf } from '../support/screen.ts';
 import { KEY, staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
@@ -150,3 +151,15 @@ describe('fault 105: terminals of odd sizes', () => {
     expect(terminal.plain().replace(/\s/g, '')).toContain('9223372036854775807');
   });
 });
+
+it.each([[[]], [['--help']], [['-h']]])(
+  'petstore %j: every command on a screen of 80x24, the prompt included',
+  async (args) => {
+    const size = { cols: 80, rows: 24 };
+    const terminal = startPty(args, size);
+    expect((await terminal.exited).code).toBe(0);
+    const lines = await screenOf(`${terminal.output}$`, size);
+    expect(lines.length).toBeLessThanOrEqual(size.rows);
+    expect(lines[0]).toBe('Manage the stock of a pet store from the command line.');
+  },
+);

@@ -64,7 +64,7 @@ describe('fault 53, 54: what is no canonical integer is refused before anything 
       const { code, error } = await runJson(server.baseUrl, ['inventory', 'set', '--', id, '5']);
       expect({ code, message: error?.message }).toEqual({
         code: 2,
-        message: `petId is ${JSON.stringify(id)}, but must be a pet's id: a decimal int64 without sign, spaces or leading zeros.`,
+        message: `petId must be a pet ID, a whole number such as 7, not ${JSON.stringify(id)}.`,
       });
       const filter = await runJson(server.baseUrl, [...LIST, `--pet=${id}`]);
       expect(filter.code).toBe(2);
@@ -77,7 +77,9 @@ describe('fault 53, 54: what is no canonical integer is refused before anything 
     expect({ code, kind: error?.kind, message: error?.message }).toEqual({
       code: 2,
       kind: 'invalid-value',
-      message: expect.stringMatching(/^quantity is .*, but must be a decimal integer/) as string,
+      message: expect.stringMatching(
+        /^quantity must be a whole number such as 12, without separators, not "/,
+      ) as string,
     });
   });
 
@@ -88,7 +90,7 @@ describe('fault 53, 54: what is no canonical integer is refused before anything 
       code: 2,
       error: {
         kind: 'invalid-value',
-        message: 'quantity is "-5", but must be zero or more.',
+        message: 'quantity must be zero or more, not "-5".',
         exitCode: 2,
         retryable: false,
         hint: expect.stringMatching(/petstore inventory adjust 7 -5\..*--allow-negative/) as string,

@@ -34,3 +34,11 @@ export function terms(items: readonly Term[], width: number, widest = widestOf(i
     })
     .join('\n');
 }
+
+/** Each command line with its comment beside it, or above it where that is too wide. */
+export function beside(items: readonly Term[], width: number): string {
+  const widest = Math.max(0, ...items.map(([command]) => command.length));
+  const lines = items.map(([command, comment]) => `  ${command.padEnd(widest)}  ${comment}`);
+  if (lines.every((line) => line.length <= width)) return lines.join('\n');
+  return paragraphs(items.map(([command, comment]) => `  ${comment}\n  ${command}`).join('\n'), width);
+}

@@ -1,64 +1,131 @@
-/** Help for one path of the tree: examples first, then options by what they are for, then where to read more. */
-import { paragraphs, type Term, terms, widestOf } from './layout.ts';
+/** Help for one path of the tree: the screen of all commands, that of a group, and one command in short or in full. */
+import { beside, paragraphs, type Term, terms, widestOf } from './layout.ts';
 import { TOPICS, type Topic } from './topics.ts';
-import { helpWanted, scan } from '../scan.ts';
-import { childrenOf, commandsOf, grammarOf, type Tree, type TreeCommand, type TreeOption } from './tree.ts';
+import { type HelpRequest, helpWanted, scan } from '../scan.ts';
+import {
+  childrenOf,
+  commandsOf,
+  commonOptions,
+  grammarOf,
+  type Tree,
+  type TreeCommand,
+  type TreeOption,
+} from './tree.ts';
 
 /** Returns the help that the line asks for; undefined where it asks for none. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
-  const path = helpWanted(scan(grammarOf(tree), argv));
-  return path === undefined ? undefined : helpText(tree, path, width);
+  const wanted = helpWanted(scan(grammarOf(tree), argv));
+  return wanted === undefined ? undefined : helpText(tree, wanted, width);
 }
 
-export function helpText(tree: Tree, path: string, width: number): string {
+/** `path` may also be `options`: all common options. */
+export function helpText(tree: Tree, { path, isShort = false }: HelpRequest, width: number): string {
+  if (path === '') return rootText(tree, width);
+  if (path === 'options') return joined([TOPICS.options.title, commonText(tree, width)]);
   const command = commandsOf(tree).find((each) => each.path === path);
-  const parts = command === undefined ? overview(tree, path, width) : details(tree, command, width);
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  if (command === undefined) return joined(overview(tree, path, width));
+  return joined(isShort ? inShort(tree, command, width) : details(tree, command, width));
+}
+
+/** All commands on one screen: those of the first section with what they do, the names of the others. */
+function rootText(tree: Tree, width: number): string {
+  const [first, ...others] = tree.sections;
+  if (first === undefined) return '';
+  const isExperimental = first.commands.some(({ experimental }) => experimental);
+  const names = others.map(({ title, commands }): Term => [
+    `${title}:`,
+    [...new Set(commands.map(({ path }) => path.split(' ')[0]!))].join(', '),
+  ]);
+  const start = [
+    paragraphs(tree.summary, width),
+    paragraphs(`Usage: ${tree.name} <command> [options]`, width),
+    beside(tree.examples.slice(0, 2).map(shownExample), width),
+  ];
+  const all = [
+    `${first.title}${isExperimental ? ' (updates are experimental in the service)' : ''}:`,
+    terms(listed(tree, first.commands), width),
+    terms(
+      [
+        ...names,
+        ['Options:', namesOf(tree.globals).join(', ')],
+        ['Topics:', Object.keys(TOPICS).join(', ')],
+        ['More:', `${tree.name} <command> --help, ${tree.name} help <topic>`],
+      ],
+      width,
+    ).replace(/^ {2}/gm, ''),
+  ];
+  return `${start.join('\n')}\n\n${all.map((part) => paragraphs(part, width)).join('\n')}\n`;
+}
+
+/** Commands by their first two words. */
+function listed(tree: Tree, commands: readonly TreeCommand[]): Term[] {
+  const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, 2).join(' ')));
+  return [...names].map((name) => [
+    name,
+    commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '',
+  ]);
 }
 
 function overview(tree: Tree, path: string, width: number): string[] {
-  const isRoot = path === '';
-  const below = isRoot ? tree.sections : [{ title: 'Commands', commands: commandsBelow(tree, path) }];
-  const lists = below.map(({ title, commands }) => ({
-    title,
-    items: commands.map((each): Term => [isRoot ? each.path : each.path.slice(path.length + 1), summaryOf(each)]),
-  }));
+  const items = childrenOf(tree, path).map(({ name, summary }): Term => [name, summary]);
   return [
-    paragraphs(isRoot ? tree.summary : `${tree.groups[path] ?? ''}.`, width),
-    paragraphs(`Usage: ${[tree.name, path, '<command> [options]'].filter(Boolean).join(' ')}`, width),
-    examples(isRoot ? tree.examples : commandsBelow(tree, path).flatMap((each) => each.examples.slice(0, 1)), width),
-    ...sections(lists, width),
-    ...(isRoot ? sections(byPurpose(tree.globals), width) : []),
-    more([], `${isRoot ? '' : `${path} `}COMMAND`, width),
+    paragraphs(`${tree.groups[path] ?? ''}.`, width),
+    paragraphs(`Usage: ${tree.name} ${path} <command> [options]`, width),
+    ...sections([{ title: 'Commands', items }], width),
+    paragraphs(`More: ${tree.name} ${path} <command> --help`, width),
   ];
 }
 
-function commandsBelow(tree: Tree, path: string): readonly TreeCommand[] {
-  const names = childrenOf(tree, path).map(({ name }) => `${path} ${name}`);
-  return commandsOf(tree).filter((command) => names.includes(command.path));
+/** What fits a screen: of each option the first clause, of the examples the first three. */
+function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
+  const args = command.arguments.map((each): Term => [each.name, each.description]);
+  const own = byPurpose(command.options).map(({ title, items }) => ({
+    title,
+    items: items.map(([term, text]): Term => [term, firstClause(text)]),
+  }));
+  const common = namesOf(commonOptions(tree, command).filter(({ purpose }) => purpose !== 'Help'));
+  return [
+    paragraphs(`${command.summary}.`, width),
+    [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
+    ...sections(own, width),
+    `Examples:\n${beside(command.examples.slice(0, 3).map(shownExample), width)}`,
+    [`Common options: ${common.join(' ')} (${tree.name} help options)`, `More: ${tree.name} ${command.path} --help`]
+      .map((line) => paragraphs(line, width))
+      .join('\n'),
+  ];
+}
+
+/** Returns the text as far as the first semicolon, and the default at its end. */
+function firstClause(text: string): string {
+  const [, clause = '', shown = ''] = /^(.*?)( \(default: .*\))?$/s.exec(text) ?? [];
+  return `${clause.split('; ')[0]!}${shown}`;
 }
 
 function details(tree: Tree, command: TreeCommand, width: number): string[] {
   return [
     ...itself(tree, command, width),
-    ...sections([...byPurpose(command.options), ...byPurpose(tree.globals)], width),
-    more(command.more, undefined, width),
+    ...sections([...byPurpose(command.options), ...byPurpose(commonOptions(tree, command))], width),
+    more(command.more, width),
   ];
 }
 
 function itself(tree: Tree, command: TreeCommand, width: number): string[] {
-  const { path, arguments: args, description = '' } = command;
-  const words = args.map(({ name, optional, variadic }) => {
-    const text = variadic ? `${name}...` : name;
-    return optional ? `[${text}]` : `<${text}>`;
-  });
+  const { arguments: args, description = '' } = command;
   return [
     paragraphs(`${summaryOf(command)}.`, width),
-    paragraphs(`Usage: ${[tree.name, path, ...words, '[options]'].join(' ')}`, width),
+    usage(tree, command, width),
     examples(command.examples, width),
     paragraphs(description, width),
     ...sections([{ title: 'Arguments', items: args.map((each): Term => [each.name, each.description]) }], width),
   ];
+}
+
+function usage({ name: program }: Tree, { path, arguments: args }: TreeCommand, width: number): string {
+  const words = args.map(({ name, optional, variadic }) => {
+    const text = variadic ? `${name}...` : name;
+    return optional ? `[${text}]` : `<${text}>`;
+  });
+  return paragraphs(`Usage: ${[program, path, ...words, '[options]'].join(' ')}`, width);
 }
 
 /** What is the command's own, for a reference that has the rest elsewhere. */
@@ -74,6 +141,11 @@ export function commonText(tree: Tree, width: number): string {
 
 export function summaryOf({ summary, experimental }: TreeCommand): string {
   return experimental ? `${summary} (experimental in the service)` : summary;
+}
+
+/** Returns the long names of the options that have a short one too: the usual ones. */
+function namesOf(options: readonly TreeOption[]): string[] {
+  return options.flatMap(({ names }) => (names.length > 1 ? names.slice(-1) : []));
 }
 
 interface List {
@@ -101,14 +173,21 @@ function examples(list: Tree['examples'], width: number): string {
   return lines.length === 0 ? '' : `Examples:\n${paragraphs(lines.join('\n'), width)}`;
 }
 
-/** `topics`: those of the command; none: all that there are. */
-function more(topics: readonly string[], command: string | undefined, width: number): string {
-  const names = (topics.length === 0 ? Object.keys(TOPICS) : topics) as readonly Topic[];
-  const items: Term[] = [
-    ...(command === undefined ? [] : [[`petstore help ${command}`, 'one command in full'] as const]),
-    ...names.map((name): Term => [`petstore help ${name}`, TOPICS[name].summary]),
-  ];
+function shownExample({ says, command }: Tree['examples'][number]): Term {
+  return [command, `# ${says}`];
+}
+
+/** `topics`: those of the command; the common options besides. */
+function more(topics: readonly string[], width: number): string {
+  const items = [...(topics as readonly Topic[]), 'options' as const].map((name): Term => [
+    `petstore help ${name}`,
+    TOPICS[name].summary,
+  ]);
   return sections([{ title: 'More', items }], width).join('');
+}
+
+function joined(parts: readonly string[]): string {
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 export function topicText(name: Topic, width: number): string {

@@ -2,7 +2,7 @@
 
 import { EXIT } from '../../errors.ts';
 
-export type Topic = 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
+export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
 
 interface TopicText {
   readonly summary: string;
@@ -11,6 +11,11 @@ interface TopicText {
 }
 
 export const TOPICS: Readonly<Record<Topic, TopicText>> = {
+  options: {
+    summary: 'the options that commands have in common',
+    title: 'Common options',
+    text: '',
+  },
   environments: {
     summary: 'production, staging, sandbox; precedence of settings',
     title: 'Environments',
@@ -51,7 +56,7 @@ A list of more than 10,000 rows is streamed in every format, except with --sort:
 
 Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
-Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb and --color are respected.
+Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb, --color and --no-color are respected.
 `,
   },
   'rate-limits': {

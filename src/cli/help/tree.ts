@@ -2,6 +2,7 @@
  * The commands as plain data: help, reference, completion and man page are made from it. commands/tree.ts makes it of
  * the command specs; the build puts the data in its place, so that help loads no command.
  */
+import type { Common } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
@@ -41,6 +42,7 @@ export interface TreeCommand {
   readonly options: readonly TreeOption[];
   readonly experimental: boolean;
   readonly more: readonly string[];
+  readonly common: Common;
 }
 
 export interface Tree {
@@ -79,6 +81,19 @@ export function pathsOf(tree: Tree): readonly string[] {
 export function optionsAt(tree: Tree, path: string): readonly TreeOption[] {
   const own = commandsOf(tree).find((command) => command.path === path)?.options ?? [];
   return [...own, ...tree.globals];
+}
+
+/** The headings of the common options that apply. */
+const HEADINGS: Readonly<Record<Common, readonly string[]>> = {
+  output: ['Output', 'Help'],
+  environment: ['Where', 'Output', 'Help'],
+  requests: ['Where', 'Output', 'Requests', 'Help'],
+  questions: ['Where', 'Output', 'Questions', 'Requests', 'Help'],
+};
+
+/** Returns the common options that apply to a command. */
+export function commonOptions({ globals }: Tree, { common }: TreeCommand): readonly TreeOption[] {
+  return globals.filter(({ purpose }) => HEADINGS[common].includes(purpose));
 }
 
 /** Returns what the scanner needs to know of all commands. */

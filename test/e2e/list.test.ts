@@ -1,0 +1,117 @@
+/** `inventory list` and `get` through the built program: which pets, how many, which columns. */
+import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { runJson, staging } from '../support/staging.ts';
+
+const MAX = '9223372036854775807';
+const body = `[{"petId":1,"quantity":5,"status":"sold"},{"petId":7,"quantity":2,"status":"available","shelf":"A"},{"petId":${MAX},"quantity":9,"status":"pending"}]`;
+
+async function list(...args: string[]) {
+  const server = await scriptedServer([{ body, headers: { 'Content-Type': 'application/json' } }]);
+  const { code, stdout, stderr } = await runPetstore(['inventory', ...args], { env: staging(server.baseUrl) });
+  return { code, stdout, stderr };
+}
+
+describe('which pets', () => {
+  it.each([
+    [
+      ['list', '7', MAX],
+      ['7', MAX],
+    ],
+    [['ls', '7'], ['7']],
+    [
+      ['list', '7', '--pet', '1'],
+      ['1', '7'],
+    ],
+    [
+      ['list', '-n', '2'],
+      ['1', '7'],
+    ],
+    [
+      ['list', '--limit', '2', '--sort', '-quantity'],
+      [MAX, '1'],
+    ],
+    [['list', '--limit', '1', '--min', '3'], ['1']],
+    [
+      ['list', '-n', '7'],
+      ['1', '7', MAX],
+    ],
+    [['list', '--status', 'SOLD'], ['1']],
+  ])('%j: %j', async (args, ids) => {
+    const { code, stdout } = await list(...args, '-o', 'csv', '--columns', 'PETID', '--no-header');
+    expect([code, stdout]).toEqual([0, ids.map((id) => `${id}\n`).join('')]);
+  });
+
+  it.each([
+    ['0', '--limit must be a whole number from 1 to 1000000, not "0".'],
+    ['-1', '--limit must be a whole number from 1 to 1000000, not "-1".'],
+  ])('--limit %s is refused before anything is sent', async (limit, problem) => {
+    const server = await scriptedServer([]);
+    const { code, stderr } = await runPetstore(['inventory', 'list', '--limit', limit], { env: staging(server.baseUrl) });
+    expect([code, stderr, server.log()]).toEqual([2, `error: ${problem}\n`, []]);
+  });
+});
+
+describe('a column', () => {
+  it('that a pet has beyond the contract is shown', async () => {
+    const { code, stdout } = await list('list', '-o', 'csv', '--columns', 'petId,shelf');
+    expect([code, stdout]).toEqual([0, `petId,shelf\n1,\n7,A\n${MAX},\n`]);
+  });
+
+  it.each(['table', 'csv', 'ndjson', 'json'])(
+    'that no pet has is refused, and no row is printed: %s',
+    async (format) => {
+      const { code, stdout, stderr } = await list('list', '-o', format, '--columns', 'id,qty,petId');
+      expect([code, stdout.replace(/^\[\n?$/, '')]).toEqual([2, '']);
+      expect(stderr).toContain('Unknown column');
+      expect(stderr).toContain('the pets have petId, quantity, status, shelf.');
+    },
+  );
+
+  it('cannot be checked where there are no pets', async () => {
+    const server = await scriptedServer([json([])]);
+    const { code, stdout } = await runPetstore(['inventory', 'list', '-o', 'csv', '--columns', 'shelf'], {
+      env: staging(server.baseUrl),
+    });
+    expect([code, stdout]).toEqual([0, 'shelf\n']);
+  });
+});
+
+describe('inventory get', () => {
+  it('shows one pet', async () => {
+    expect(await list('get', '7')).toMatchObject({
+      code: 0,
+      stdout: 'petId     7\nquantity  2\nstatus    available\n',
+    });
+    expect((await list('get', MAX, '-o', 'csv')).stdout).toBe(`petId,quantity,status\n${MAX},9,pending\n`);
+    expect((await list('get', '7', '--json')).stdout).toBe(
+      '{"petId":7,"quantity":2,"status":"available","shelf":"A"}\n',
+    );
+  });
+
+  it('exits 5 where the service does not have it', async () => {
+    const server = await scriptedServer([json([item(1, 5)])]);
+    const { code, error } = await runJson(server.baseUrl, ['inventory', 'get', '7']);
+    expect([code, error?.message]).toEqual([5, 'Pet 7 was not found in staging.']);
+  });
+});
+
+describe('a value with a typo', () => {
+  it.each([
+    [
+      ['--env', 'prod', 'inventory', 'list'],
+      '--env must be one of production, staging, sandbox, not "prod".',
+      'production',
+    ],
+    [
+      ['inventory', 'list', '--status', 'avail'],
+      '--status must be one of available, pending, sold, not "avail".',
+      'available',
+    ],
+  ])('%j', async (args, problem, near) => {
+    const { code, stderr } = await runPetstore(args);
+    expect([code, stderr]).toEqual([2, `error: ${problem}\nhint: Did you mean ${near}?\n`]);
+  });
+});
