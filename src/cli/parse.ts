@@ -108,11 +108,12 @@ function parse({ line, command }: Request, paths: readonly string[]): RunInvocat
   if (unknown !== undefined && !paths.includes(unknown.path)) {
     buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
   } else if (command !== undefined) {
-    const built = buildCommand(nameOf(command.path), command, program, (run) => (invocation = run));
+    const given = argumentsIn(line);
+    const built = buildCommand(command, given.length, program, (run) => (invocation = run));
     program.addCommand(built);
     const options = optionWords(line, (each) => !GLOBALS.includes(each));
     const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
-    built.parse([...refused, ...options, ...(pending === undefined ? ['--', ...argumentsIn(line)] : [])], {
+    built.parse([...refused, ...options, ...(pending === undefined ? ['--', ...given] : [])], {
       from: 'user',
     });
   }
@@ -154,9 +155,13 @@ function configure(command: Command): Command {
     .showSuggestionAfterError(false);
 }
 
-function buildCommand(name: string, spec: AnyCommand, program: Command, onRun: (run: RunInvocation) => void): Command {
-  const command = configure(new Command(name));
-  const specified = argumentsOf(spec);
+/** `count`: of the arguments on the line. */
+function buildCommand(spec: AnyCommand, count: number, program: Command, onRun: (run: RunInvocation) => void): Command {
+  const command = configure(new Command(nameOf(spec.path)));
+  const all = argumentsOf(spec);
+  // The first argument may be left out before a required one: `api [method] <path>`.
+  const isShort = all[0]?.optional === true && all[1] !== undefined && count < all.length;
+  const specified = isShort ? all.slice(1) : all;
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;
     command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);

@@ -1,8 +1,8 @@
 import { JsonError, type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { isOneOf, parseInt64, parseInteger } from '../api/values.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
-import { argument, defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
 import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -32,7 +32,7 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 });
 
 const ARGUMENTS = {
-  method: argument(methodValue, METHODS.join(', ')),
+  method: optionalArgument(methodValue, `${METHODS.join(', ')} (default: GET)`),
   path: argument(textValue, 'below the base URL; or a whole URL of the same service'),
 };
 
@@ -56,7 +56,7 @@ export const api = defineCommand({
     'After a 429 it waits as every command does. Nothing else is retried, because it is unknown whether an ' +
     'undocumented operation may run twice. A write to production follows the same rule as inventory set.',
   examples: [
-    { says: 'The list, as the service sends it', command: 'petstore api GET /inventory' },
+    { says: 'The list, as the service sends it', command: 'petstore api /inventory' },
     { says: 'Status and headers too', command: 'petstore api GET /pets/7 -i' },
     { says: 'A body from fields: numbers stay exact', command: 'petstore api PATCH /inventory/7 -f quantity=12' },
     { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
@@ -65,13 +65,14 @@ export const api = defineCommand({
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RawView> {
-    const { method } = input;
+    const { method = 'GET' } = input;
+    if (isOneOf(METHODS, input.path)) throw new Failure('usage', { problem: "Missing required argument 'path'." });
+    const path = pathBelow((await context.target()).baseUrl, input.path);
     const { callRaw } = await import('../client/raw.ts');
     const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
     await using session = await connect(context);
-    const path = pathBelow(session.service.baseUrl, input.path);
     if (isWrite(method)) {
       const source = environmentSource(await context.settings());
       context.notices.info(`Sending ${method} ${path} to ${session.environment} (${source}).`);
@@ -131,10 +132,16 @@ function updateIn({ method, path, body }: Call): { petId: bigint; after: bigint 
   }
 }
 
-async function bodyOf({ field, input, method }: ApiInput, context: CommandContext): Promise<string | undefined> {
+async function bodyOf(
+  { field, input, method = 'GET' }: ApiInput,
+  context: CommandContext,
+): Promise<string | undefined> {
   if (field === undefined && input === undefined) return undefined;
   if (method === 'GET' || method === 'HEAD') {
-    throw new Failure('usage', { problem: `A ${method} has no body: leave out --field and --input.` });
+    throw new Failure('usage', {
+      problem: `A ${method} has no body.`,
+      hint: 'Name the method: petstore api PATCH /inventory/7 -f quantity=12',
+    });
   }
   if (field !== undefined) return stringifyJson(new Map(field));
   return readText(context, input ?? '', MOST_BYTES);
@@ -149,8 +156,8 @@ function pathBelow(baseUrl: URL, given: string): string {
     return url.href.slice(base.length).replace(/#.*$/, '');
   }
   throw new Failure('usage', {
-    problem: `${JSON.stringify(given)} is not below the base URL ${base}; the key is sent nowhere else.`,
-    hint: 'Give the path alone: petstore api GET /inventory',
+    problem: `${JSON.stringify(given)} is not below the base URL ${base}, and the key is sent nowhere else.`,
+    hint: 'Use the path alone: petstore api /inventory',
   });
 }
 

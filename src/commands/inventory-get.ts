@@ -21,9 +21,7 @@ export const inventoryGet = defineCommand({
     const { findPet } = await import('../client/update.ts');
     const item = await findPet(service, petId);
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
-    const members = itemMembers(item);
-    return record(members.map(([name, value]) => `${name.padEnd(8)}  ${value}`).join('\n'), [...itemToJson(item)], {
-      csv: members,
-    });
+    const text = `petId     ${petId}\nquantity  ${item.quantity}\nstatus    ${item.status}`;
+    return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
   },
 });

@@ -49,7 +49,9 @@ describe('which pets', () => {
     ['-1', '--limit must be a whole number from 1 to 1000000, not "-1".'],
   ])('--limit %s is refused before anything is sent', async (limit, problem) => {
     const server = await scriptedServer([]);
-    const { code, stderr } = await runPetstore(['inventory', 'list', '--limit', limit], { env: staging(server.baseUrl) });
+    const { code, stderr } = await runPetstore(['inventory', 'list', '--limit', limit], {
+      env: staging(server.baseUrl),
+    });
     expect([code, stderr, server.log()]).toEqual([2, `error: ${problem}\n`, []]);
   });
 });
