@@ -1,31 +1,40 @@
-/** `inventory import`: sets the stock from the rows of a file. */
+/** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readText } from '../session/read-text.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { readBytes } from '../session/read-text.ts';
+import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
+import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { applyPlan } from './apply.ts';
+import { applyPlan, isLeft, type RunSpec } from './apply.ts';
+import type { Mapping } from './columns.ts';
+import { decodeText } from './decode.ts';
 import { type OnOutcome } from './events.ts';
 import { readStock } from './runner.ts';
 import { withLockedJournal } from './open-journal.ts';
-import { makePlan } from './plan.ts';
-import { parseRows } from './rows.ts';
+import { resumeCommand } from './origin.ts';
+import { makeAddingPlan, makePlan } from './plan.ts';
+import { parseRows, type Row } from './rows.ts';
+import { resumeNamed } from './runs.ts';
 import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
   readonly file?: string;
   readonly exitCode?: boolean;
+  readonly add?: boolean;
+  readonly map?: readonly Mapping[];
   readonly allowNegative?: boolean;
   readonly journal?: string;
 }
 
+type Source = Required<Pick<RunSpec, 'source' | 'hash' | 'adds' | 'plan'>>;
+
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
-  const { rows } = await readSource(context, options);
+  const { plan: planFor } = await readSource(context, options);
   await using session = await connect(context);
-  const plan = makePlan(rows, await readStock(session.service));
+  const plan = planFor(await readStock(session.service));
   const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
   const isSame = differences.changes + differences.obstacles === 0;
   const check = (): Failure | undefined =>
@@ -38,26 +47,78 @@ export async function runImport(
   options: ImportOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  const { rows, ...file } = await readSource(context, options);
-  const command = `inventory import ${file.source}`;
+  const source = await readSource(context, options);
+  const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
   await assertWriteAllowed(context, command);
-  return withLockedJournal(context, options.journal, (journal) =>
-    applyPlan(
-      { context, journal, journalFile: options.journal, onOutcome },
-      { kind: 'import', command, ...file, plan: (stock) => makePlan(rows, stock) },
-    ),
-  );
+  return withLockedJournal(context, options.journal, async (journal) => {
+    const runContext = { context, journal, journalFile: options.journal, onOutcome };
+    const stopped = await findStopped(context, journal, source);
+    if (stopped !== undefined && (await wantsToResume(context, journal, stopped, options.journal))) {
+      return resumeNamed(runContext, stopped);
+    }
+    return applyPlan(runContext, { kind: 'import', command, ...source });
+  });
+}
+
+/** Finds the newest unfinished import of the same file for this environment. */
+async function findStopped(context: CommandContext, journal: Journal, file: Source): Promise<Run | undefined> {
+  const environment = (await context.settings()).environment.value;
+  return journal
+    .unfinished()
+    .find((run) => run.environment === environment && run.hash === file.hash && (run.adds === true) === file.adds);
+}
+
+/**
+ * Asks on a terminal. Elsewhere a file that sets is imported anew, and one that adds is not: rows would be added twice.
+ * @throws {Failure} `cannot-resume`
+ */
+async function wantsToResume(
+  context: CommandContext,
+  journal: Journal,
+  run: Run,
+  journalFile: string | undefined,
+): Promise<boolean> {
+  const { globals, notices, prompt, signal } = context;
+  const left = journal.changesOf(run.id).filter(isLeft).length;
+  const problem = `Import ${run.id} of this file is unfinished (${left} left)`;
+  const hint = `Resume it with: ${resumeCommand(run, journalFile)}`;
+  if (!globals.yes && canAsk(context)) {
+    if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
+    return prompt.confirm(`${problem}. Resume it?`, signal, true);
+  }
+  if (run.adds === true) throw new Failure('cannot-resume', { problem, hint });
+  notices.warning(`${problem}. ${hint}`);
+  return false;
 }
 
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
-async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions) {
+async function readSource(context: CommandContext, options: ImportOptions): Promise<Source> {
+  const { file, add, map: mappings } = options;
   if (file === undefined) {
-    throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
+    throw new Failure('usage', { problem: 'Name a file: petstore inventory import FILE, or - for stdin.' });
   }
   const source = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
-  const text = await readText(context, source);
-  const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
-  if (problems.length > 0) throw new Failure('invalid-rows', { source: file === '-' ? 'stdin' : file, problems });
-  if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
-  return { source, hash: hash('sha256', text), rows };
+  const name = file === '-' ? 'stdin' : file;
+  const bytes = await readBytes(context, source);
+  const allowNegative = options.allowNegative === true;
+  const { rows, adds, problems, ignored } = parseRows(decodeText(bytes, name), { add, mappings, allowNegative });
+  if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
+  if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, SHOWN).join(', ')}.`);
+  const summed = rows.flatMap(({ petId, lines }) =>
+    lines === undefined ? [] : [`pet ${petId} (${linesText(lines)})`],
+  );
+  if (summed.length > 0) {
+    const more = summed.length > SHOWN ? ` and ${summed.length - SHOWN} more` : '';
+    context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
+  }
+  const plan: Source['plan'] = (stock) => (adds ? makeAddingPlan(rows, stock, allowNegative) : makePlan(rows, stock));
+  return { source, hash: hash('sha256', bytes), adds, plan };
+}
+
+/** How many columns or pets a message names. */
+const SHOWN = 10;
+
+function linesText(lines: NonNullable<Row['lines']>): string {
+  const shown = lines.slice(0, SHOWN).join(', ');
+  return `lines ${shown}${lines.length > SHOWN ? ' and more' : ''}`;
 }

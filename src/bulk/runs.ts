@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readText } from '../session/read-text.ts';
+import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView } from '../view/view.ts';
-import { isLeft, resumeRun } from './apply.ts';
+import { isLeft, resumeRun, type RunContext } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { look } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
@@ -27,16 +27,21 @@ export async function resumeStopped(
 ): Promise<RecordView> {
   return withLockedJournal(context, options.journal, async (journal) => {
     const run = findRun(journal, options.resume);
-    const { environment } = await context.settings();
-    const again = `inventory import --resume ${run.id}`;
-    assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
-    await checkSource(context, run);
-    await assertWriteAllowed(context, again);
-    await using session = await connect(context, { isBulk: true });
-    assertSameOrigin(session, run, `Run ${run.id}`, again);
-    const runContext = { context, session, journal, journalFile: options.journal, onOutcome };
-    return await resumeRun(runContext, run, await look(session.service, journal));
+    return resumeNamed({ context, journal, journalFile: options.journal, onOutcome }, run);
   });
+}
+
+/** Resumes that run; the journal is locked. @throws {Failure} `cannot-resume` */
+export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: Run): Promise<RecordView> {
+  const { context, journal } = runContext;
+  const { environment } = await context.settings();
+  const again = `inventory import --resume ${run.id}`;
+  assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
+  await checkSource(context, run);
+  await assertWriteAllowed(context, again);
+  await using session = await connect(context, { isBulk: true });
+  assertSameOrigin(session, run, `Run ${run.id}`, again);
+  return await resumeRun({ ...runContext, session }, run, await look(session.service, journal));
 }
 
 function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
@@ -47,7 +52,7 @@ function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
   if (run === undefined && wanted === true) {
     throw cannot(
       'No run was left unfinished',
-      'To apply rows that failed, import the file again: only what still differs is sent.',
+      'To apply rows that failed, import a file with only those rows.',
     );
   }
   if (run === undefined) throw cannot(`There is no run ${wanted}`);
@@ -63,10 +68,11 @@ function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
 }
 
 /** Returns why a run that is done cannot be resumed, and what to do instead. */
-function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+function whyDone({ id, kind, source, adds }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
+  if (adds === true) return [problem, 'Import a file with only those rows: the others would be added again.'];
   if (kind !== 'import' || source === undefined)
     return [problem, 'Run the command again: it sends only what still differs.'];
   const file = source === '-' ? 'the same rows' : `the file ${source}`;
@@ -74,22 +80,25 @@ function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [proble
 }
 
 /** Refuses a file that has changed since the user agreed to it. The rows themselves are in the journal. */
-async function checkSource(context: CommandContext, { id, source, hash: before }: Run): Promise<void> {
+async function checkSource(context: CommandContext, { id, source, hash: before, adds }: Run): Promise<void> {
   if (source === undefined || source === '-' || before === undefined) return;
   // A pipe gives what it holds once.
   if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = await readText(context, source);
+    bytes = await readBytes(context, source);
   } catch {
     if (context.signal.aborted) throw context.signal.reason;
     context.notices.info(`${source} is not there any more; run ${id} continues with its rows as they were.`);
     return;
   }
-  if (hash('sha256', text) === before) return;
+  if (hash('sha256', bytes) === before) return;
   throw new Failure('cannot-resume', {
     problem: `${source} has changed since run ${id} began`,
-    hint: `Import it anew: petstore inventory import ${source} sends only what still differs.`,
+    hint:
+      adds === true
+        ? 'Restore the file to resume. A new import would add the rows again that were added already.'
+        : `Import it anew: petstore inventory import ${source} sends only what still differs.`,
   });
 }
 
