@@ -4,7 +4,7 @@ import { parseInteger } from '../api/values.ts';
 const COLUMNS = ['petId', 'quantity', 'delta', 'current'] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
-/** The value of --map: this heading stands for that column. */
+/** The value of --map: the column that a heading of the file names. */
 export interface Mapping {
   readonly heading: string;
   readonly column: ColumnName;
@@ -63,10 +63,8 @@ export function headerProblem(
 ): string | undefined {
   if (problem !== undefined) return problem;
   const names = headings.map((heading) => heading.trim()).filter((heading) => heading !== '');
-  const unmatched = mappings.find(({ heading }) => !names.some((name) => plain(name) === plain(heading)));
-  if (unmatched !== undefined) {
-    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${list(names)}`;
-  }
+  const mapped = mappingProblem(names, mappings);
+  if (mapped !== undefined) return mapped;
   if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
     return 'the first line must be a header such as petId,quantity';
   }
@@ -76,6 +74,19 @@ export function headerProblem(
   const example =
     ignored[0] === undefined ? '' : `; name one with --map ${quoted(`${ignored[0]}=${missing[0]!.split(' ')[0]!}`)}`;
   return `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
+}
+
+/** Returns what is wrong with --map: a heading that the file does not have, or that is mapped twice. */
+export function mappingProblem(headings: readonly string[], mappings: readonly Mapping[]): string | undefined {
+  const names = new Set(headings.map(plain));
+  const unmatched = mappings.find(({ heading }) => !names.has(plain(heading)));
+  if (unmatched !== undefined) {
+    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${list(headings)}`;
+  }
+  const twice = mappings.find(({ heading }, i) =>
+    mappings.slice(0, i).some((other) => plain(other.heading) === plain(heading)),
+  );
+  return twice && `--map names the column ${shown(twice.heading)} twice`;
 }
 
 const SHOWN = 10;

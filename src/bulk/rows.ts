@@ -1,7 +1,7 @@
 /** Parses the rows of a delivery or a stocktake from CSV or JSON. All are checked before one is applied. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
-import { type ColumnName, type Columns, findColumns, headerProblem, type Mapping } from './columns.ts';
+import { type ColumnName, type Columns, findColumns, headerProblem, type Mapping, mappingProblem } from './columns.ts';
 import { CsvError, type CsvRecord, readCsv } from './csv.ts';
 import { parseNumber } from './numbers.ts';
 
@@ -177,12 +177,14 @@ function headerOf(text: string, delimiter: string): readonly string[] {
 
 function fromJson(text: string, { add = false, mappings = [] }: RowOptions): Raws {
   const ignored = new Set<string>();
+  const names = new Set<string>();
   const raws = parseJsonRows(text).rows.map((row): Raw => {
     const line = row.at;
     if ('error' in row) return { line, reason: `not valid JSON: ${row.error.message}` };
     const { value } = row;
     if (!(value instanceof Map)) return { line, reason: 'not an object such as {"petId":7,"quantity":12}' };
     const columns = findColumns([...value.keys()], mappings);
+    for (const name of value.keys()) names.add(name);
     if (columns.problem !== undefined) return { line, reason: columns.problem };
     for (const name of columns.ignored) ignored.add(name);
     const amount = amountIn(columns);
@@ -194,7 +196,8 @@ function fromJson(text: string, { add = false, mappings = [] }: RowOptions): Raw
       text: (column) => textOf(values[columns.found.get(column) ?? -1]),
     };
   });
-  return { raws, ignored: [...ignored] };
+  const problem = names.size === 0 ? undefined : mappingProblem([...names], mappings);
+  return { raws: problem === undefined ? raws : [{ line: 1, reason: problem }], ignored: [...ignored] };
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

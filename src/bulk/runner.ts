@@ -160,7 +160,7 @@ export class Runner {
     const wasSent = state === 'sent' || state === 'unknown';
     const present = stock.get(petId)?.quantity;
     if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
-    if (present === after && (wasSent || !adds || before === after)) {
+    if (present === after && (wasSent || !adds)) {
       // Of a row whose outcome was not known, that is the answer.
       return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
     }

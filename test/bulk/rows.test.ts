@@ -104,7 +104,16 @@ describe('files of spreadsheets and shops', () => {
     ]);
   });
 
+  it('--map twice with the same heading', () => {
+    expect(problemsOf('petId,quantity,n\n7,1,2', map('n=current', 'N=delta'))).toEqual([
+      '1: --map names the column "N" twice',
+    ]);
+  });
+
   it('--map with a heading that the file does not have', () => {
+    expect(problemsOf('{"petId":7,"quantity":1}', map('Expected=current'))).toEqual([
+      '1: --map names a column "Expected", but the columns are "petId", "quantity"',
+    ]);
     expect(problemsOf('petId,quantity\n7,1', map('Pieces=quantity'))).toEqual([
       '1: --map names a column "Pieces", but the columns are "petId", "quantity"',
     ]);
