@@ -50,10 +50,7 @@ function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
   const cannot = (problem: string, hint = 'See which there are: petstore inventory import --status'): Failure =>
     new Failure('cannot-resume', { problem, hint });
   if (run === undefined && wanted === true) {
-    throw cannot(
-      'No run was left unfinished',
-      'To apply rows that failed, import a file with only those rows.',
-    );
+    throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
   if (run === undefined) throw cannot(`There is no run ${wanted}`);
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
