@@ -322,7 +322,8 @@ export interface ConfigWriter {
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
   text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
-  confirm(question: string, signal: AbortSignal): Promise<boolean>;
+  /** `fallback`: the answer of Enter alone, no by default. */
+  confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }
 
 export interface Machine {

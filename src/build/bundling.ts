@@ -167,7 +167,6 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'cli-table3': { names: ['default'], file: 'cli-table3' },
   commander: { names: ['Command', 'CommanderError', 'Option'], file: 'commander' },
   conf: { names: ['default'], file: 'conf' },
-  'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv' },
   'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
   'string-width': { names: ['default'], file: 'string-width' },
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },

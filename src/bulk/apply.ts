@@ -17,7 +17,7 @@ import { abbreviated, writeReport } from './report-file.ts';
 import { type Counts, countStates, countWords, planLines } from './plan-view.ts';
 import { withPetLock } from './pet-lock.ts';
 
-export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash'> {
+export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds'> {
   /** As the history shows it. */
   readonly command: string;
   /** A run whose rows are still to be planned: a stocktake. */
@@ -45,6 +45,7 @@ export async function applyPlan(runContext: Omit<RunContext, 'session'>, spec: R
     spec.check?.(session);
     const seen = await look(session.service, journal);
     plan = spec.plan(seen.stock);
+    if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, spec, plan, session);
     if (!(await confirmPlan(context, session, plan)))
       return await startRun({ ...runContext, session }, spec, plan, seen);
   }
@@ -79,16 +80,28 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
   return false;
 }
 
+/** A run without rows is not recorded, except that a stocktake is over. */
+async function nothingToDo(
+  { context, journal }: Omit<RunContext, 'session'>,
+  { run }: RunSpec,
+  { unchanged }: Plan,
+  { environment }: Session,
+): Promise<RecordView> {
+  if (run !== undefined) await journal.end(run.id, context.clock.now());
+  const text = `Nothing to change: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
+  return recordOf(text, run?.id ?? null, environment, countStates([], unchanged), undefined);
+}
+
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = runContext;
-  const { kind, source, hash } = spec;
+  const { kind, source, hash, adds = false } = spec;
   const where = whereOf(context, session, spec.command);
   const { environment, origin } = where;
   const rows = [...plan.steps, ...plan.obstacles];
   let { run } = spec;
   if (run === undefined) {
     const startedAt = context.clock.now();
-    run = await journal.begin({ kind, startedAt, environment, origin, source, hash }, where, rows);
+    run = await journal.begin({ kind, startedAt, environment, origin, source, hash, adds }, where, rows);
   } else await journal.plan(run.id, where, rows);
   return resumeRun(runContext, run, seen, plan.unchanged);
 }
@@ -104,6 +117,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
       pace: new Pace(session),
       journal,
       seen,
+      adds: run.adds === true,
       since: Math.min(run.startedAt, seen.since),
       withLock: (petId, work) => withPetLock(context, petId, work, lockOptions),
       onOutcome(outcome) {
@@ -165,21 +179,28 @@ async function summarise(
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     context.notices.info(`Report: ${abbreviated(report, context)}`);
   }
-  return record(
-    `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
-    [
-      ['run', run.id],
-      ['environment', run.environment],
-      ['applied', counts.applied],
-      ['unchanged', counts.unchanged],
-      ['conflicts', counts.conflict],
-      ['failed', counts.failed],
-      ['unknown', counts.unknown],
-      ['left', left],
-      ['report', report ?? null],
-    ],
-    failure && { failure },
-  );
+  const text = `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`;
+  return { ...recordOf(text, run.id, run.environment, counts, report), ...(failure && { failure }) };
+}
+
+function recordOf(
+  text: string,
+  run: bigint | null,
+  environment: string,
+  counts: Counts,
+  report: string | undefined,
+): RecordView {
+  return record(text, [
+    ['run', run],
+    ['environment', environment],
+    ['applied', counts.applied],
+    ['unchanged', counts.unchanged],
+    ['conflicts', counts.conflict],
+    ['failed', counts.failed],
+    ['unknown', counts.unknown],
+    ['left', counts.planned + counts.sent],
+    ['report', report ?? null],
+  ]);
 }
 
 /** Returns the failure of a run; with several causes, the one that a script has to know first. */

@@ -95,6 +95,10 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
   const read = parse(edited);
+  if (read.adds) {
+    const problems = [{ line: 1, reason: 'the column must be quantity: delta cannot be edited' }];
+    throw new Failure('invalid-rows', { source: path, problems });
+  }
   const changed = read.rows.flatMap((row) => {
     const current = shown.get(row.petId);
     return current === row.quantity ? [] : [{ ...row, current }];

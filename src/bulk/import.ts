@@ -1,34 +1,40 @@
-/** `inventory import`: sets the stock from the rows of a file, or resumes a run that was stopped. */
+/** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readText } from '../session/read-text.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { readBytes } from '../session/read-text.ts';
+import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { applyPlan, isLeft, resumeRun } from './apply.ts';
+import { applyPlan, isLeft, type RunSpec } from './apply.ts';
+import type { Mapping } from './columns.ts';
+import { decodeText } from './decode.ts';
 import { type OnOutcome } from './events.ts';
-import { look, readStock } from './runner.ts';
-import { withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
-import { makePlan } from './plan.ts';
-import { parseRows } from './rows.ts';
+import { readStock } from './runner.ts';
+import { withLockedJournal } from './open-journal.ts';
+import { resumeCommand } from './origin.ts';
+import { makeAddingPlan, makePlan } from './plan.ts';
+import { parseRows, type Row } from './rows.ts';
+import { resumeNamed } from './runs.ts';
 import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
   readonly file?: string;
   readonly exitCode?: boolean;
+  readonly add?: boolean;
+  readonly map?: readonly Mapping[];
   readonly allowNegative?: boolean;
   readonly journal?: string;
-  readonly resume?: bigint | true;
 }
+
+type Source = Required<Pick<RunSpec, 'source' | 'hash' | 'adds' | 'plan'>>;
 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
-  const { rows } = await readSource(context, options);
+  const { plan: planFor } = await readSource(context, options);
   await using session = await connect(context);
-  const plan = makePlan(rows, await readStock(session.service));
+  const plan = planFor(await readStock(session.service));
   const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
   const isSame = differences.changes + differences.obstacles === 0;
   const check = (): Failure | undefined =>
@@ -41,113 +47,78 @@ export async function runImport(
   options: ImportOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  const { rows, ...file } = await readSource(context, options);
-  const command = `inventory import ${file.source}`;
+  const source = await readSource(context, options);
+  const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
   await assertWriteAllowed(context, command);
-  return withLockedJournal(context, options.journal, (journal) =>
-    applyPlan(
-      { context, journal, journalFile: options.journal, onOutcome },
-      { kind: 'import', command, ...file, plan: (stock) => makePlan(rows, stock) },
-    ),
-  );
-}
-
-/** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
-export async function resumeImport(
-  context: CommandContext,
-  options: ImportOptions,
-  onOutcome?: OnOutcome,
-): Promise<RecordView> {
   return withLockedJournal(context, options.journal, async (journal) => {
-    const run = findRun(journal, options.resume);
-    const { environment } = await context.settings();
-    const again = `inventory import --resume ${run.id}`;
-    assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
-    await checkSource(context, run);
-    await assertWriteAllowed(context, again);
-    await using session = await connect(context, { isBulk: true });
-    assertSameOrigin(session, run, `Run ${run.id}`, again);
-    const runContext = { context, session, journal, journalFile: options.journal, onOutcome };
-    return await resumeRun(runContext, run, await look(session.service, journal));
+    const runContext = { context, journal, journalFile: options.journal, onOutcome };
+    const stopped = await findStopped(context, journal, source);
+    if (stopped !== undefined && (await wantsToResume(context, journal, stopped, options.journal))) {
+      return resumeNamed(runContext, stopped);
+    }
+    return applyPlan(runContext, { kind: 'import', command, ...source });
   });
 }
 
-function findRun(journal: Journal, wanted: ImportOptions['resume']): Run {
-  const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
-  const run = typeof wanted === 'bigint' ? journal.run(wanted) : journal.unfinished().find(hasRows);
-  const cannot = (problem: string, hint = 'See which there are: petstore inventory import --status'): Failure =>
-    new Failure('cannot-resume', { problem, hint });
-  if (run === undefined && wanted === true) {
-    throw cannot(
-      'No run was left unfinished',
-      'To apply rows that failed, import the file again: only what still differs is sent.',
-    );
-  }
-  if (run === undefined) throw cannot(`There is no run ${wanted}`);
-  if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
-  // Its scans are not rows yet: to end the run here would lose them.
-  if (run.kind === 'count' && !hasRows(run)) {
-    throw cannot(
-      `Stocktake ${run.id} is not over`,
-      `Continue scanning: petstore --env ${run.environment} inventory count --resume ${run.id}`,
-    );
-  }
-  return run;
+/** Finds the newest unfinished import of the same file for this environment. */
+async function findStopped(context: CommandContext, journal: Journal, file: Source): Promise<Run | undefined> {
+  const environment = (await context.settings()).environment.value;
+  return journal
+    .unfinished()
+    .find((run) => run.environment === environment && run.hash === file.hash && (run.adds === true) === file.adds);
 }
 
-/** Returns why a run that is done cannot be resumed, and what to do instead. */
-function whyDone({ id, kind, source }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
-  const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
-  if (rest === 0) return [`Run ${id} is done`];
-  const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (kind !== 'import' || source === undefined)
-    return [problem, 'Run the command again: it sends only what still differs.'];
-  const file = source === '-' ? 'the same rows' : `the file ${source}`;
-  return [problem, `Import ${file} again: only what still differs is sent.`];
-}
-
-/** Refuses a file that has changed since the user agreed to it. The rows themselves are in the journal. */
-async function checkSource(context: CommandContext, { id, source, hash: before }: Run): Promise<void> {
-  if (source === undefined || source === '-' || before === undefined) return;
-  // A pipe gives what it holds once.
-  if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
-  let text: string;
-  try {
-    text = await readText(context, source);
-  } catch {
-    if (context.signal.aborted) throw context.signal.reason;
-    context.notices.info(`${source} is not there any more; run ${id} continues with its rows as they were.`);
-    return;
+/**
+ * Asks on a terminal. Elsewhere a file that sets is imported anew, and one that adds is not: rows would be added twice.
+ * @throws {Failure} `cannot-resume`
+ */
+async function wantsToResume(
+  context: CommandContext,
+  journal: Journal,
+  run: Run,
+  journalFile: string | undefined,
+): Promise<boolean> {
+  const { globals, notices, prompt, signal } = context;
+  const left = journal.changesOf(run.id).filter(isLeft).length;
+  const problem = `Import ${run.id} of this file is unfinished (${left} left)`;
+  const hint = `Resume it with: ${resumeCommand(run, journalFile)}`;
+  if (!globals.yes && canAsk(context)) {
+    if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
+    return prompt.confirm(`${problem}. Resume it?`, signal, true);
   }
-  if (hash('sha256', text) === before) return;
-  throw new Failure('cannot-resume', {
-    problem: `${source} has changed since run ${id} began`,
-    hint: `Import it again; only what still differs is sent: petstore inventory import ${source}`,
-  });
-}
-
-export async function unfinishedRuns(context: CommandContext, journal: string | undefined) {
-  return withJournal(context, journal, (opened) =>
-    opened.unfinished().map((run) => ({
-      run: run.id,
-      kind: run.kind,
-      environment: run.environment,
-      started: new Date(run.startedAt).toISOString(),
-      source: run.source ?? '',
-      left: opened.changesOf(run.id).filter(isLeft).length,
-    })),
-  );
+  if (run.adds === true) throw new Failure('cannot-resume', { problem, hint });
+  notices.warning(`${problem}. ${hint}`);
+  return false;
 }
 
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
-async function readSource(context: CommandContext, { file, allowNegative }: ImportOptions) {
+async function readSource(context: CommandContext, options: ImportOptions): Promise<Source> {
+  const { file, add, map: mappings } = options;
   if (file === undefined) {
-    throw new Failure('usage', { problem: 'Say which file: petstore inventory import FILE, or - for stdin.' });
+    throw new Failure('usage', { problem: 'Name a file: petstore inventory import FILE, or - for stdin.' });
   }
   const source = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
-  const text = await readText(context, source);
-  const { rows, problems, ignored } = parseRows(text, { allowNegative: allowNegative === true });
-  if (problems.length > 0) throw new Failure('invalid-rows', { source: file === '-' ? 'stdin' : file, problems });
-  if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
-  return { source, hash: hash('sha256', text), rows };
+  const name = file === '-' ? 'stdin' : file;
+  const bytes = await readBytes(context, source);
+  const allowNegative = options.allowNegative === true;
+  const { rows, adds, problems, ignored } = parseRows(decodeText(bytes, name), { add, mappings, allowNegative });
+  if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
+  if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, SHOWN).join(', ')}.`);
+  const summed = rows.flatMap(({ petId, lines }) =>
+    lines === undefined ? [] : [`pet ${petId} (${linesText(lines)})`],
+  );
+  if (summed.length > 0) {
+    const more = summed.length > SHOWN ? ` and ${summed.length - SHOWN} more` : '';
+    context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
+  }
+  const plan: Source['plan'] = (stock) => (adds ? makeAddingPlan(rows, stock, allowNegative) : makePlan(rows, stock));
+  return { source, hash: hash('sha256', bytes), adds, plan };
+}
+
+/** How many columns or pets a message names. */
+const SHOWN = 10;
+
+function linesText(lines: NonNullable<Row['lines']>): string {
+  const shown = lines.slice(0, SHOWN).join(', ');
+  return `lines ${shown}${lines.length > SHOWN ? ' and more' : ''}`;
 }

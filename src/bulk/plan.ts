@@ -51,6 +51,18 @@ export function makePlan<R extends Wanted>(
   return { steps, unchanged, obstacles };
 }
 
+/** Plans rows that are added to the present stock. */
+export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegative: boolean): Plan {
+  const goals = rows.map((row) => ({ ...row, quantity: (stock.get(row.petId)?.quantity ?? 0n) + row.quantity }));
+  return makePlan(goals, stock, (goal, present) => {
+    const { quantity } = goal;
+    if (quantity < 0n && quantity < present && !allowNegative) {
+      return `there are ${present}, and taking away ${present - quantity} would leave ${quantity}`;
+    }
+    return conflictWithFile(goal, present);
+  });
+}
+
 function conflictWithFile({ quantity, current }: Wanted, present: bigint): string | undefined {
   if (current === undefined || current === present || quantity === present) return undefined;
   return `the file expects ${current}, but there are ${present}`;

@@ -1,16 +1,20 @@
 /** Parses the rows of a delivery or a stocktake from CSV or JSON. All are checked before one is applied. */
-import { parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
-import { isOneOf, parseInt64, parseInteger } from '../api/values.ts';
+import { type ColumnName, type Columns, findColumns, headerProblem, type Mapping, mappingProblem } from './columns.ts';
+import { CsvError, type CsvRecord, readCsv } from './csv.ts';
+import { parseNumber } from './numbers.ts';
 
 export interface Row {
-  /** Where in the file, from 1. */
+  /** Where in the file, from 1; the first line, if several are added together. */
   readonly line: number;
   readonly petId: bigint;
+  /** What to set, or what to add. */
   readonly quantity: bigint;
   /** The quantity that the file expects to be there. */
   readonly current?: bigint | undefined;
+  /** All lines that are added together, if there are several. */
+  readonly lines?: readonly number[];
 }
 
 export interface Problem {
@@ -20,59 +24,84 @@ export interface Problem {
 
 export interface Rows {
   readonly rows: readonly Row[];
+  /** True if the rows are added to the stock. */
+  readonly adds: boolean;
   readonly problems: readonly Problem[];
   /** Columns that are not used. */
   readonly ignored: readonly string[];
 }
 
-const COLUMNS = ['petId', 'quantity', 'current'] as const;
-type ColumnName = (typeof COLUMNS)[number];
+export interface RowOptions {
+  readonly allowNegative: boolean;
+  /** Adds the quantities to the stock. */
+  readonly add?: boolean | undefined;
+  readonly mappings?: readonly Mapping[] | undefined;
+}
 
 /** A row before its cells are parsed. */
 interface Texts {
   readonly line: number;
+  readonly adds: boolean;
+  /** The column that says how many. */
+  readonly amount: 'quantity' | 'delta';
   text(column: ColumnName): string | undefined;
 }
 type Raw = Problem | Texts;
 
+interface Raws {
+  readonly raws: readonly Raw[];
+  readonly ignored: readonly string[];
+}
+
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 /** Parses any text; what is wrong with it is in `problems`. */
-export function parseRows(text: string, { allowNegative }: { readonly allowNegative: boolean }): Rows {
-  const { raws, ignored } = /^\ufeff?\s*[[{]/.test(text) ? fromJson(text) : fromCsv(text);
+export function parseRows(text: string, options: RowOptions): Rows {
+  const plain = text.replace(/^\ufeff/, '');
+  const { raws, ignored } = /^\s*[[{]/.test(plain) ? fromJson(plain, options) : fromCsv(plain, options);
   const problems: Problem[] = [];
-  const rows: Row[] = [];
-  const seen = new Map<bigint, number>();
+  const byPet = new Map<bigint, Row>();
+  const first = raws.find((raw) => 'adds' in raw);
   for (const raw of raws) {
-    const read = 'reason' in raw ? raw : toRow(raw, allowNegative);
-    if ('reason' in read) {
-      problems.push(read);
-      continue;
-    }
-    const before = seen.get(read.petId);
-    if (before === undefined) seen.set(read.petId, read.line);
-    else problems.push({ line: read.line, reason: `pet ${read.petId} is already on line ${before}` });
-    rows.push(read);
+    const row = 'reason' in raw ? raw : toRow(raw, options.allowNegative);
+    const merged = 'reason' in raw || 'reason' in row ? row : merge(row, byPet.get(row.petId), raw, first ?? raw);
+    if ('reason' in merged) problems.push(merged);
+    else byPet.set(merged.petId, merged);
   }
-  if (rows.length === 0 && problems.length === 0) problems.push({ line: 1, reason: 'there are no rows' });
-  return { rows, problems, ignored };
+  if (byPet.size === 0 && problems.length === 0) problems.push({ line: 1, reason: 'there are no rows' });
+  return { rows: [...byPet.values()], adds: first?.adds === true, problems, ignored };
 }
 
-function toRow({ line, text }: Texts, allowNegative: boolean): Row | Problem {
-  const bad = (reason: string): Problem => ({ line, reason });
-  const cell = (column: ColumnName): string => text(column)?.trim() ?? '';
-  const [idText, quantityText, currentText] = [cell('petId'), cell('quantity'), cell('current')];
-  if (idText === '') return bad('petId is missing');
-  const petId = parseInt64(idText);
-  if (petId === undefined) return bad(idProblem(idText));
-  if (quantityText === '') return bad('quantity is missing');
-  const quantity = parseInteger(quantityText);
-  if (quantity === undefined) return bad(`quantity is ${shown(quantityText)}, but must be a whole number`);
-  if (quantity < 0n && !allowNegative) return bad(belowZero(quantity));
-  const current = currentText === '' ? undefined : parseInteger(currentText);
-  if (currentText !== '' && current === undefined) {
-    return bad(`current is ${shown(currentText)}, but must be a whole number, or empty`);
+/** Adds a row to an earlier one of the same pet; two rows that set the same pet contradict each other. */
+function merge(row: Row, earlier: Row | undefined, { line, adds }: Texts, first: Texts): Row | Problem {
+  if (adds !== first.adds) {
+    return {
+      line,
+      reason: `has ${adds ? 'delta' : 'quantity'}, but line ${first.line} has the other; use one of them`,
+    };
   }
+  if (earlier === undefined) return row;
+  if (!adds) return { line, reason: `pet ${row.petId} is already on line ${earlier.line}` };
+  if (earlier.current !== undefined && row.current !== undefined && earlier.current !== row.current) {
+    return { line, reason: `pet ${row.petId} is already on line ${earlier.line}, with another value of current` };
+  }
+  const lines = [...(earlier.lines ?? [earlier.line]), line];
+  return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, lines };
+}
+
+function toRow({ line, adds, amount, text }: Texts, allowNegative: boolean): Row | Problem {
+  const cell = (column: ColumnName): string => text(column)?.trim() ?? '';
+  const [idText, amountText, currentText] = [cell('petId'), cell(amount), cell('current')];
+  if (idText === '') return { line, reason: 'petId is missing' };
+  const petId = parseNumber('petId', idText);
+  if (typeof petId === 'string') return { line, reason: petId };
+  if (amountText === '') return { line, reason: `${amount} is missing` };
+  // Of a change a plus is a natural part.
+  const quantity = parseNumber(amount, adds ? amountText.replace(/^\+(?=[1-9])/, '') : amountText);
+  if (typeof quantity === 'string') return { line, reason: quantity };
+  if (!adds && quantity < 0n && !allowNegative) return { line, reason: belowZero(quantity) };
+  const current = currentText === '' ? undefined : parseNumber('current', currentText);
+  if (typeof current === 'string') return { line, reason: current };
   return { line, petId, quantity, current };
 }
 
@@ -80,62 +109,46 @@ export function belowZero(quantity: bigint): string {
   return `quantity is ${quantity}, below zero (--allow-negative, if that is meant)`;
 }
 
-function idProblem(text: string): string {
-  if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(text)) {
-    return (
-      `petId is ${shown(text)}: a spreadsheet has shortened the id, and its last digits are lost; ` +
-      'take it from the source again, as text'
-    );
-  }
-  return `petId is ${shown(text)}, but must be a decimal int64`;
+function amountIn({ found }: Columns): Texts['amount'] {
+  return found.has('delta') ? 'delta' : 'quantity';
 }
 
-function shown(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-}
-
-interface Raws {
-  readonly raws: readonly Raw[];
-  readonly ignored: readonly string[];
-}
-
-function fromCsv(text: string): Raws {
-  const records: { readonly cells: readonly string[]; readonly lines: number }[] = [];
-  // The parser counts each half of a CRLF inside quotes.
-  const plain = text.replace(/\r\n?/g, '\n');
+function fromCsv(text: string, { add = false, mappings = [] }: RowOptions): Raws {
+  const refused = (line: number, reason: string): Raws => ({ raws: [{ line, reason }], ignored: [] });
+  let records: CsvRecord[];
   try {
-    parse(plain, {
-      bom: true,
-      delimiter: delimiterOf(plain),
-      relax_column_count: true,
-      // Of delimiters only, too: spreadsheets leave such lines behind.
-      skip_records_with_empty_values: true,
-      skip_empty_lines: true,
-      on_record: (cells: readonly string[], { lines }) => {
-        records.push({ cells, lines });
-        return null;
-      },
-    });
+    records = readTable(text, mappings);
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    const line = 'lines' in error ? Number(error.lines) : 1;
-    return { raws: [{ line, reason: `is no CSV: ${error.message}` }], ignored: [] };
+    if (error instanceof CsvError) return refused(error.line, error.message);
+    throw error;
   }
-  const header = records[0]?.cells.map((name) => name.trim()) ?? [];
-  const problem = headerProblem(header);
-  if (problem !== undefined) return { raws: [{ line: 1, reason: problem }], ignored: [] };
-  const width = widthOf(header);
-  const raws = records.slice(1).map(({ cells, lines }): Raw => {
-    // The parser tells where a record ends.
-    const line = lines - cells.join('').split('\n').length + 1;
+  const [header, ...rest] = records;
+  if (header === undefined) return { raws: [], ignored: [] };
+  const columns = findColumns(header.cells, mappings);
+  const problem = headerProblem(header.cells, columns, mappings);
+  if (problem !== undefined) return refused(header.line, problem);
+  const { found, ignored } = columns;
+  const width = widthOf(header.cells);
+  const amount = amountIn(columns);
+  const adds = add || amount === 'delta';
+  const raws = rest.map(({ line, cells }): Raw => {
     const own = widthOf(cells);
     if (own > width) {
       const reason = `has ${own} cells, the header has ${width}: a thousands separator or decimal comma?`;
       return { line, reason };
     }
-    return { line, text: (column) => cells[header.indexOf(column)] };
+    return { line, adds, amount, text: (column) => cells[found.get(column) ?? -1] };
   });
-  return { raws, ignored: header.filter((name) => name !== '' && !isOneOf(COLUMNS, name)) };
+  return { raws, ignored };
+}
+
+/** Reads the lines that hold anything. Spreadsheets leave lines of delimiters behind. @throws {CsvError} */
+function readTable(text: string, mappings: readonly Mapping[]): CsvRecord[] {
+  // Excel reads the delimiter from such a first line.
+  const sep = /^"?sep=([^\w\s"]|\t)"?(?:\r\n?|\n|$)/i.exec(text);
+  const records =
+    sep === null ? readCsv(text, delimiterOf(text, mappings)) : readCsv(text.slice(sep[0].length), sep[1]!, 2);
+  return [...records].filter(({ cells }) => widthOf(cells) > 0);
 }
 
 /** Counts the cells up to the last one that holds anything. */
@@ -143,38 +156,48 @@ function widthOf(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
 }
 
-function headerProblem(header: readonly string[]): string | undefined {
-  const missing = ['petId', 'quantity'].filter((name) => !header.includes(name));
-  if (missing.length > 0) {
-    return `the header has no column ${missing.join(' and none ')}; it must name petId and quantity, and may name current`;
+/** Returns the delimiter with which the header has the most known columns, and then the most cells. */
+function delimiterOf(text: string, mappings: readonly Mapping[]): string {
+  const scored = DELIMITERS.map((delimiter) => {
+    const cells = headerOf(text, delimiter);
+    return { delimiter, known: findColumns(cells, mappings).found.size, cells: cells.length };
+  });
+  return scored.toSorted((a, b) => b.known - a.known || b.cells - a.cells)[0]!.delimiter;
+}
+
+function headerOf(text: string, delimiter: string): readonly string[] {
+  try {
+    for (const { cells } of readCsv(text, delimiter)) if (widthOf(cells) > 0) return cells;
+  } catch (error) {
+    // With another delimiter, a quoted cell may end where text follows.
+    if (!(error instanceof CsvError)) throw error;
   }
-  const twice = COLUMNS.find((name) => header.indexOf(name) !== header.lastIndexOf(name));
-  return twice === undefined ? undefined : `the header names ${twice} twice`;
+  return [];
 }
 
-/** Finds the delimiter between the header's names: spreadsheets use a semicolon where the comma is for decimals. */
-function delimiterOf(text: string): string {
-  const lines = text
-    .slice(0, 10_000)
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/);
-  const header = lines.find((line) => line.trim() !== '') ?? '';
-  const names = (delimiter: string): string[] =>
-    header.split(delimiter).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
-  return DELIMITERS.find((each) => names(each).length > 1 && names(each).includes('petId')) ?? ',';
-}
-
-function fromJson(text: string): Raws {
+function fromJson(text: string, { add = false, mappings = [] }: RowOptions): Raws {
   const ignored = new Set<string>();
+  const names = new Set<string>();
   const raws = parseJsonRows(text).rows.map((row): Raw => {
     const line = row.at;
-    if ('error' in row) return { line, reason: `is no JSON: ${row.error.message}` };
+    if ('error' in row) return { line, reason: `not valid JSON: ${row.error.message}` };
     const { value } = row;
-    if (!(value instanceof Map)) return { line, reason: 'is no object' };
-    for (const name of value.keys()) if (!isOneOf(COLUMNS, name)) ignored.add(name);
-    return { line, text: (column) => textOf(value.get(column)) };
+    if (!(value instanceof Map)) return { line, reason: 'not an object such as {"petId":7,"quantity":12}' };
+    const columns = findColumns([...value.keys()], mappings);
+    for (const name of value.keys()) names.add(name);
+    if (columns.problem !== undefined) return { line, reason: columns.problem };
+    for (const name of columns.ignored) ignored.add(name);
+    const amount = amountIn(columns);
+    const values = [...value.values()];
+    return {
+      line,
+      adds: add || amount === 'delta',
+      amount,
+      text: (column) => textOf(values[columns.found.get(column) ?? -1]),
+    };
   });
-  return { raws, ignored: [...ignored] };
+  const problem = names.size === 0 ? undefined : mappingProblem([...names], mappings);
+  return { raws: problem === undefined ? raws : [{ line: 1, reason: problem }], ignored: [...ignored] };
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {

@@ -23,6 +23,8 @@ export interface RunnerOptions {
   readonly pace: Pace;
   readonly journal: Journal;
   readonly seen: Seen;
+  /** True if the rows add to the stock: a pet that is at its goal already was changed by another program. */
+  readonly adds: boolean;
   /** When the rows were planned, epoch ms. */
   readonly since: number;
   /** Runs the work while no other command of this machine changes that pet. */
@@ -153,13 +155,13 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async execute(change: Change, stock: Stock): Promise<void> {
-    const { journal, pace, since } = this.options;
+    const { adds, journal, pace, since } = this.options;
     const { petId, before, after, state } = change;
+    const wasSent = state === 'sent' || state === 'unknown';
     const present = stock.get(petId)?.quantity;
     if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
-    if (present === after) {
+    if (present === after && (wasSent || !adds)) {
       // Of a row whose outcome was not known, that is the answer.
-      const wasSent = state === 'sent' || state === 'unknown';
       return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
     }
     if (before !== undefined && present !== before) {

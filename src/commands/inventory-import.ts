@@ -1,19 +1,31 @@
 import { list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { integerValue, textValue } from '../cli/values.ts';
+import { parseMapping } from '../bulk/columns.ts';
+import { integerValue, parserOf, repeated, textValue } from '../cli/values.ts';
+import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
+
+const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', parseMapping);
+
+/** A resumed run has its rows already. */
+const NEW_ONLY = { conflicts: ['resume', 'status'] };
 
 export const inventoryImport = defineCommand({
   path: 'inventory import',
-  summary: 'Set the stock of many pets from a file',
+  summary: 'Set or add to the stock of many pets from a file',
   description:
-    'Reads CSV (columns petId, quantity and optionally current; any order, any delimiter) or JSON (an array, or one ' +
-    'object per line). All rows are checked, then compared with the current stock, and only what differs is sent. ' +
-    'Each row is recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged ' +
-    'row is sent twice.',
+    'Reads CSV (any order, any delimiter) or JSON (an array, or one object per line). The columns are petId and either ' +
+    'quantity, which sets the stock, or delta, which adds to it. A column current guards a row: it is applied only if ' +
+    'the pet has that quantity. All rows are checked, then compared with the current stock, and only what differs is ' +
+    'sent. Each row is recorded before it is sent, so an interrupted import continues with --resume, and no ' +
+    'acknowledged row is sent or added twice. To import a file that adds once more adds its rows once more.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
-    { says: 'A delivery', command: 'petstore inventory import delivery.csv' },
+    { says: 'Add a delivery (columns petId and delta)', command: 'petstore inventory import delivery.csv' },
+    {
+      says: 'Add a delivery with other headings',
+      command: 'petstore inventory import order.csv --add --map "Article=petId" --map "Pieces=quantity"',
+    },
     {
       says: 'Ten thousand rows, waiting as often as needed',
       command: 'petstore inventory import stock.csv --wait --yes',
@@ -24,7 +36,14 @@ export const inventoryImport = defineCommand({
   options: {
     ...under('Before', {
       dryRun: flag('--dry-run', 'show what would change and send nothing'),
-      exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change, or a row cannot be applied'),
+      exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied'),
+      add: flag('--add', 'add the quantities to the stock instead of setting it', NEW_ONLY),
+      map: option(
+        '--map <heading=column>',
+        repeated(mappingValue),
+        'use a column with another heading as petId, quantity, delta or current; repeatable',
+        NEW_ONLY,
+      ),
       allowNegative: flag('--allow-negative', 'allow quantities below zero'),
     }),
     ...under('While it runs', {
@@ -44,13 +63,20 @@ export const inventoryImport = defineCommand({
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
+    if (input.exitCode === true && input.dryRun !== true) {
+      throw new Failure('usage', {
+        problem: '--exit-code needs --dry-run; nothing was sent.',
+        hint: 'Add --dry-run to check without changing anything.',
+      });
+    }
     const bulk = await import('../bulk/import.ts');
-    if (input.status === true) return unfinished(await bulk.unfinishedRuns(context, input.journal), context);
+    const runs = await import('../bulk/runs.ts');
+    if (input.status === true) return unfinished(await runs.unfinishedRuns(context, input.journal), context);
     if (input.dryRun === true) return bulk.dryRun(context, input);
     const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
       input.resume === undefined
         ? bulk.runImport(context, input, onOutcome)
-        : bulk.resumeImport(context, input, onOutcome);
+        : runs.resumeStopped(context, input, onOutcome);
     if (input.events !== true) return work();
     const { eventsView } = await import('../bulk/events.ts');
     return eventsView(work);

@@ -35,10 +35,7 @@ async function rawTree(): Promise<Tree> {
       { says: 'Connect your store', command: 'petstore login' },
       { says: 'See what is running out', command: 'petstore inventory list --max 3 --sort quantity' },
       { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
-      {
-        says: 'Set the stock of many pets: shows the changes and asks',
-        command: 'petstore inventory import stock.csv',
-      },
+      { says: 'Add a delivery: shows the changes and asks', command: 'petstore inventory import delivery.csv' },
     ],
     sections: await Promise.all(
       SECTIONS.map(async ({ title, commands }) => ({

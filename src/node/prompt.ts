@@ -15,9 +15,9 @@ export const nodePrompt: Prompt = {
     return (await orReason(signal, input(config, context(signal)))).trim();
   },
 
-  async confirm(question, signal) {
+  async confirm(question, signal, fallback = false) {
     const { default: confirm } = await import('@inquirer/confirm');
-    return orReason(signal, confirm({ message: question, default: false }, context(signal)));
+    return orReason(signal, confirm({ message: question, default: fallback }, context(signal)));
   },
 };
 

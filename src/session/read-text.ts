@@ -4,15 +4,20 @@ import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
 
+/** Reads all of the file as UTF-8, as `readBytes` does. */
+export async function readText(...source: Parameters<typeof readBytes>): Promise<string> {
+  return Buffer.from(await readBytes(...source)).toString('utf8');
+}
+
 /**
- * Reads all of the file as text; `-` is stdin.
+ * Reads all of the file; `-` is stdin.
  * @throws {Failure} `file`; `usage`: it holds more than `maxBytes`; the reason of the command's signal, at once
  */
-export async function readText(
+export async function readBytes(
   { files, signal, stdin }: Pick<CommandContext, 'files' | 'signal' | 'stdin'>,
   path: string,
   maxBytes = MOST_BYTES,
-): Promise<string> {
+): Promise<Uint8Array> {
   const name = path === '-' ? 'stdin' : path;
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -26,5 +31,5 @@ export async function readText(
     if (cause instanceof Failure) throw cause;
     throw fileFailure('read', name, cause);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

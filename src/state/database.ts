@@ -62,6 +62,8 @@ const MIGRATIONS: readonly string[] = [
      turn INTEGER NOT NULL,
      PRIMARY KEY (origin, petId)
    ) STRICT, WITHOUT ROWID`,
+  // 1 for a run that adds to the stock.
+  'ALTER TABLE run ADD COLUMN adds INTEGER',
 ];
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };

@@ -79,13 +79,14 @@ export class Journal {
     const { database } = this.state;
     return this.state.exclusively(() => {
       const row = database.get(
-        'INSERT INTO run (kind, startedAt, environment, origin, source, hash) VALUES (?, ?, ?, ?, ?, ?) RETURNING id',
+        'INSERT INTO run (kind, startedAt, environment, origin, source, hash, adds) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id',
         run.kind,
         BigInt(Math.round(run.startedAt)),
         run.environment,
         run.origin,
         run.source === undefined ? null : this.redact(run.source),
         run.hash ?? null,
+        run.adds === true ? 1n : null,
       );
       const id = integer(row, 'id');
       for (const change of changes) this.insert(where, change, id);

@@ -21,6 +21,8 @@ export interface Run {
   readonly source?: string | undefined;
   /** SHA-256 of that file. */
   readonly hash?: string | undefined;
+  /** True if its rows were added to the stock, so that applying them again would add twice. */
+  readonly adds?: boolean;
 }
 
 export interface Change {
@@ -61,6 +63,7 @@ export function toRun(row: SqlRow): Run {
     origin: text(row, 'origin'),
     source: optional(row, 'source', text),
     hash: optional(row, 'hash', text),
+    adds: optional(row, 'adds', integer) === 1n,
   };
 }
 

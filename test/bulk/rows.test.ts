@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRows } from '../../src/bulk/rows.ts';
+import { parseMapping } from '../../src/bulk/columns.ts';
+import { parseRows, type RowOptions } from '../../src/bulk/rows.ts';
 
-const read = (text: string, allowNegative = false) => parseRows(text, { allowNegative });
-const problemsOf = (text: string) => read(text).problems.map(({ line, reason }) => `${line}: ${reason}`);
+const read = (text: string, options: Partial<RowOptions> = {}) => parseRows(text, { allowNegative: false, ...options });
+const problemsOf = (text: string, options?: Partial<RowOptions>) =>
+  read(text, options).problems.map(({ line, reason }) => `${line}: ${reason}`);
 
 const TWO = [
   { line: 2, petId: 7n, quantity: 12n },
@@ -33,6 +35,7 @@ describe('CSV, as spreadsheets write it', () => {
         { line: 2, petId: 7n, quantity: 12n, current: 10n },
         { line: 4, petId: 8n, quantity: 1n },
       ],
+      adds: false,
       problems: [],
       ignored: ['note'],
     });
@@ -57,29 +60,168 @@ describe('JSON', () => {
   });
 });
 
-describe('what cannot be used is named with its line', () => {
+describe('files of spreadsheets and shops', () => {
   it.each([
     [
-      '',
-      ['1: the header has no column petId and none quantity; it must name petId and quantity, and may name current'],
+      'Excel, with a BOM, quotes and a heading of its own',
+      '\ufeffPet ID;Name;Quantity;Price\r\n7;"a, b";12;1,50\r\n;;;\r\n9223372036854775807;;0;\r\n',
+      4,
     ],
+    ['headings in another case', 'PETID,QUANTITY\n7,12\n9223372036854775807,0', 3],
+    ['headings with _ and -', 'pet_id,quan-tity\n7,12\n9223372036854775807,0', 3],
+    ['sep=;', 'sep=;\r\npetId;quantity\r\n7;12\r\n9223372036854775807;0', 4],
+    ['sep= with a tab', 'sep=\t\npetId\tquantity\n7\t12\n9223372036854775807\t0', 4],
+    ['sep= with a delimiter of its own', 'sep=~\npetId~quantity~note\n7~12~a,b;c,d\n9223372036854775807~0', 4],
+    ['lines of delimiters, above and between', ';;\n\npetId;quantity\n7;12\n;\n9223372036854775807;0\n;;;;\n', 6],
+    [
+      'a quote inside a cell that is not used',
+      'petId,quantity,note\n7,12,5" collar\n9223372036854775807,0,37°36\'37.8"N',
+      3,
+    ],
+    ['spaces around quoted cells', 'petId, "note", quantity\n7 , "a,5,b" , 12\n9223372036854775807, "" , "0" ', 3],
+    ['names with the other delimiter', 'petId;"name, and, more, commas";quantity\n7;;12\n9223372036854775807;;0', 3],
+  ])('%s', (_name, text, lastLine) => {
+    const { rows, problems } = read(text);
+    expect(problems).toEqual([]);
+    expect(rows).toMatchObject(TWO.map(({ petId, quantity }) => ({ petId, quantity })));
+    expect(rows[1]?.line).toBe(lastLine);
+  });
+
+  const map = (...texts: string[]) => ({ mappings: texts.map((text) => parseMapping(text)!) });
+
+  it('other headings, named with --map', () => {
+    const text = 'Article;Pieces;There;quantity\n7;12;10;99\n';
+    const options = map('article=PET_ID', 'Pieces=delta', 'There = current', 'quantity=petid');
+    expect(problemsOf(text, options)).toEqual(['1: the columns "Article" and "quantity" are both petId']);
+    expect(read(text.replace('quantity', 'note'), map('article=PET_ID', 'Pieces=delta', 'There = current'))).toEqual({
+      rows: [{ line: 2, petId: 7n, quantity: 12n, current: 10n }],
+      adds: true,
+      problems: [],
+      ignored: ['note'],
+    });
+    expect(read('{"Article":"7","Pieces":12}', map('Article=petId', 'Pieces=quantity')).rows).toMatchObject([
+      { petId: 7n, quantity: 12n },
+    ]);
+  });
+
+  it('--map twice with the same heading', () => {
+    expect(problemsOf('petId,quantity,n\n7,1,2', map('n=current', 'N=delta'))).toEqual([
+      '1: --map names the column "N" twice',
+    ]);
+  });
+
+  it('--map with a heading that the file does not have', () => {
+    expect(problemsOf('{"petId":7,"quantity":1}', map('Expected=current'))).toEqual([
+      '1: --map names a column "Expected", but the columns are "petId", "quantity"',
+    ]);
+    expect(problemsOf('petId,quantity\n7,1', map('Pieces=quantity'))).toEqual([
+      '1: --map names a column "Pieces", but the columns are "petId", "quantity"',
+    ]);
+  });
+
+  it.each(['', 'petId', '=petId', ' =petId', 'Article=', 'Article=status'])('--map %j is refused', (text) => {
+    expect(parseMapping(text)).toBeUndefined();
+  });
+});
+
+describe('what is added to the stock', () => {
+  it.each([
+    ['a column delta', 'petId,delta\n7,+3\n8,-1\n9,0\n9223372036854775807,9223372036854775807', {}],
+    [
+      'JSON',
+      '{"petId":7,"delta":3}\n{"petId":8,"delta":-1}\n{"petId":9,"delta":"0"}\n{"petId":9223372036854775807,"delta":9223372036854775807}',
+      {},
+    ],
+    ['--add', 'petId,quantity\n7,+3\n8,-1\n9,0\n9223372036854775807,9223372036854775807', { add: true }],
+  ])('%s', (_name, text, options) => {
+    const { rows, adds, problems } = read(text, options);
+    expect({ adds, problems }).toEqual({ adds: true, problems: [] });
+    expect(rows.map(({ petId, quantity }) => [petId, quantity])).toEqual([
+      [7n, 3n],
+      [8n, -1n],
+      [9n, 0n],
+      [9_223_372_036_854_775_807n, 9_223_372_036_854_775_807n],
+    ]);
+  });
+
+  it('several lines of a pet are added together', () => {
+    const text = 'petId,delta,current\n7,9223372036854775807,10\n8,1,\n7,1,\n7,-3,10\n';
+    expect(read(text)).toMatchObject({
+      rows: [
+        { line: 2, petId: 7n, quantity: 9_223_372_036_854_775_805n, current: 10n, lines: [2, 4, 5] },
+        { line: 3, petId: 8n, quantity: 1n },
+      ],
+      problems: [],
+    });
+  });
+
+  it('but not if they expect different quantities', () => {
+    expect(problemsOf('petId,delta,current\n7,1,10\n7,1,11\n')).toEqual([
+      '3: pet 7 is already on line 2, with another value of current',
+    ]);
+  });
+
+  it.each(['++3', '+-3', '+0', '+03', '+ 3', '1,200', '1e3', '3.0'])('%s is not a change', (delta) => {
+    expect(problemsOf(`petId;delta\n7;${delta}`)).toHaveLength(1);
+  });
+});
+
+describe('what cannot be used is named with its line', () => {
+  it.each([
     ['petId,quantity\n', ['1: there are no rows']],
     ['[]', ['1: there are no rows']],
-    ['petId,petId,quantity\n1,1,1', ['1: the header names petId twice']],
-    ['id,quantity\n1,1', ['1: the header has no column petId; it must name petId and quantity, and may name current']],
-    ['petId,quantity\n7,1e3', ['2: quantity is "1e3", but must be a whole number']],
-    ['petId,quantity\n7,1.0', ['2: quantity is "1.0", but must be a whole number']],
-    ['petId,quantity\n007,1', ['2: petId is "007", but must be a decimal int64']],
-    ['petId,quantity\n9223372036854775808,1', ['2: petId is "9223372036854775808", but must be a decimal int64']],
+    ['petId,petId,quantity\n1,1,1', ['1: the columns "petId" and "petId" are both petId']],
+    ['petId,Pet ID,quantity\n1,1,1', ['1: the columns "petId" and "Pet ID" are both petId']],
+    [
+      'petId,quantity,delta\n1,1,1',
+      ['1: there are both quantity and delta: quantity sets the stock, delta adds to it; keep one of them'],
+    ],
+    ['7,13\n8,1', ['1: the first line must be a header such as petId,quantity']],
+    [
+      'id,quantity\n1,1',
+      ['1: no column is named petId; the columns are "id", "quantity"; name one with --map "id=petId"'],
+    ],
+    ['petId\n1', ['1: no column is named quantity (or delta); the columns are "petId"']],
+    [
+      '\ufeff"Article";"Name";"Pieces"\n7;"a, b";1',
+      [
+        '1: no column is named petId or quantity (or delta); the columns are "Article", "Name", "Pieces"; ' +
+          'name one with --map "Article=petId"',
+      ],
+    ],
+    ['petId,quantity\n7,twelve', ['2: quantity is "twelve", but must be a whole number']],
+    [
+      'petId,quantity\n7,1e3',
+      ['2: quantity is "1e3": format the column as a number without decimals and without an exponent'],
+    ],
+    ['petId,quantity\n7,1.0', ['2: quantity is "1.0": format the column as a number without decimals']],
+    ['petId;quantity\n7;6,5', ['2: quantity is "6,5": format the column as a number without decimals']],
+    ['petId,quantity\n7,"1,200"', ['2: quantity is "1,200": remove the thousands separator']],
+    ['petId,quantity\n7,1.200', ['2: quantity is "1.200": remove the thousands separator']],
+    ['petId,quantity\n7,1\u00a0200', ['2: quantity is "1\u00a0200": remove the thousands separator']],
+    ['petId,quantity\n7,012', ['2: quantity is "012": remove the leading zeros']],
+    ['petId,quantity\n7,+12', ['2: quantity is "+12", but must be a whole number']],
+    ['petId,quantity\n007,1', ['2: petId is "007": remove the leading zeros']],
+    [
+      'petId,quantity\n9223372036854775808,1',
+      ['2: petId is "9223372036854775808", but ids go up to 9223372036854775807'],
+    ],
+    ['petId,quantity\nseven,1', ['2: petId is "seven", but must be a whole number, such as 7']],
     ['petId,quantity\n7,', ['2: quantity is missing']],
     ['petId,quantity\n,7', ['2: petId is missing']],
     ['petId,quantity\n7,-1', ['2: quantity is -1, below zero (--allow-negative, if that is meant)']],
     ['petId,quantity,current\n7,1,x', ['2: current is "x", but must be a whole number, or empty']],
-    ['petId,quantity\n7,"1', [expect.stringMatching(/^2: is no CSV: /)]],
+    ['petId,quantity\n8,1\n7,"1\n\n9,2', ['3: the quote of cell 2 is not closed']],
+    [
+      'petId,quantity,note\n7,1,"5" collar"\n',
+      ['2: cell 3 has text after its closing quote; double the quotes inside a quoted cell'],
+    ],
     ['{"petId":7}', ['1: quantity is missing']],
-    ['{"petId":7,"quantity":1.5}', ['1: quantity is "1.5", but must be a whole number']],
-    ['[1]', ['1: is no object']],
-    ['{"petId":7,"quantity":1}\n{"petId":', [expect.stringMatching(/^2: is no JSON: /)]],
+    ['{"petId":7,"quantity":1.5}', ['1: quantity is "1.5": format the column as a number without decimals']],
+    ['[1]', ['1: not an object such as {"petId":7,"quantity":12}']],
+    ['{"petId":7,"quantity":1}\n{"petId":', [expect.stringMatching(/^2: not valid JSON: /)]],
+    ['{"petId":7,"pet_id":7,"quantity":1}', ['1: the columns "petId" and "pet_id" are both petId']],
+    ['{"petId":7,"quantity":1}\n{"petId":8,"delta":1}', ['2: has delta, but line 1 has the other; use one of them']],
   ])('%j', (text, problems) => {
     expect(problemsOf(text)).toEqual(problems);
   });
@@ -106,6 +248,7 @@ describe('what cannot be used is named with its line', () => {
         { line: 2, petId: 7n, quantity: 12n },
         { line: 6, petId: 8n, quantity: 1n },
       ],
+      adds: false,
       problems: [],
       ignored: [],
     });
@@ -131,7 +274,7 @@ describe('what cannot be used is named with its line', () => {
   });
 
   it('below zero is allowed where it is meant', () => {
-    expect(read('petId,quantity\n7,-1', true).rows).toEqual([{ line: 2, petId: 7n, quantity: -1n }]);
+    expect(read('petId,quantity\n7,-1', { allowNegative: true }).rows).toEqual([{ line: 2, petId: 7n, quantity: -1n }]);
   });
 });
 

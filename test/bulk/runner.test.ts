@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { forecastMs, makePlan, type Stock } from '../../src/bulk/plan.ts';
+import { forecastMs, makeAddingPlan, makePlan, type Stock } from '../../src/bulk/plan.ts';
 import { paceMs } from '../../src/watch/watch.ts';
 import type { Store } from '../../src/sandbox/store.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
@@ -36,6 +36,26 @@ describe('a plan', () => {
         { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'the service does not have this pet' },
       ],
     });
+  });
+
+  it('adds to the present stock, exactly, and never below zero unless that is meant', () => {
+    const most = 2n ** 63n - 1n;
+    const row = (petId: bigint, quantity: bigint, current?: bigint) => ({ petId, quantity, current });
+    const rows = [row(1n, 3n), row(2n, 0n), row(3n, -7n), row(4n, 1n, 9n), row(9n, 1n), row(5n, most), row(6n, -1n)];
+    const stock = stockOf([1, 10], [2, 6], [3, 6], [4, 8], [5, 10], [6, -3]);
+    const plan = makeAddingPlan(rows, stock, false);
+    expect(plan.steps).toEqual([
+      { petId: 1n, before: 10n, after: 13n },
+      { petId: 5n, before: 10n, after: most + 10n },
+    ]);
+    expect(plan.unchanged).toBe(1);
+    expect(plan.obstacles.map(({ petId, reason }) => [petId, reason])).toEqual([
+      [3n, 'there are 6, and taking away 7 would leave -1'],
+      [4n, 'the file expects 9, but there are 8'],
+      [9n, 'there is no such pet'],
+      [6n, 'there are -3, and taking away 1 would leave -4'],
+    ]);
+    expect(makeAddingPlan([row(3n, -7n)], stock, true).steps).toEqual([{ petId: 3n, before: 6n, after: -1n }]);
   });
 
   it.each([

@@ -5,11 +5,11 @@ import { crash } from './crash.ts';
 /** `PETSTORE_CRASHES=1000 npm test -- test/crash` makes it 1,000. */
 const kills = Number(process.env.PETSTORE_CRASHES ?? scaled(25));
 
-it(
-  `fault 90: an import that is killed ${kills} times loses nothing and repeats nothing`,
+it.each(['quantity', 'delta'] as const)(
+  `fault 90: an import of a %s that is killed ${kills} times loses nothing and repeats nothing`,
   { timeout: 1_800_000 },
-  async () => {
-    const figures = await crash(kills, 1);
+  async (column) => {
+    const figures = await crash(kills, 1, column);
     process.stderr.write(`${JSON.stringify(figures)}\n`);
     expect(figures).toMatchObject({ kills, lost: 0, repeated: 0 });
     expect(figures.imports).toBeGreaterThan(0);

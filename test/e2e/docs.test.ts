@@ -107,7 +107,9 @@ describe('each other line of shell', () => {
     const home = createHome();
     const shop = await serveSandbox([], { home });
     writeFileSync(join(home.path, 'key.txt'), 'sandbox\n');
-    for (const file of ['delivery.csv', 'stock.csv']) writeFileSync(join(home.path, file), 'petId,quantity\n7,12\n');
+    writeFileSync(join(home.path, 'stock.csv'), 'petId,quantity\n7,12\n');
+    writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n7,3\n');
+    writeFileSync(join(home.path, 'order.csv'), 'Article;Pieces\n7;3\n');
     const real = line
       .replaceAll('https://staging.example.com/v1', shop.baseUrl)
       .replaceAll('http://127.0.0.1:4010', shop.baseUrl.replace('/v1', ''))
@@ -316,7 +318,8 @@ it.each(tableCommands().map((command) => [command]))(
   'in a table: %s is a call that petstore understands',
   async (command) => {
     const home = createHome();
-    writeFileSync(join(home.path, 'delivery.csv'), 'petId,quantity\n7,12\n');
+    writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n7,3\n');
+    writeFileSync(join(home.path, 'stock.csv'), 'petId,quantity\n7,12\n');
     const running = startPetstore(['-c', `exec ${command.replace(/\bID\b/, '7').replace('--for 1h', '--for 1s')}`], {
       command: ['sh'],
       home,

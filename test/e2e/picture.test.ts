@@ -43,7 +43,7 @@ function steady(text: string): string {
 async function take(): Promise<Run[][]> {
   const home = createHome();
   const shop = await serveSandbox([], { home });
-  writeFileSync(join(home.path, 'delivery.csv'), 'petId,quantity\n3,24\n12,40\n18,6\n21,0\n');
+  writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n3,24\n12,40\n18,6\n21,2\n');
   const env = {
     PETSTORE_ENV: 'staging',
     PETSTORE_BASE_URL: shop.baseUrl,

@@ -1,0 +1,105 @@
+/** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
+import { parseInteger } from '../api/values.ts';
+
+const COLUMNS = ['petId', 'quantity', 'delta', 'current'] as const;
+export type ColumnName = (typeof COLUMNS)[number];
+
+/** The value of --map: the column that a heading of the file names. */
+export interface Mapping {
+  readonly heading: string;
+  readonly column: ColumnName;
+}
+
+/** Parses `Article=petId`; undefined for anything else. */
+export function parseMapping(text: string): Mapping | undefined {
+  const [, heading = '', name = ''] = /^(.*)=([^=]*)$/s.exec(text) ?? [];
+  const column = COLUMNS.find((each) => plain(each) === plain(name));
+  return plain(heading) === '' || column === undefined ? undefined : { heading, column };
+}
+
+/** Ignores case, spaces, `_` and `-`. */
+function plain(heading: string): string {
+  return heading.replace(/[\s_-]/g, '').toLowerCase();
+}
+
+/** Returns the column that a heading names, if it is one that petstore uses. */
+function columnOf(heading: string, mappings: readonly Mapping[]): ColumnName | undefined {
+  const name = plain(heading);
+  const mapped = mappings.find((each) => plain(each.heading) === name);
+  return mapped?.column ?? COLUMNS.find((column) => plain(column) === name);
+}
+
+export interface Columns {
+  /** Column -> its position, from 0. */
+  readonly found: ReadonlyMap<ColumnName, number>;
+  readonly ignored: readonly string[];
+  /** Why the headings cannot be used. */
+  readonly problem: string | undefined;
+}
+
+/** Matches headings with columns. */
+export function findColumns(headings: readonly string[], mappings: readonly Mapping[]): Columns {
+  const found = new Map<ColumnName, number>();
+  const ignored: string[] = [];
+  let problem: string | undefined;
+  for (const [at, heading] of headings.entries()) {
+    const column = columnOf(heading, mappings);
+    const other = column && found.get(column);
+    if (column === undefined) ignored.push(heading.trim());
+    else if (other === undefined) found.set(column, at);
+    else problem ??= `the columns ${shown(headings[other]!)} and ${shown(heading)} are both ${column}`;
+  }
+  if (problem === undefined && found.has('quantity') && found.has('delta')) {
+    problem = 'there are both quantity and delta: quantity sets the stock, delta adds to it; keep one of them';
+  }
+  return { found, ignored: ignored.filter(Boolean), problem };
+}
+
+/** Returns why a CSV header cannot be used. */
+export function headerProblem(
+  headings: readonly string[],
+  { found, ignored, problem }: Columns,
+  mappings: readonly Mapping[],
+): string | undefined {
+  if (problem !== undefined) return problem;
+  const names = headings.map((heading) => heading.trim()).filter((heading) => heading !== '');
+  const mapped = mappingProblem(names, mappings);
+  if (mapped !== undefined) return mapped;
+  if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
+    return 'the first line must be a header such as petId,quantity';
+  }
+  const hasAmount = found.has('quantity') || found.has('delta');
+  if (found.has('petId') && hasAmount) return undefined;
+  const missing = [...(found.has('petId') ? [] : ['petId']), ...(hasAmount ? [] : ['quantity (or delta)'])];
+  const example =
+    ignored[0] === undefined ? '' : `; name one with --map ${quoted(`${ignored[0]}=${missing[0]!.split(' ')[0]!}`)}`;
+  return `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
+}
+
+/** Returns what is wrong with --map: a heading that the file does not have, or that is mapped twice. */
+export function mappingProblem(headings: readonly string[], mappings: readonly Mapping[]): string | undefined {
+  const names = new Set(headings.map(plain));
+  const unmatched = mappings.find(({ heading }) => !names.has(plain(heading)));
+  if (unmatched !== undefined) {
+    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${list(headings)}`;
+  }
+  const twice = mappings.find(({ heading }, i) =>
+    mappings.slice(0, i).some((other) => plain(other.heading) === plain(heading)),
+  );
+  return twice && `--map names the column ${shown(twice.heading)} twice`;
+}
+
+const SHOWN = 10;
+
+function list(names: readonly string[]): string {
+  return names.slice(0, SHOWN).map(shown).join(', ') + (names.length > SHOWN ? ' and more' : '');
+}
+
+/** Quotes a text of the file, cut to a readable length. */
+export function shown(text: string): string {
+  return quoted(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
