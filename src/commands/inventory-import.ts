@@ -45,12 +45,13 @@ export const inventoryImport = defineCommand({
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {
     const bulk = await import('../bulk/import.ts');
-    if (input.status === true) return unfinished(await bulk.unfinishedRuns(context, input.journal), context);
+    const runs = await import('../bulk/runs.ts');
+    if (input.status === true) return unfinished(await runs.unfinishedRuns(context, input.journal), context);
     if (input.dryRun === true) return bulk.dryRun(context, input);
     const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
       input.resume === undefined
         ? bulk.runImport(context, input, onOutcome)
-        : bulk.resumeImport(context, input, onOutcome);
+        : runs.resumeStopped(context, input, onOutcome);
     if (input.events !== true) return work();
     const { eventsView } = await import('../bulk/events.ts');
     return eventsView(work);
