@@ -6,7 +6,7 @@ import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { applyPlan } from './apply.ts';
+import { applyPlan, assertCanConfirm } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { readStock } from './runner.ts';
 import { withLockedJournal } from './open-journal.ts';
@@ -41,9 +41,10 @@ export async function runImport(
   const { rows, ...file } = await readSource(context, options);
   const command = `inventory import ${file.source}`;
   await assertWriteAllowed(context, command);
-  return withLockedJournal(context, options.journal, (journal) =>
+  assertCanConfirm(context);
+  return withLockedJournal(context, options.journal, 'import', (journal, turn) =>
     applyPlan(
-      { context, journal, journalFile: options.journal, onOutcome },
+      { context, journal, turn, journalFile: options.journal, onOutcome },
       { kind: 'import', command, ...file, plan: (stock) => makePlan(rows, stock) },
     ),
   );

@@ -6,7 +6,7 @@ import type { Clock, Output } from '../ports.ts';
 import { type Failure } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import { formatErrorJson, formatErrorLines } from '../report/error-text.ts';
-import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
+import { limitLine, LiveLine, runWaitLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
 
@@ -23,6 +23,8 @@ export class Reporter implements Notices {
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
   private announced = false;
+  /** Of a run under way: its waits are shown with it. */
+  private progressLine: string | undefined;
 
   constructor(parts: {
     stderr: Output;
@@ -66,6 +68,7 @@ export class Reporter implements Notices {
   }
 
   progress(line: string | undefined): void {
+    this.progressLine = line;
     const { live } = this;
     if (live === undefined || this.settings.quiet) return;
     this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
@@ -113,18 +116,23 @@ export class Reporter implements Notices {
   private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
     if (wait === undefined) {
       this.announced = false;
-      this.later(() => this.live?.clear());
+      this.progress(this.progressLine);
       return;
     }
-    const lines = waitLines({ ...wait, now: this.clock.now() });
+    const now = this.clock.now();
+    const lines: readonly [string, ...string[]] =
+      this.progressLine === undefined
+        ? waitLines({ ...wait, now })
+        : [this.shown(runWaitLine(this.progressLine, { ...wait, now }))];
     if (this.live !== undefined) {
       const { live } = this;
       this.later(() => live.draw(...lines));
-    } else if (!this.announced && !this.settings.quiet) {
-      // Off a terminal one line says it once.
+      this.announced = true;
+    } else if (!this.announced && !this.settings.quiet && lines[0] !== this.progressLine) {
+      // Without a terminal, one line for each wait.
       this.say(lines[0]);
+      this.announced = true;
     }
-    this.announced = true;
   }
 
   private say(line: string): void {
