@@ -106,7 +106,9 @@ async function confirmPlan(
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, service.gate.limits, globals.reserve, clock.now());
   const tooLong = ms > globals.maxWait;
-  for (const line of spec.lines?.(plan, environment) ?? planLines(plan)) notices.info(line);
+  // With --yes, the result of a single change says it all.
+  const lines = spec.lines === undefined ? planLines(plan) : globals.yes ? [] : spec.lines(plan, environment);
+  for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return false;
   if (ms > 0) {
     const end = clockTime(clock.now() + ms, clock.now());

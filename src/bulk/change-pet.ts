@@ -111,7 +111,7 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   ];
   const shown = before === undefined ? '' : `${changeWords({ petId, before, after })} in ${environment}.\n`;
   return record(
-    `${shown}Dry run in ${environment}: nothing is sent.\n${method} ${url}\n${body}`,
+    `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
     [['dryRun', true], ...members],
     { csv: members },
   );

@@ -2,7 +2,7 @@
 import type { CommandContext } from '../session/globals.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
 
-/** Shows `57 of 200 set`, and returns what to call with the outcome of each further row. */
+/** Shows `57 of 200 set`, unless there is one row only, and returns what to call with the outcome of each further row. */
 export function progressOf(
   { notices }: Pick<CommandContext, 'notices'>,
   changes: readonly Pick<Change, 'state'>[],
@@ -14,6 +14,7 @@ export function progressOf(
     else if (state === 'failed' || state === 'conflict') failed++;
   };
   const show = (): void => {
+    if (changes.length < 2) return;
     notices.progress(`${done} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`);
   };
   for (const { state } of changes) note(state);

@@ -7,10 +7,10 @@ import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource } from '../session/resolve.ts';
+import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RawView } from '../view/view.ts';
+import { record, type RawView, type RecordView } from '../view/view.ts';
 
 const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const MOST_BYTES = 64 * 2 ** 20;
@@ -43,6 +43,7 @@ const OPTIONS = {
     'a member of the JSON body; numbers, true, false and null as such; may be repeated',
   ),
   input: option('--input <file>', textValue, 'the body; - for stdin', { conflicts: ['field'] }),
+  dryRun: flag('--dry-run', 'show the request and send nothing'),
   include: flag('-i, --include', 'print status and headers before the body'),
 };
 
@@ -64,8 +65,9 @@ export const api = defineCommand({
   arguments: ARGUMENTS,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<RawView> {
+  async run(input, context): Promise<RawView | RecordView> {
     const { method } = input;
+    if (input.dryRun === true) return dryRun(input, context);
     const { callRaw } = await import('../client/raw.ts');
     const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
@@ -87,6 +89,22 @@ export const api = defineCommand({
     };
   },
 });
+
+async function dryRun(input: ApiInput, context: CommandContext): Promise<RecordView> {
+  const settings = await context.settings();
+  const environment = settings.environment.value;
+  const baseUrl = requireBaseUrl(settings, context.globals);
+  const url = `${baseUrl.href}${pathBelow(baseUrl, input.path)}`;
+  const body = (await bodyOf(input, context)) ?? null;
+  const request = `${input.method} ${url}${body === null ? '' : `\n${body}`}`;
+  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, [
+    ['dryRun', true],
+    ['environment', environment],
+    ['method', input.method],
+    ['url', url],
+    ['body', body],
+  ]);
+}
 
 /** An update of one pet takes turns with other commands and is in the history, whichever command sends it. */
 async function remembered(

@@ -85,7 +85,7 @@ describe('inventory history and undo', () => {
     expect(await run(['inventory', 'undo', '--yes'])).toMatchObject({
       code: 0,
       stdout: 'Pet 7: 10 → 12. Undone.\n',
-      stderr: 'Pet 7: 10 → 12 (+2) in sandbox\n',
+      stderr: '',
     });
     expect(await quantity(7)).toBe(12);
     // In a pipe, set sends one request only.
