@@ -68,8 +68,8 @@ async function readAndWrite(context: CommandContext, change: PetChange): Promise
   if (before === undefined) {
     return changed(`Pet ${petId} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
   }
-  if (canAsk(context)) context.notices.info(`Undo: ${undoCommand(await context.settings())}`);
-  return changed(`${changeWords({ petId, before, after })} in ${environment}.`, item, before);
+  const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
+  return changed(`${changeWords({ petId, before, after })} in ${environment}.${undo}`, item, before);
 }
 
 async function stepFrom({ environment, service }: Session, change: PetChange): Promise<Step> {

@@ -8,7 +8,7 @@ export const inventoryImport = defineCommand({
   description:
     'Reads CSV (columns petId, quantity and optionally current; any order, any delimiter) or JSON (an array, or one ' +
     'object per line). All rows are checked, then compared with the current stock, and only what differs is sent. ' +
-    'Each row is recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged ' +
+    'Each row is recorded before it is sent, so an interrupted import continues with "inventory runs resume", and no acknowledged ' +
     'row is sent twice.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
@@ -17,7 +17,7 @@ export const inventoryImport = defineCommand({
       says: 'Ten thousand rows, waiting as often as needed',
       command: 'petstore inventory import stock.csv --wait --yes',
     },
-    { says: 'Continue what was interrupted', command: 'petstore inventory import --resume --wait' },
+    { says: 'Continue what was interrupted', command: 'petstore inventory runs resume --wait' },
   ],
   arguments: { file: optionalArgument(textValue, 'CSV or JSON; - for stdin') },
   options: {

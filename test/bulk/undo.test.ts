@@ -40,9 +40,8 @@ describe('set', () => {
     const { ask, quantity } = shop();
     expect(await ask([], 'set', '7', '120')).toMatchObject({
       code: 0,
-      stdout: 'Pet 7: 10 → 120 (+110) in sandbox.\n',
-      stderr:
-        'Setting pet 7 to 120 in sandbox (environment from --env).\nUndo: petstore --env sandbox inventory undo\n',
+      stdout: 'Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore --env sandbox inventory undo\n',
+      stderr: 'Setting pet 7 to 120 in sandbox (environment from --env).\n',
     });
     expect(await ask([false], 'undo')).toMatchObject({ code: 2, stdout: '' });
     expect(await quantity(7)).toBe(120);

@@ -35,7 +35,9 @@ const SCENES: readonly Scene[] = [
 
 /** Times and addresses are the machine's, not the program's. */
 function steady(text: string): string {
-  return text.replace(/\b\d\d:\d\d:\d\d\b/g, '14:03:20').replace(/(resets in|14:03:20,) (\d+ min )?\d+ s/g, '$1 42 s');
+  return text
+    .replace(/\b\d\d:\d\d:\d\d\b/g, '14:03:20')
+    .replace(/(resets in|14:03:20,) (\d+ min( \d+ s)?|\d+ s)/g, '$1 42 s');
 }
 
 async function take(): Promise<Run[][]> {
