@@ -2,6 +2,7 @@
 import { parseInt64, parseInteger } from '../api/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
@@ -41,7 +42,10 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     }
     context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
     const plan = (present: Stock) => makePlan(rows, present);
-    if (options.dryRun === true) return await dryRunPlan(context, { plan });
+    if (options.dryRun === true) {
+      context.notices.info(`Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`);
+      return await dryRunPlan(context, { plan });
+    }
     using turn = await takeTurn(context, journal, true, 'count');
     return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
   });

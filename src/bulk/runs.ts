@@ -119,7 +119,10 @@ export async function listRuns(
       state: stateOf,
       done: ({ done }) => done,
       left: ({ left }) => left,
-      source: ({ source = '' }) => (globals.output === 'table' ? source.replace(/^.*\//, '') : source),
+      source: ({ source = '', scans }) => {
+        if (globals.output !== 'table') return source;
+        return source === '' && scans > 0 ? plural(scans, 'scan') : source.replace(/^.*\//, '');
+      },
     },
     { empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'There are no runs.' },
   );

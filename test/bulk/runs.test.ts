@@ -191,6 +191,22 @@ describe('what is written between the plan and the yes is a conflict, and stays'
   });
 });
 
+it('an open question keeps no other run waiting', async () => {
+  const home = createTestContext().home;
+  const files = ['mine.csv', 'theirs.csv'].map((name) => join(home.path, name));
+  writeFileSync(files[0]!, 'petId,quantity\n1,100\n');
+  writeFileSync(files[1]!, 'petId,quantity\n2,200\n');
+  const { context, stock } = service(2, AMPLE, () => ({}), { terminal: true, home });
+  const confirm = async (): Promise<boolean> => {
+    const other = await runIn(context, 'inventory', 'import', files[1]!, '--yes', '--no-wait');
+    expect(other.code).toBe(0);
+    return true;
+  };
+  const asking = { ...context, prompt: { ...context.prompt, confirm } };
+  expect((await runIn(asking, 'inventory', 'import', files[0]!)).code).toBe(0);
+  expect([...stock.values()]).toEqual([100, 200]);
+});
+
 it('after rows were written it does not say that nothing was sent', async () => {
   const spent = { limit: 60, remaining: 0, resetsIn: 3_600 };
   const replies = [

@@ -289,17 +289,22 @@ describe('history', () => {
   });
 });
 
-it('the progress of a run is shown with its wait: at a terminal on one line, elsewhere one line for each wait', async () => {
-  const { context } = service(
-    { stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } },
-    3,
-    error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } }),
-  );
-  const { code, stderr } = await runIn(context, 'inventory', 'import', '-', '--yes');
-  expect([code, stderr.match(/^\d of 3 set.*$/gm)]).toEqual([
-    0,
-    [expect.stringMatching(/^2 of 3 set; rate limit reached, continuing at \d\d:\d\d:\d\d \(3\d s\)$/)],
-  ]);
+describe('the progress of a run is shown with its wait', () => {
+  const slow = error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } });
+  const line = /2 of 3 set; rate limit reached, continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
+
+  it.each([
+    ['without a terminal: one line for each wait, and no other', false],
+    ['at a terminal: on the live line, with a countdown', true],
+  ])('%s', async (_name, terminal) => {
+    const { context } = service({ terminal }, 3, slow);
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    const { code, stderr } = await runIn(context, 'inventory', 'import', file, '--yes');
+    const waits = stderr.match(line) ?? [];
+    expect([code, stderr.includes('0 of 3 set'), waits.length > 1]).toEqual([0, terminal, terminal]);
+    expect(waits.length).toBeGreaterThan(0);
+  });
 });
 
 /** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; after a 5xx all others, too. */
