@@ -47,15 +47,17 @@ export const inventoryHistory = defineCommand({
     const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
     return withJournal(context, path, (journal) => {
       const changes = journal.history(filter);
-      return historyView(changes, context, emptyText(environment, journal.history({ limit: 1 }).length > 0));
+      const isEmpty = changes.length === 0 && journal.history({ limit: 1 }).length === 0;
+      return historyView(changes, context, isEmpty ? NOTHING_YET : emptyText(environment));
     });
   },
 });
 
-function emptyText(environment: string | undefined, isElsewhere: boolean): string {
-  if (!isElsewhere) return 'This machine has not changed any stock yet.';
-  const where = environment === undefined ? '' : ` in ${environment}`;
-  return `No change${where} matches.${where === '' ? '' : ' To see other environments: petstore inventory history --all-environments'}`;
+const NOTHING_YET = 'This machine has not changed any stock yet.';
+
+function emptyText(environment: string | undefined): string {
+  if (environment === undefined) return 'No change matches.';
+  return `No change in ${environment} matches. To see other environments, add --all-environments.`;
 }
 
 function historyView(changes: readonly Change[], { clock, globals }: CommandContext, empty: string): RowsView<Change> {
