@@ -162,8 +162,10 @@ export interface RunFailures {
   'invalid-rows': { source: string; problems: readonly { line: number; reason: string }[]; hint?: string };
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */
   'run-too-long': { requests: number; ms: number; maxWaitMs: number };
-  /** Another bulk run works with that journal. */
-  'run-locked': { path: string };
+  /** Another process of this machine applies a run, or changes the pet. `what` names it. */
+  'run-locked': { what: string; waitedMs: number };
+  /** `undo` of one change: the pet's stock is not what the change left, or the old quantity is not known. */
+  'cannot-undo': { petId: bigint; reason: string };
   /** What the run is about has changed since: the file, for instance. Nothing was sent. */
   'cannot-resume': { problem: string; hint: string };
   /** A bulk run ended, but not all of it is done. */

@@ -4,24 +4,29 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { firstCause } from '../report/failures.ts';
 import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { record, type RecordView } from '../view/view.ts';
-import { capital, plural } from '../view/words.ts';
-import { look, midway, type Outcome, readStock, Runner, type Seen } from './runner.ts';
+import { record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
+import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { resumeCommand, whereOf } from './origin.ts';
+import { whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
-import { abbreviated, writeReport } from './report-file.ts';
-import { type Counts, countStates, countWords, planLines } from './plan-view.ts';
+import { countStates, planLines, planView } from './plan-view.ts';
+import type { Turn } from './open-journal.ts';
 import { withPetLock } from './pet-lock.ts';
+import { progressOf } from './run-progress.ts';
+import { summarise, summaryMembers } from './summary.ts';
 
 export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds'> {
   /** As the history shows it. */
   readonly command: string;
   /** A run whose rows are still to be planned: a stocktake. */
   readonly run?: Run;
+  /** Without the environment: `Undo run 3`. */
+  readonly question?: string;
+  /** Describes the plan; by default as a table. */
+  lines?(plan: Plan, environment: string): readonly string[];
   plan(stock: Stock): Plan;
   /** Checks that the session is for the right service. @throws {Failure} */
   check?(session: Session): void;
@@ -36,18 +41,24 @@ export interface RunContext {
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
+export interface PlanContext extends Omit<RunContext, 'session'> {
+  readonly turn: Turn;
+}
+
 /** Plans a run for the present stock, asks, and applies it. */
-export async function applyPlan(runContext: Omit<RunContext, 'session'>, spec: RunSpec): Promise<RecordView> {
+export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise<RecordView> {
   const { context, journal } = runContext;
+  assertCanConfirm(context);
   let plan: Plan;
   {
     await using session = await connect(context, { isBulk: true });
     spec.check?.(session);
     const seen = await look(session.service, journal);
     plan = spec.plan(seen.stock);
-    if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, spec, plan, session);
-    if (!(await confirmPlan(context, session, plan)))
+    if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, session, spec, plan);
+    if (!(await confirmPlan(runContext, session, spec, plan))) {
       return await startRun({ ...runContext, session }, spec, plan, seen);
+    }
   }
   // The user agreed to a longer wait than that session allows; the stock is read again.
   const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
@@ -55,41 +66,64 @@ export async function applyPlan(runContext: Omit<RunContext, 'session'>, spec: R
   return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
 }
 
+/** Shows what a run would change; nothing is asked, journaled or written. */
+export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
+  await using session = await connect(context);
+  spec.check?.(session);
+  return planView(spec.plan(await readStock(session.service)));
+}
+
+/** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
+export function assertCanConfirm(context: CommandContext): void {
+  if (context.globals.yes || canAsk(context)) return;
+  throw new Failure('no-terminal', { what: 'confirmation', instead: 'To change without a question, add --yes.' });
+}
+
+/** Ends a run whose pets all have the wanted quantity. */
+async function nothingToDo(
+  { context, journal }: PlanContext,
+  { environment }: Session,
+  { run }: RunSpec,
+  { unchanged }: Plan,
+): Promise<RecordView> {
+  if (run !== undefined) await journal.end(run.id, context.clock.now());
+  const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
+  return record(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
+}
+
 /**
  * Shows the plan, and asks on a terminal. --yes answers the question, not how long to wait.
  * @returns whether the user has agreed to a wait beyond --max-wait
  * @throws {Failure} `cancelled`, `run-too-long`
  */
-async function confirmPlan(context: CommandContext, session: Session, plan: Plan): Promise<boolean> {
+async function confirmPlan(
+  { context, turn }: PlanContext,
+  { environment, service }: Session,
+  spec: RunSpec,
+  plan: Plan,
+): Promise<boolean> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
-  const ms = forecastMs(requests, session.service.gate.limits, globals.reserve, clock.now());
+  const ms = forecastMs(requests, service.gate.limits, globals.reserve, clock.now());
   const tooLong = ms > globals.maxWait;
-  for (const line of planLines(plan)) notices.info(line);
+  // With --yes, the result of a single change says it all.
+  const lines = spec.lines === undefined ? planLines(plan) : globals.yes ? [] : spec.lines(plan, environment);
+  for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return false;
   if (ms > 0) {
     const end = clockTime(clock.now() + ms, clock.now());
     notices.info(`This takes at least ${duration(ms)} (${requests} requests), until about ${end}.`);
   }
-  if (!globals.yes && canAsk(context)) {
-    const question = `Change ${plural(plan.steps.length, 'pet')} in ${session.environment}?`;
-    if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
+  if (!globals.yes) {
+    const question = `${spec.question ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
+    // Others need not wait for the answer: a pet that they change meanwhile is a conflict.
+    if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
+      throw new Failure('cancelled', { action: spec.kind === 'undo' ? 'The undo' : 'The change' });
+    }
     return tooLong;
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
   return false;
-}
-
-/** A run without rows is not recorded, except that a stocktake is over. */
-async function nothingToDo(
-  { context, journal }: Omit<RunContext, 'session'>,
-  { run }: RunSpec,
-  { unchanged }: Plan,
-  { environment }: Session,
-): Promise<RecordView> {
-  if (run !== undefined) await journal.end(run.id, context.clock.now());
-  const text = `Nothing to change: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
-  return recordOf(text, run?.id ?? null, environment, countStates([], unchanged), undefined);
 }
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
@@ -109,8 +143,9 @@ async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen:
 /** Applies what is left of a run, wherever it stopped. */
 export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
   const { context, journal, session } = runContext;
-  const left = journal.changesOf(run.id).filter(isLeft);
-  const showProgress = progressOf(runContext, left.length);
+  const changes = journal.changesOf(run.id);
+  const left = changes.filter(isLeft);
+  const showProgress = progressOf(context, changes);
   const lockOptions = { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true };
   const runner = new Runner(
     {
@@ -121,7 +156,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
       since: Math.min(run.startedAt, seen.since),
       withLock: (petId, work) => withPetLock(context, petId, work, lockOptions),
       onOutcome(outcome) {
-        showProgress();
+        showProgress(outcome.state);
         runContext.onOutcome?.(outcome);
       },
     },
@@ -133,19 +168,19 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   return summarise(runContext, run, stopped, unchanged);
 }
 
-/** True for a row that a run still has to apply, or whose outcome is not known. */
+/** True for a row that a run still has to apply, or whose outcome is unknown. */
 export function isLeft({ state }: Pick<Change, 'state'>): boolean {
   return state === 'planned' || state === 'sent' || state === 'unknown';
 }
 
-/** Reads the stock at the end: warns of pets that were changed again, and settles rows whose outcome was not known. */
+/** Reads the stock at the end: warns of pets that were changed again, and finds the outcome of rows where it was unknown. */
 async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<void> {
   let stock: Stock;
   try {
     stock = await readStock(session.service);
   } catch (error) {
     if (!isFailure(error) || error.is('interrupted')) throw error;
-    context.notices.warning('The stock could not be read once more: what others did meanwhile is not known.');
+    context.notices.warning('The stock could not be read again: changes by others since then are not shown.');
     return;
   }
   const changed: bigint[] = [];
@@ -159,89 +194,4 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
   context.notices.warning(
     `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
   );
-}
-
-async function summarise(
-  { context, journal, journalFile }: RunContext,
-  run: Run,
-  stopped: Failure | undefined,
-  unchanged: number,
-): Promise<RecordView> {
-  const changes = journal.changesOf(run.id);
-  const counts = countStates(changes, unchanged);
-  const left = counts.planned + counts.sent;
-  const resume = resumeCommand(run, journalFile);
-  if (left === 0 && counts.unknown === 0) await journal.end(run.id, context.clock.now());
-  else context.notices.warning(`${capital(run.kind)} ${run.id} is unfinished. Resume it with: ${resume}`);
-  const report = await writeReport(context, run, changes);
-  const failure = failureOf(counts, stopped, resume, report);
-  // Where rows have failed, the error names the report.
-  if (report !== undefined && failure?.is('run-incomplete') !== true) {
-    context.notices.info(`Report: ${abbreviated(report, context)}`);
-  }
-  const text = `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`;
-  return { ...recordOf(text, run.id, run.environment, counts, report), ...(failure && { failure }) };
-}
-
-function recordOf(
-  text: string,
-  run: bigint | null,
-  environment: string,
-  counts: Counts,
-  report: string | undefined,
-): RecordView {
-  return record(text, [
-    ['run', run],
-    ['environment', environment],
-    ['applied', counts.applied],
-    ['unchanged', counts.unchanged],
-    ['conflicts', counts.conflict],
-    ['failed', counts.failed],
-    ['unknown', counts.unknown],
-    ['left', counts.planned + counts.sent],
-    ['report', report ?? null],
-  ]);
-}
-
-/** Returns the failure of a run; with several causes, the one that a script has to know first. */
-function failureOf(
-  { unknown, failed, conflict: conflicts }: Counts,
-  stopped: Failure | undefined,
-  resume: string,
-  report: string | undefined,
-): Failure | undefined {
-  const causes: Failure[] = stopped === undefined ? [] : [midway(stopped)];
-  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume }));
-  if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
-  return firstCause(causes);
-}
-
-/** Returns what to call after each row. A terminal gets one live line, a file a line for each tenth or minute. */
-function progressOf({ context, session }: RunContext, total: number): () => void {
-  const { clock, globals, notices } = context;
-  const since = clock.monotonic();
-  let done = 0;
-  let shownAt = since;
-  let shownTenth = 0;
-  const line = (): string => {
-    const { limits } = session.service.gate;
-    const allowance = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} requests left`;
-    const now = clock.now();
-    const minutes = Math.max(1, clock.monotonic() - since) / 60_000;
-    const rate = done < 10 ? '' : `, ${Math.round(done / minutes)} a minute`;
-    const ms = forecastMs(total - done, limits, globals.reserve, now);
-    const end = ms === 0 ? '' : `, done about ${clockTime(now + ms, now)}`;
-    return `${done} of ${total}${rate}${allowance}${end}`;
-  };
-  return () => {
-    done++;
-    const tenth = Math.floor((10 * done) / total);
-    const isDue = (tenth > shownTenth && total >= 100) || clock.monotonic() - shownAt >= 60_000;
-    if (notices.isLive) notices.progress(line());
-    else if (isDue) {
-      shownTenth = tenth;
-      shownAt = clock.monotonic();
-      notices.info(line());
-    }
-  };
 }

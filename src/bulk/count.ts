@@ -2,13 +2,14 @@
 import { parseInt64, parseInteger } from '../api/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
-import type { RecordView } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan } from './apply.ts';
-import { withLockedJournal } from './open-journal.ts';
+import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
+import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
 import { plural } from '../view/words.ts';
@@ -18,15 +19,20 @@ export interface CountOptions {
   readonly prefix?: string;
   /** A stocktake's number, or true for the newest. */
   readonly resume?: bigint | true;
+  readonly dryRun?: boolean;
 }
 
 const COMMAND = 'inventory count';
 
 /** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
-export async function count(context: CommandContext, options: CountOptions): Promise<RecordView> {
-  await assertWriteAllowed(context, COMMAND);
-  return withLockedJournal(context, undefined, async (journal) => {
+export async function count(context: CommandContext, options: CountOptions): Promise<View> {
+  if (options.dryRun !== true) {
+    await assertWriteAllowed(context, COMMAND);
+    assertCanConfirm(context);
+  }
+  return withWritableJournal(context, undefined, async (journal): Promise<View> => {
     const { run, stock } = await prepare(context, journal, options);
+    using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(context, journal, run, stock);
     await tally.read(options.prefix ?? '');
     const rows = tally.rows();
@@ -36,7 +42,12 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     }
     context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
     const plan = (present: Stock) => makePlan(rows, present);
-    return applyPlan({ context, journal }, { kind: 'count', command: COMMAND, run, plan });
+    if (options.dryRun === true) {
+      context.notices.info(`Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`);
+      return await dryRunPlan(context, { plan });
+    }
+    using turn = await takeTurn(context, journal, true, 'count');
+    return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
   });
 }
 
@@ -68,8 +79,8 @@ function find(journal: Journal, wanted: bigint | true, session: Session): Run {
     return run;
   }
   throw new Failure('cannot-resume', {
-    problem: wanted === true ? 'No stocktake was left unfinished' : `There is no unfinished stocktake ${wanted}`,
-    hint: 'See which runs there are: petstore inventory import --status',
+    problem: wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
+    hint: 'See all runs: petstore inventory runs',
   });
 }
 

@@ -9,26 +9,31 @@ import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { record, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan } from './apply.ts';
+import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './rows.ts';
 
 const HEAD =
-  '# Change quantities, save, and leave the editor: only what differs is set, after you have agreed.\n' +
-  '# A pet whose line is gone is left as it is; the status is only shown. Leave without a change to do nothing.\n';
+  '# Edit quantities, then save and close. You will be asked before anything changes.\n' +
+  '# Deleted lines are ignored; status cannot be changed.\n';
 
 export interface EditOptions extends Filter {
   readonly allowNegative?: boolean;
+  readonly dryRun?: boolean;
 }
 
 /** @throws {Failure} `no-terminal`, `editor`, `invalid-rows`, and what connect throws */
-export async function edit(context: CommandContext, options: EditOptions): Promise<RecordView> {
+export async function edit(context: CommandContext, options: EditOptions): Promise<View> {
   const { files, notices } = context;
   needEditor(context);
-  await assertWriteAllowed(context, 'inventory edit');
+  const isDryRun = options.dryRun === true;
+  if (!isDryRun) {
+    await assertWriteAllowed(context, 'inventory edit');
+    assertCanConfirm(context);
+  }
   const items = await presentItems(context);
   const folder = `${stateFolder(context)}/edit`;
   const path = `${folder}/stock-${context.machine.pid}.csv`;
@@ -40,14 +45,16 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     await files.remove(path);
     return record('Nothing was changed.', [['applied', 0]]);
   }
+  const plan = (stock: Stock): Plan => makePlan(rows, stock);
+  if (isDryRun) {
+    notices.info(`Your edited file is kept: ${path}`);
+    return dryRunPlan(context, { plan });
+  }
   let done: RecordView | undefined;
   try {
-    // Only now: an editor may stay open for hours, and others have work to do.
-    done = await withLockedJournal(context, undefined, (journal) =>
-      applyPlan(
-        { context, journal },
-        { kind: 'edit', command: 'inventory edit', plan: (stock) => makePlan(rows, stock) },
-      ),
+    // Locked only now: an editor may stay open for hours.
+    done = await withLockedJournal(context, undefined, 'edit', (journal, turn) =>
+      applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', plan }),
     );
     return done;
   } finally {
@@ -110,6 +117,6 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
-  const hint = 'Your file is kept; running the command again begins with the stock as it is.';
+  const hint = 'Your file is kept; to start again from the present stock, run the command again.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }

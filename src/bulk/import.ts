@@ -7,13 +7,13 @@ import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
-import { applyPlan, isLeft, type RunSpec } from './apply.ts';
+import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
 import type { Mapping } from './columns.ts';
 import { decodeText } from './decode.ts';
 import { type OnOutcome } from './events.ts';
 import { readStock } from './runner.ts';
 import { withLockedJournal } from './open-journal.ts';
-import { resumeCommand } from './origin.ts';
+import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan } from './plan.ts';
 import { parseRows, type Row } from './rows.ts';
 import { resumeNamed } from './runs.ts';
@@ -50,10 +50,11 @@ export async function runImport(
   const source = await readSource(context, options);
   const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
   await assertWriteAllowed(context, command);
-  return withLockedJournal(context, options.journal, async (journal) => {
-    const runContext = { context, journal, journalFile: options.journal, onOutcome };
+  assertCanConfirm(context);
+  return withLockedJournal(context, options.journal, 'import', async (journal, turn) => {
+    const runContext = { context, journal, turn, journalFile: options.journal, onOutcome };
     const stopped = await findStopped(context, journal, source);
-    if (stopped !== undefined && (await wantsToResume(context, journal, stopped, options.journal))) {
+    if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
       return resumeNamed(runContext, stopped);
     }
     return applyPlan(runContext, { kind: 'import', command, ...source });
@@ -72,19 +73,14 @@ async function findStopped(context: CommandContext, journal: Journal, file: Sour
  * Asks on a terminal. Elsewhere a file that sets is imported anew, and one that adds is not: rows would be added twice.
  * @throws {Failure} `cannot-resume`
  */
-async function wantsToResume(
-  context: CommandContext,
-  journal: Journal,
-  run: Run,
-  journalFile: string | undefined,
-): Promise<boolean> {
+async function wantsToResume({ context, journal, turn, journalFile }: PlanContext, run: Run): Promise<boolean> {
   const { globals, notices, prompt, signal } = context;
   const left = journal.changesOf(run.id).filter(isLeft).length;
   const problem = `Import ${run.id} of this file is unfinished (${left} left)`;
   const hint = `Resume it with: ${resumeCommand(run, journalFile)}`;
   if (!globals.yes && canAsk(context)) {
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
-    return prompt.confirm(`${problem}. Resume it?`, signal, true);
+    return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
   }
   if (run.adds === true) throw new Failure('cannot-resume', { problem, hint });
   notices.warning(`${problem}. ${hint}`);

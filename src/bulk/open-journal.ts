@@ -1,11 +1,11 @@
-/** Opens the journal of a bulk command, with a lock that keeps a second run out. */
+/** Opens the journal of a bulk command; one process at a time applies a run. */
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
-import { isOutOfReach } from '../state/file.ts';
+import { isOutOfReach, makeFolder } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
-import { acquireLock } from '../state/lock.ts';
+import { acquireLock, type LockPlace } from '../state/lock.ts';
 
 type Work<T> = (journal: Journal) => T | Promise<T>;
 
@@ -64,16 +64,68 @@ function journalIn({ notices, secrets }: CommandContext, state: State, shared?: 
   });
 }
 
-/** Opens the journal for one run at a time. @throws {Failure} `state`; `run-locked`: another run is under way */
+/** The right to apply a run: with a journal, one process at a time has it. */
+export interface Turn extends Disposable {
+  /** Lets others have their turn while the work runs: a question, for instance. */
+  pause<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Waits up to --max-wait until no other process applies a run.
+ * @param what what it is for: import, count, edit, undo
+ * @throws {Failure} `state`; `run-locked`: another process still applies a run
+ */
+export async function takeTurn(context: CommandContext, journal: Journal, isOwn: boolean, what: string): Promise<Turn> {
+  const take = async (): Promise<Disposable> => {
+    const lock = await waitForLock(context, { path: `${journal.state.path}.lock`, isOwn }, journal);
+    await journal.noteHolder(`${what} (process ${context.machine.pid})`);
+    return lock;
+  };
+  let lock: Disposable | undefined = await take();
+  const release = (): void => {
+    lock?.[Symbol.dispose]();
+    lock = undefined;
+  };
+  return {
+    async pause(work) {
+      release();
+      const result = await work();
+      lock = await take();
+      return result;
+    },
+    [Symbol.dispose]: release,
+  };
+}
+
+async function waitForLock(context: CommandContext, place: LockPlace, journal: Journal): Promise<Disposable> {
+  const { maxWait } = context.globals;
+  let lock = await acquireLock(context, place, 0);
+  if (lock === undefined && maxWait > 0) {
+    context.notices.info(`Waiting for another petstore ${journal.holder()} to finish…`);
+    lock = await acquireLock(context, place, maxWait);
+  }
+  if (lock !== undefined) return lock;
+  throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: maxWait });
+}
+
+/** Keeps a stocktake in one process. @throws {Failure} `run-locked`: it is open in another */
+export async function lockStocktake(context: CommandContext, run: bigint): Promise<Disposable> {
+  const folder = `${stateFolder(context)}/locks`;
+  await makeFolder(context.files, folder);
+  const lock = await acquireLock(context, { path: `${folder}/count-${run}.db`, isOwn: true }, 0);
+  if (lock !== undefined) return lock;
+  throw new Failure('run-locked', { what: `run ${run} (count) of another petstore process`, waitedMs: 0 });
+}
+
+/** Opens the journal to apply a run: one process at a time. @throws {Failure} `state`, `run-locked` */
 export function withLockedJournal<T>(
   context: CommandContext,
   given: string | undefined,
-  work: (journal: Journal) => Promise<T>,
+  what: string,
+  work: (journal: Journal, turn: Turn) => Promise<T>,
 ): Promise<T> {
-  const path = given ?? `${stateFolder(context)}/state.db`;
   return withWritableJournal(context, given, async (journal) => {
-    using lock = await acquireLock(context, { path: `${path}.lock`, isOwn: given === undefined }, 0);
-    if (lock === undefined) throw new Failure('run-locked', { path });
-    return await work(journal);
+    using turn = await takeTurn(context, journal, given === undefined, what);
+    return await work(journal, turn);
   });
 }

@@ -32,13 +32,3 @@ export function assertSameOrigin(here: Session, made: Origin, what: string, comm
     hint: 'Give the base URL that it was made with: --base-url',
   });
 }
-
-/** Returns the command that resumes a run, whatever the environment of the next shell. */
-export function resumeCommand({ environment, id }: Pick<Run, 'environment' | 'id'>, journalFile?: string): string {
-  const where = journalFile === undefined ? '' : ` --journal ${shellWord(journalFile)}`;
-  return `petstore --env ${environment} inventory import --resume ${id}${where}`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}

@@ -7,7 +7,7 @@ import { acquireLock } from '../state/lock.ts';
 
 /** Pets share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
-/** A holder needs at least the time of a request: no setting makes a command give up sooner. */
+/** A holder needs at least the time of a request, whatever --max-wait is. */
 const LEAST_PATIENCE_MS = 5_000;
 /** A shorter wait is not announced. */
 const NOTICED_MS = 1_000;
@@ -21,7 +21,7 @@ interface LockOptions {
   readonly isQuiet?: boolean;
 }
 
-/** Runs the work while it holds the pet's lock. @throws {Failure} `state`: another process held it for too long */
+/** Runs the work while it holds the pet's lock. @throws {Failure} `run-locked`: another process held it for too long */
 export async function withPetLock<T>(
   context: CommandContext,
   petId: bigint,
@@ -52,6 +52,11 @@ async function takeLock(context: CommandContext, petId: bigint, options: LockOpt
     if (options.isOptional === true && isPlaceless) return undefined;
     throw error;
   }
-  if (lock === undefined) throw new Failure('state', { path, problem: 'held' });
+  if (lock === undefined) {
+    throw new Failure('run-locked', {
+      what: `another petstore process that changes pet ${petId}`,
+      waitedMs: patienceMs,
+    });
+  }
   return lock;
 }

@@ -8,6 +8,11 @@ import type { Obstacle, Plan, Step } from './plan.ts';
 /** The most lines of a plan that are printed. */
 const SHOWN = 40;
 
+/** `Pet 7: 10 → 12 (+2)`. */
+export function changeWords({ petId, before, after }: Pick<Step, 'petId' | 'before' | 'after'>): string {
+  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
+}
+
 /** The diff: `7  10 → 12  +2`. */
 export function planLines({ steps, unchanged, obstacles }: Plan): string[] {
   const rows = steps
@@ -23,7 +28,7 @@ export function planLines({ steps, unchanged, obstacles }: Plan): string[] {
     ...lines,
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...obstacles.slice(0, SHOWN).map(obstacleLine),
-    ...(obstacles.length > SHOWN ? [`  and ${obstacles.length - SHOWN} more that cannot be done`] : []),
+    ...(obstacles.length > SHOWN ? [`  and ${obstacles.length - SHOWN} more that cannot be changed`] : []),
     totals(steps, unchanged, obstacles),
   ];
 }
@@ -38,7 +43,7 @@ function totals(steps: readonly Step[], unchanged: number, obstacles: readonly O
   const parts = [
     `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
     `${unchanged} unchanged`,
-    ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be done`]),
+    ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be changed`]),
   ];
   return `${parts.join(', ')}.`;
 }
@@ -76,20 +81,21 @@ export type Counts = Readonly<Record<ChangeState, number>>;
 
 /** @param unchanged pets that the plan left out because nothing had to be changed */
 export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged: number): Counts {
-  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged, conflict: 0 };
+  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged, conflict: 0, discarded: 0 };
   for (const { state } of changes) counts[state]++;
   return counts;
 }
 
 /** `8 applied, 1 unchanged, …`: without the zeros, except the first. */
 export function countWords(counts: Counts): string {
-  const { applied, unchanged, conflict, failed, unknown, planned, sent } = counts;
+  const { applied, unchanged, conflict, failed, unknown, planned, sent, discarded } = counts;
   const parts: readonly (readonly [number, string])[] = [
     [unchanged, 'unchanged'],
     [conflict, conflict === 1 ? 'conflict' : 'conflicts'],
     [failed, 'failed'],
     [unknown, 'unknown'],
     [planned + sent, 'left to do'],
+    [discarded, 'discarded'],
   ];
   const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
   return `${applied} applied${others.join('')}`;

@@ -1,16 +1,20 @@
-/** `inventory runs`: lists imports, counts, edits and undos, and resumes those that were stopped. */
+/** `inventory runs`: lists imports, counts, edits and undos; resumes or discards those that were stopped. */
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { resumeCommand } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
-import type { RecordView } from '../view/view.ts';
-import { isLeft, resumeRun, type RunContext } from './apply.ts';
+import type { RunFilter } from '../state/history.ts';
+import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
+import { clockTime } from '../view/progress.ts';
+import { list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
+import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { look } from './runner.ts';
-import { withJournal, withLockedJournal } from './open-journal.ts';
+import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
 export interface ResumeOptions {
@@ -25,7 +29,7 @@ export async function resumeStopped(
   options: ResumeOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  return withLockedJournal(context, options.journal, async (journal) => {
+  return withLockedJournal(context, options.journal, 'run', async (journal) => {
     const run = findRun(journal, options.resume);
     return resumeNamed({ context, journal, journalFile: options.journal, onOutcome }, run);
   });
@@ -35,7 +39,7 @@ export async function resumeStopped(
 export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: Run): Promise<RecordView> {
   const { context, journal } = runContext;
   const { environment } = await context.settings();
-  const again = `inventory import --resume ${run.id}`;
+  const again = `inventory runs resume ${run.id}`;
   assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
   await checkSource(context, run);
   await assertWriteAllowed(context, again);
@@ -44,21 +48,25 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   return await resumeRun({ ...runContext, session }, run, await look(session.service, journal));
 }
 
+const SEE_RUNS = 'See all runs: petstore inventory runs';
+
+function cannot(problem: string, hint = SEE_RUNS): Failure {
+  return new Failure('cannot-resume', { problem, hint });
+}
+
 function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
   const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
   const run = typeof wanted === 'bigint' ? journal.run(wanted) : journal.unfinished().find(hasRows);
-  const cannot = (problem: string, hint = 'See which there are: petstore inventory import --status'): Failure =>
-    new Failure('cannot-resume', { problem, hint });
-  if (run === undefined && wanted === true) {
+  if (run === undefined && typeof wanted === 'bigint') throw cannot(`Run ${wanted} does not exist`);
+  if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
-  if (run === undefined) throw cannot(`There is no run ${wanted}`);
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
   // Its scans are not rows yet: to end the run here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
-      `Stocktake ${run.id} is not over`,
-      `Continue scanning: petstore --env ${run.environment} inventory count --resume ${run.id}`,
+      `Run ${run.id} is a stocktake that is still counting`,
+      `Continue it: ${resumeCommand({ ...run, left: 0 })}`,
     );
   }
   return run;
@@ -86,7 +94,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     bytes = await readBytes(context, source);
   } catch {
     if (context.signal.aborted) throw context.signal.reason;
-    context.notices.info(`${source} is not there any more; run ${id} continues with its rows as they were.`);
+    context.notices.info(`${source} does not exist any more; run ${id} continues with the rows that it had.`);
     return;
   }
   if (hash('sha256', bytes) === before) return;
@@ -95,19 +103,73 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     hint:
       adds === true
         ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-        : `Import it anew: petstore inventory import ${source} sends only what still differs.`,
+        : `Import it again: petstore inventory import ${source} sends only what still differs.`,
   });
 }
 
-export async function unfinishedRuns(context: CommandContext, journal: string | undefined) {
-  return withJournal(context, journal, (opened) =>
-    opened.unfinished().map((run) => ({
-      run: run.id,
-      kind: run.kind,
-      environment: run.environment,
-      started: new Date(run.startedAt).toISOString(),
-      source: run.source ?? '',
-      left: opened.changesOf(run.id).filter(isLeft).length,
-    })),
+/** Returns the view of runs, newest first. */
+export async function listRuns(
+  context: CommandContext,
+  journalFile: string | undefined,
+  filter: RunFilter,
+): Promise<RowsView<RunSummary>> {
+  const runs = await withJournal(context, journalFile, (journal) => journal.runs(filter));
+  const { clock, globals } = context;
+  const now = clock.now();
+  return list<RunSummary>(
+    runs,
+    {
+      run: ({ id }) => id,
+      kind: ({ kind }) => kind,
+      environment: ({ environment }) => environment,
+      started: ({ startedAt }) =>
+        globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
+      state: stateOf,
+      done: ({ done }) => done,
+      left: ({ left }) => left,
+      source: ({ source = '', scans }) => {
+        if (globals.output !== 'table') return source;
+        return source === '' && scans > 0 ? plural(scans, 'scan') : source.replace(/^.*\//, '');
+      },
+    },
+    { empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'No runs yet.' },
   );
+}
+
+function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): string {
+  if (endedAt === undefined) return 'unfinished';
+  const isDiscardedCount = kind === 'count' && scans > 0 && done + left === 0;
+  return discarded > 0 || isDiscardedCount ? 'discarded' : 'finished';
+}
+
+/** Ends an unfinished run without applying its rows; asks at a terminal. @throws {Failure} `cannot-resume`, `cancelled` */
+export async function discardRun(context: CommandContext, id: bigint, journalFile?: string): Promise<RecordView> {
+  assertCanConfirm(context);
+  const { clock, globals, notices, prompt, signal } = context;
+  return withLockedJournal(context, journalFile, 'run', async (journal, turn) => {
+    const run = unfinishedRun(journal, id);
+    using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
+    for (const { petId, after, state } of journal.changesOf(id)) {
+      if (state !== 'sent' && state !== 'unknown') continue;
+      notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
+    }
+    const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');
+    if (!globals.yes && !(await turn.pause(() => prompt.confirm(`Discard the ${what} left of run ${id}?`, signal)))) {
+      throw new Failure('cancelled', { action: 'The discard' });
+    }
+    // Another process may have resumed it during the question.
+    const { left, scans, environment } = unfinishedRun(journal, id);
+    await journal.discard(id, clock.now());
+    return record(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
+      ['run', id],
+      ['environment', environment],
+      ['discarded', scans > 0 ? scans : left],
+    ]);
+  });
+}
+
+function unfinishedRun(journal: Journal, id: bigint): RunSummary {
+  const run = journal.unfinished().find((each) => each.id === id);
+  if (run !== undefined) return run;
+  throw cannot(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
 }

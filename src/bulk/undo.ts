@@ -2,72 +2,148 @@
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Change, Journal } from '../state/journal.ts';
-import type { RecordView } from '../view/view.ts';
+import type { Change, Journal, Run } from '../state/journal.ts';
+import type { RecordView, View } from '../view/view.ts';
+import { capital, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
-import { applyPlan } from './apply.ts';
-import { withLockedJournal } from './open-journal.ts';
+import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
+import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-
-/** How many of the newest changes to search for the last one that was applied. */
-const LOOKED_BACK = 1_000;
+import { changeWords } from './plan-view.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
   readonly last?: boolean;
   /** A run's number. */
+  readonly run?: bigint;
+  /** The same. */
   readonly import?: bigint;
+  readonly dryRun?: boolean;
 }
 
-/** @throws {Failure} `usage`, `cannot-resume`, and what connect throws */
-export async function undo(context: CommandContext, options: UndoOptions): Promise<RecordView> {
+/** What is to be undone: a command's changes. */
+interface Target {
+  /** `change 12` or `run 3`. */
+  readonly name: string;
+  /** For people: `change 12 (set)`. */
+  readonly title: string;
+  /** The options that name it. */
+  readonly words: string;
+  readonly changes: readonly [Change, ...Change[]];
+  readonly run?: Run | undefined;
+}
+
+/** @throws {Failure} `usage`, `cannot-resume`, `cannot-undo`, and what connect throws */
+export async function undo(context: CommandContext, options: UndoOptions): Promise<View> {
+  const given = [options.changeId, options.last, options.run, options.import].filter((each) => each !== undefined);
+  if (given.length > 1) {
+    throw new Failure('usage', { problem: 'Name one thing to undo: a change, --run, or --last.' });
+  }
   const environment = (await context.settings()).environment.value;
-  return withLockedJournal(context, undefined, async (journal) => {
-    const changes = changesFor(journal, options, environment);
-    const first = changes[0]!;
-    const isRun = options.import !== undefined;
-    const command = `inventory undo ${isRun ? `--import ${options.import}` : first.id}`;
-    assertSameEnvironment(environment, first, 'What is to be undone', command);
-    await assertWriteAllowed(context, command);
-    return applyPlan(
-      { context, journal },
-      {
-        kind: 'undo',
-        command: `undo of ${isRun ? `run ${options.import}` : `change ${first.id}`}`,
-        plan: (stock) => planUndo(changes, stock, journal),
-        check(session) {
-          assertSameOrigin(session, first, 'What is to be undone', command);
-        },
-      },
-    );
+  const find = (journal: Journal): Target => {
+    const target = targetOf(journal, options, environment);
+    assertSameEnvironment(environment, target.changes[0], capital(target.name), `inventory undo ${target.words}`);
+    return target;
+  };
+  if (options.dryRun === true) {
+    return withJournal(context, undefined, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
+  }
+  assertCanConfirm(context);
+  return withLockedJournal(context, undefined, 'undo', async (journal, turn): Promise<RecordView> => {
+    const target = find(journal);
+    await assertWriteAllowed(context, `inventory undo ${target.words}`);
+    const rest = restOf(target, journal);
+    if (rest > 0)
+      context.notices.info(`${capital(target.name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
+    const done = await applyPlan({ context, journal, turn }, specFor(target, journal));
+    if (rest > 0 && target.run !== undefined && done.failure === undefined) {
+      await journal.discard(target.run.id, context.clock.now());
+    }
+    return done;
   });
 }
 
-function changesFor(journal: Journal, { changeId, last, import: run }: UndoOptions, environment: string): Change[] {
-  const applied = (changes: readonly Change[]): Change[] => changes.filter(({ state }) => state === 'applied');
-  if (run !== undefined) return orNone(applied(journal.changesOf(run)), `Run ${run} has changed nothing`);
-  if (changeId !== undefined) {
-    const named = applied(journal.history({ id: changeId, limit: 1 }));
-    return orNone(named, `There is no change ${changeId} that was applied`);
+function targetOf(journal: Journal, options: UndoOptions, environment: string): Target {
+  const run = options.run ?? options.import;
+  if (run !== undefined) return targetOfRun(journal, run);
+  if (options.changeId !== undefined) {
+    const [change] = journal.history({ id: options.changeId, limit: 1 }).filter(mayBeApplied);
+    if (change === undefined) throw nothingFound(`There is no change ${options.changeId} that was applied`);
+    return targetOfChange(change);
   }
-  if (last !== true) {
-    throw new Failure('usage', { problem: 'Say what to undo: a change by its number, --last, or --import RUN.' });
-  }
-  const newest = applied(journal.history({ environment, limit: LOOKED_BACK })).slice(0, 1);
-  return orNone(newest, `This machine has changed nothing in ${environment} yet`);
+  const newest = journal.newestSent(environment);
+  if (newest === undefined) throw nothingFound(`This machine has not changed any stock in ${environment} yet`);
+  return newest.run === undefined ? targetOfChange(newest) : targetOfRun(journal, newest.run);
 }
 
-function orNone(changes: Change[], problem: string): Change[] {
-  if (changes.length > 0) return changes;
-  throw new Failure('cannot-resume', { problem, hint: 'See what there is: petstore inventory history' });
+function targetOfChange(change: Change): Target {
+  const name = `change ${change.id}`;
+  return { name, title: `${name} (${shortCommand(change)})`, words: `${change.id}`, changes: [change] };
+}
+
+function targetOfRun(journal: Journal, id: bigint): Target {
+  const [first, ...others] = journal.changesOf(id).filter(mayBeApplied);
+  if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
+  const name = `run ${id}`;
+  return {
+    name,
+    title: `${name} (${shortCommand(first)})`,
+    words: `--run ${id}`,
+    changes: [first, ...others],
+    run: journal.run(id),
+  };
+}
+
+/** True for what was applied, or may have been: the stock shows which. */
+function mayBeApplied({ state }: Change): boolean {
+  return state === 'applied' || state === 'sent' || state === 'unknown';
+}
+
+/** `set`, `import stock.csv`: of a file the name alone. */
+function shortCommand({ command }: Change): string {
+  return command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
+}
+
+/** Returns how many rows of an unfinished run were never sent. */
+function restOf({ run }: Target, journal: Journal): number {
+  if (run === undefined || run.endedAt !== undefined) return 0;
+  return journal.changesOf(run.id).filter((change) => isLeft(change) && !mayBeApplied(change)).length;
+}
+
+function nothingFound(problem: string): Failure {
+  return new Failure('cannot-resume', { problem, hint: 'See what was changed: petstore inventory history' });
+}
+
+function specFor(target: Target, journal: Journal): RunSpec {
+  const { changes, name, title, words } = target;
+  const isOne = changes.length === 1;
+  return {
+    kind: 'undo',
+    command: `undo of ${name}`,
+    question: `Undo ${title}`,
+    plan(stock) {
+      const plan = planUndo(changes, stock, journal);
+      const [obstacle] = plan.obstacles;
+      if (isOne && obstacle !== undefined) {
+        throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason });
+      }
+      return plan;
+    },
+    ...(isOne && {
+      lines: ({ steps }: Plan, environment: string) => steps.map((step) => `${changeWords(step)} in ${environment}`),
+    }),
+    check(session) {
+      assertSameOrigin(session, changes[0], capital(name), `inventory undo ${words}`);
+    },
+  };
 }
 
 function planUndo(changes: readonly Change[], stock: Stock, journal: Journal): Plan {
   const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
   return makePlan(rows, stock, ({ change }, present) => {
     const { before, after, sentAt } = change;
-    if (before === undefined) return 'what was there before is not known';
+    if (before === undefined) return 'the earlier quantity was not recorded';
     if (present === before || present === after) return undefined;
     const by = changedBy(journal, change, present, sentAt ?? 0);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;

@@ -9,7 +9,7 @@ import type { Clock, Output } from '../ports.ts';
 import { type Failure } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import { formatErrorJson, formatErrorLines } from '../report/error-text.ts';
-import { limitLine, LiveLine, waitLines } from '../view/progress.ts';
+import { limitLine, LiveLine, runWaitLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
 
@@ -32,6 +32,8 @@ export class Reporter implements Notices {
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
   private announced = false;
+  /** Of a run under way: its waits are shown with it. */
+  private progressLine: string | undefined;
 
   constructor(parts: {
     stderr: Output;
@@ -76,6 +78,7 @@ export class Reporter implements Notices {
   }
 
   progress(line: string | undefined): void {
+    this.progressLine = line;
     const { live } = this;
     if (live === undefined || this.settings.quiet) return;
     this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
@@ -131,18 +134,23 @@ export class Reporter implements Notices {
   private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
     if (wait === undefined) {
       this.announced = false;
-      this.later(() => this.live?.clear());
+      this.progress(this.progressLine);
       return;
     }
-    const lines = waitLines({ ...wait, now: this.clock.now() });
+    const now = this.clock.now();
+    const lines: readonly [string, ...string[]] =
+      this.progressLine === undefined
+        ? waitLines({ ...wait, now })
+        : [this.shown(runWaitLine(this.progressLine, { ...wait, now }))];
     if (this.live !== undefined) {
       const { live } = this;
       this.later(() => live.draw(...lines));
-    } else if (!this.announced) {
-      // Without a terminal one line per wait is enough.
+      this.announced = true;
+    } else if (!this.announced && lines[0] !== this.progressLine) {
+      // Without a terminal, one line for each wait.
       this.info(lines[0]);
+      this.announced = true;
     }
-    this.announced = true;
   }
 
   private get isJson(): boolean {

@@ -64,6 +64,26 @@ export function durationValue(least: number): Parser<number> {
   });
 }
 
+const DATE_TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(\d\d))(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?))?$/;
+
+/**
+ * Parses `2026-03-01`, `2026-03-01T14:00` (local time, or with an offset) or a duration before now, such as `2h`.
+ * Returns a function from now to the instant, both epoch ms.
+ */
+export function instantValue(dayIs: 'its start' | 'its end'): Parser<(now: number) => number> {
+  return parserOf('a date, a date and time, or a duration such as 2h or 7d', (text) => {
+    const ago = /^\d+$/.test(text) ? undefined : parseDuration(text);
+    if (ago !== undefined) return (now) => now - ago;
+    const [, day = '', dayOfMonth, time] = DATE_TIME.exec(text) ?? [];
+    const at = new Date(`${day}T${time ?? '00:00'}`);
+    // JavaScript takes February 31 for March 3.
+    const isDay = new Date(`${day}T00:00Z`).getUTCDate() === Number(dayOfMonth);
+    if (Number.isNaN(at.getTime()) || !isDay) return undefined;
+    if (time === undefined && dayIs === 'its end') at.setDate(at.getDate() + 1);
+    return () => at.getTime();
+  });
+}
+
 /** Parses a duration or `forever` into ms. */
 export const waitValue = parserOf(
   'a duration such as 30s, 5m or 2h, or forever',

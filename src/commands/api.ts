@@ -7,10 +7,10 @@ import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource } from '../session/resolve.ts';
+import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { RawView } from '../view/view.ts';
+import { record, type RawView, type RecordView } from '../view/view.ts';
 
 const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const MOST_BYTES = 64 * 2 ** 20;
@@ -43,6 +43,7 @@ const OPTIONS = {
     'a member of the JSON body; numbers, true, false and null as such; may be repeated',
   ),
   input: option('--input <file>', textValue, 'the body; - for stdin', { conflicts: ['field'] }),
+  dryRun: flag('--dry-run', 'show the request and send nothing'),
   include: flag('-i, --include', 'print status and headers before the body'),
 };
 
@@ -64,10 +65,12 @@ export const api = defineCommand({
   arguments: ARGUMENTS,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<RawView> {
+  async run(input, context): Promise<RawView | RecordView> {
     const { method = 'GET' } = input;
     if (isOneOf(METHODS, input.path)) throw new Failure('usage', { problem: "Missing required argument 'path'." });
-    const path = pathBelow((await context.target()).baseUrl, input.path);
+    const baseUrl = requireBaseUrl(await context.settings(), context.globals);
+    const path = pathBelow(baseUrl, input.path);
+    if (input.dryRun === true) return dryRun(input, `${baseUrl.href}${path}`, context);
     const { callRaw } = await import('../client/raw.ts');
     const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
@@ -88,6 +91,20 @@ export const api = defineCommand({
     };
   },
 });
+
+async function dryRun(input: ApiInput, url: string, context: CommandContext): Promise<RecordView> {
+  const { method = 'GET' } = input;
+  const environment = (await context.settings()).environment.value;
+  const body = (await bodyOf(input, context)) ?? null;
+  const request = `${method} ${url}${body === null ? '' : `\n${body}`}`;
+  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, [
+    ['dryRun', true],
+    ['environment', environment],
+    ['method', method],
+    ['url', url],
+    ['body', body],
+  ]);
+}
 
 /** An update of one pet takes turns with other commands and is in the history, whichever command sends it. */
 async function remembered(

@@ -22,7 +22,8 @@ export const SECTIONS: readonly Section[] = [
       'inventory count': async () => (await import('./inventory-count.ts')).inventoryCount,
       'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
       'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
-      'inventory undo': async () => (await import('./inventory-history.ts')).inventoryUndo,
+      'inventory undo': async () => (await import('./inventory-undo.ts')).inventoryUndo,
+      'inventory runs': async () => (await import('./inventory-runs.ts')).inventoryRuns,
     },
   },
   {

@@ -1,6 +1,6 @@
-import { defineCommand, option } from '../cli/command.ts';
+import { defineCommand, flag, option } from '../cli/command.ts';
 import { integerValue, textValue } from '../cli/values.ts';
-import type { RecordView } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 
 export const inventoryCount = defineCommand({
   path: 'inventory count',
@@ -8,7 +8,7 @@ export const inventoryCount = defineCommand({
   description:
     'Reads one scan per line: an id, or an id and a quantity. Each scan is saved at once. Unknown ids ring the bell ' +
     'and are not counted. "-" takes the last scan back; "done" (or the end of a pipe) ends the stocktake, shows the ' +
-    'differences and asks before it sets them. Pets that were not scanned are not changed.',
+    'differences and asks before it sets them. Pets that were not scanned are not changed. Other commands may change stock while you count.',
   examples: [
     { says: 'At the shelf', command: 'petstore inventory count' },
     { says: 'Labels that read PET-7', command: 'petstore inventory count --prefix PET-' },
@@ -17,11 +17,12 @@ export const inventoryCount = defineCommand({
   ],
   options: {
     prefix: option('--prefix <text>', textValue, 'text before the id on each label'),
+    dryRun: flag('--dry-run', 'count, show what would change, and send no write; --resume continues'),
     resume: option('--resume [run]', integerValue, 'continue a stocktake: the newest, or the one with this number'),
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<RecordView> {
+  async run(input, context): Promise<View> {
     const { count } = await import('../bulk/count.ts');
     return count(context, input);
   },

@@ -1,22 +1,26 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/filter-options.ts';
-import type { RecordView } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 
 export const inventoryEdit = defineCommand({
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
     'Opens the stock, or only the pets matching the filters, as CSV in $VISUAL or $EDITOR. Shows what you changed and ' +
-    'asks before it sets it. Without a terminal the editor runs and changes are applied without asking. Pets changed ' +
+    'asks before it sets it. Without a terminal, name an editor and add --yes. Other commands may change stock while the editor is open. Pets changed ' +
     'by someone else since are reported as conflicts and skipped.',
   examples: [
     { says: 'All of it', command: 'petstore inventory edit' },
     { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
   ],
-  options: { ...FILTER_OPTIONS, allowNegative: flag('--allow-negative', 'allow quantities below zero') },
+  options: {
+    ...FILTER_OPTIONS,
+    dryRun: flag('--dry-run', 'show what you changed and send no write'),
+    allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+  },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<RecordView> {
+  async run(input, context): Promise<View> {
     const { edit } = await import('../bulk/edit.ts');
     return edit(context, input);
   },

@@ -1,51 +1,78 @@
 import type { JsonValue } from '../api/json.ts';
-import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
-import { countValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
+import { defineCommand, flag, option } from '../cli/command.ts';
+import { countValue, instantValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { namedEnvironment } from '../session/resolve.ts';
 import type { Change } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
-import type { Column, RecordView, RowsView } from '../view/view.ts';
+import type { Column, RowsView } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
   path: 'inventory history',
   common: 'environment',
   summary: 'Show changes made from this machine',
   description:
-    'Shows every write that petstore sent from this machine for this user, newest first, without a request. ' +
-    'Changes made elsewhere are not included.',
+    'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
+    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV or the config names an environment, only its ' +
+    'changes are shown; --all-environments shows all of them.',
   examples: [
     { says: 'The newest fifty', command: 'petstore inventory history' },
     { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
+    { says: 'Since yesterday', command: 'petstore inventory history --since 1d' },
+    { says: 'One run', command: 'petstore inventory history --run 3' },
     { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
   ],
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-    import: option('--import <run>', integerValue, 'only this run'),
+    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was', {
+      conflicts: ['import'],
+    }),
+    import: option('--import <run>', integerValue, 'same as --run'),
+    since: option(
+      '--since <time>',
+      instantValue('its start'),
+      'from this time on: 2026-03-01, 2026-03-01T14:00, 2h, 7d',
+    ),
+    until: option('--until <time>', instantValue('its end'), 'until this time; a date includes its whole day'),
     limit: option('--limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
+    allEnvironments: flag('--all-environments', 'changes of every environment'),
     journal: option('--journal <file>', textValue, 'read another journal file'),
   },
   more: ['output', 'exit-codes'],
-  async run({ pet, import: run, limit, journal: path }, context) {
+  async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, journal: path }, context) {
     const { withJournal } = await import('../bulk/open-journal.ts');
-    const { env } = context.globals;
-    const changes = await withJournal(context, path, (journal) =>
-      journal.history({ limit, pet, run, environment: env }),
-    );
-    return historyView(changes, context);
+    const now = context.clock.now();
+    const number = run ?? sameAsRun;
+    const isMixed = allEnvironments === true || number !== undefined;
+    const environment = isMixed ? undefined : namedEnvironment(await context.settings());
+    const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
+    return withJournal(context, path, (journal) => {
+      const changes = journal.history(filter);
+      const isEmpty = changes.length === 0 && journal.history({ limit: 1 }).length === 0;
+      return historyView(changes, context, isEmpty ? NOTHING_YET : emptyText(environment));
+    });
   },
 });
 
-function historyView(changes: readonly Change[], { clock, globals }: CommandContext): RowsView<Change> {
+const NOTHING_YET = 'This machine has not changed any stock yet.';
+
+function emptyText(environment: string | undefined): string {
+  if (environment === undefined) return 'No change matches.';
+  return `No change in ${environment} matches. To see other environments, add --all-environments.`;
+}
+
+function historyView(changes: readonly Change[], { clock, globals }: CommandContext, empty: string): RowsView<Change> {
   const now = clock.now();
   const when = (at: number | undefined): string =>
     at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
-  // On a screen of 80 columns what is the same in every row takes the room of what is not.
+  // On a screen of 80 columns, room is for what differs from row to row.
   const isMixed = new Set(changes.map(({ environment }) => environment)).size > 1 || globals.output === 'csv';
   const environment: Column<Change> = { name: 'environment', cell: (change) => change.environment };
   return {
     view: 'rows',
     columns: [
       { name: 'change', cell: ({ id }) => id },
+      { name: 'run', cell: ({ run }) => run ?? '' },
       { name: 'when', cell: ({ sentAt }) => when(sentAt) },
       { name: 'who', cell: ({ person }) => person },
       ...(isMixed ? [environment] : []),
@@ -53,7 +80,7 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
       { name: 'before', cell: ({ before }) => before ?? '' },
       { name: 'after', cell: ({ after }) => after },
       { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
-      { name: 'command', cell: ({ command, run }) => commandWords(command, run) },
+      { name: 'command', cell: ({ command }) => commandWords(command) },
     ],
     rows: [changes],
     json: (change) =>
@@ -71,42 +98,16 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
         ['run', change.run ?? null],
       ]),
     header: true,
-    empty: 'This machine has changed nothing yet.',
+    empty,
   };
 }
 
-/** `count (run 1)`, `import stock.csv (run 2)`: that it is about the inventory goes without saying. */
-function commandWords(command: string, run: bigint | undefined): string {
-  // Of a file the name alone: the way to it is in JSON.
-  const words = command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
-  return run === undefined ? words : `${words} (run ${run})`;
+/** `count`, `import stock.csv`: of a file the name alone, the path is in JSON. */
+function commandWords(command: string): string {
+  return command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
 }
 
-/** What was sent and never settled: its process was killed. */
+/** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */
 function outcomeOf(state: Change['state']): string {
   return state === 'sent' ? 'unknown' : state;
 }
-
-export const inventoryUndo = defineCommand({
-  path: 'inventory undo',
-  summary: 'Undo changes made from this machine',
-  description:
-    'Sets a pet to its quantity before a change, or all pets of a run. Pets changed by someone else since are reported ' +
-    'as conflicts and skipped.',
-  examples: [
-    { says: 'The last change', command: 'petstore inventory undo --last' },
-    { says: 'One that the history shows', command: 'petstore inventory undo 12' },
-    { says: 'A whole import', command: 'petstore inventory undo --import 3' },
-  ],
-  arguments: { changeId: optionalArgument(integerValue, 'number of the change') },
-  options: {
-    last: flag('--last', 'the last change'),
-    import: option('--import <run>', integerValue, 'all changes of a run', { conflicts: ['last'] }),
-  },
-  experimental: true,
-  more: ['output', 'exit-codes'],
-  async run(input, context): Promise<RecordView> {
-    const { undo } = await import('../bulk/undo.ts');
-    return undo(context, input);
-  },
-});

@@ -1,4 +1,4 @@
-import { list, type RecordView, type RowsView, type View } from '../view/view.ts';
+import type { RecordView, View } from '../view/view.ts';
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
 import { parseMapping } from '../bulk/columns.ts';
 import { integerValue, parserOf, repeated, textValue } from '../cli/values.ts';
@@ -30,7 +30,7 @@ export const inventoryImport = defineCommand({
       says: 'Ten thousand rows, waiting as often as needed',
       command: 'petstore inventory import stock.csv --wait --yes',
     },
-    { says: 'Continue what was interrupted', command: 'petstore inventory import --resume --wait' },
+    { says: 'Continue what was interrupted', command: 'petstore inventory runs resume --wait' },
   ],
   arguments: { file: optionalArgument(textValue, 'CSV or JSON; - for stdin') },
   options: {
@@ -51,13 +51,12 @@ export const inventoryImport = defineCommand({
       journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
     }),
     ...under('After a stop', {
-      resume: option(
-        '--resume [run]',
-        integerValue,
-        'continue an interrupted run: the newest, or the one with this number',
-        { conflicts: ['dryRun', 'status'] },
-      ),
-      status: flag('--status', 'list interrupted runs', { conflicts: ['dryRun', 'events'] }),
+      resume: option('--resume [run]', integerValue, 'same as: petstore inventory runs resume [run]', {
+        conflicts: ['dryRun', 'status'],
+      }),
+      status: flag('--status', 'list unfinished runs; all of them: petstore inventory runs', {
+        conflicts: ['dryRun', 'events'],
+      }),
     }),
   },
   experimental: true,
@@ -71,7 +70,7 @@ export const inventoryImport = defineCommand({
     }
     const bulk = await import('../bulk/import.ts');
     const runs = await import('../bulk/runs.ts');
-    if (input.status === true) return unfinished(await runs.unfinishedRuns(context, input.journal), context);
+    if (input.status === true) return runs.listRuns(context, input.journal, { isUnfinished: true });
     if (input.dryRun === true) return bulk.dryRun(context, input);
     const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
       input.resume === undefined
@@ -82,27 +81,3 @@ export const inventoryImport = defineCommand({
     return eventsView(work);
   },
 });
-
-interface RunRow {
-  readonly run: bigint;
-  readonly kind: string;
-  readonly environment: string;
-  readonly started: string;
-  readonly source: string;
-  readonly left: number;
-}
-
-function unfinished(rows: readonly RunRow[], _context: CommandContext): RowsView<RunRow> {
-  return list(
-    rows,
-    {
-      run: ({ run }) => run,
-      kind: ({ kind }) => kind,
-      environment: ({ environment }) => environment,
-      started: ({ started }) => started,
-      source: ({ source }) => source,
-      left: ({ left }) => left,
-    },
-    { empty: 'No run was left unfinished.' },
-  );
-}

@@ -13,7 +13,7 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
   common: 'output',
-  summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans or added keys',
+  summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans, added keys or history',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
   options: { data },
   more: ['environments', 'rate-limits'],
@@ -25,7 +25,12 @@ export const sandboxReset = defineCommand({
       store.forgetAllowances();
       for (const key of store.keys()) store.removeKey(key);
     });
-    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys.`, file, pets);
+    // What was changed before can no longer be undone. Another file is not the one of --env sandbox.
+    if (data === undefined) {
+      const { withWritableJournal } = await import('../bulk/open-journal.ts');
+      await withWritableJournal(context, undefined, (journal) => journal.forget('sandbox'));
+    }
+    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file, pets);
   },
 });
 

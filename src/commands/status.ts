@@ -6,20 +6,26 @@ import { maskKey } from '../session/config-keys.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
+import { isFailure } from '../errors.ts';
+import { discardCommand, resumeCommand } from '../session/run-commands.ts';
+import type { RunSummary } from '../state/journal.ts';
 import { record, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
   common: 'environment',
   summary: 'Show the active environment, base URL and key',
-  description: 'Sends nothing. Names the source of each value: option, variable, config or built in.',
+  description:
+    'Sends nothing. Names the source of each value: option, variable, config or built in; and unfinished runs with the ' +
+    'command that continues each.',
   examples: [
     { says: 'The active settings and their sources', command: 'petstore status' },
     { says: 'For a program', command: 'petstore status --json' },
   ],
   more: ['environments'],
   async run(_input, context) {
-    return describe(linesOf(await context.settings(), context), await context.configFile(), context);
+    const lines = linesOf(await context.settings(), context);
+    return describe(lines, await context.configFile(), await unfinishedRuns(context), context);
   },
 });
 
@@ -59,7 +65,37 @@ function shownUrl(text: string, context: CommandContext): string {
   return parseBaseUrl(text, context.globals).href;
 }
 
-function describe(lines: readonly Line[], file: ConfigFile, context: CommandContext): RecordView {
+/** What else keeps the state from being read is for `doctor` to explain. */
+async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
+  try {
+    const { withJournal } = await import('../bulk/open-journal.ts');
+    return await withJournal(context, undefined, (journal) => journal.unfinished());
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return [];
+  }
+}
+
+function runNote(run: RunSummary): string {
+  return `run ${run.id} (${run.kind}) in ${run.environment}  (continue: ${resumeCommand(run)}; give up: ${discardCommand(run)})`;
+}
+
+function runJson(run: RunSummary): JsonValue {
+  return new Map<string, JsonValue>([
+    ['run', run.id],
+    ['kind', run.kind],
+    ['environment', run.environment],
+    ['left', run.left],
+    ['resume', resumeCommand(run)],
+  ]);
+}
+
+function describe(
+  lines: readonly Line[],
+  file: ConfigFile,
+  runs: readonly RunSummary[],
+  context: CommandContext,
+): RecordView {
   const width = Math.max(...lines.map(({ name }) => name.length));
   const text = lines.map(({ name, value, source, shadows }) => {
     const hidden = shadows === undefined ? '' : `, before ${words(shadows)}`;
@@ -67,6 +103,7 @@ function describe(lines: readonly Line[], file: ConfigFile, context: CommandCont
     return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
   });
   const config = `${'config'.padEnd(width)}  ${configNote(file, context)}`;
+  const unfinished = runs.map((run) => `${'unfinished'.padEnd(width)}  ${runNote(run)}`);
   const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
     name,
     new Map<string, JsonValue>([
@@ -75,9 +112,13 @@ function describe(lines: readonly Line[], file: ConfigFile, context: CommandCont
       ['shadows', shadows === undefined ? null : words(shadows)],
     ]),
   ]);
-  return record([...text, config].join('\n'), [...members, ['config', configJson(file)]], {
-    csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
-  });
+  return record(
+    [...text, config, ...unfinished].join('\n'),
+    [...members, ['config', configJson(file)], ['unfinished', runs.map(runJson)]],
+    {
+      csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
+    },
+  );
 }
 
 function words(source: Source): string {

@@ -4,6 +4,7 @@ import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
+import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
 import { isFailure } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
@@ -15,6 +16,8 @@ import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosi
 
 /** package.json's `engines`. */
 const OLDEST_NODE = [22, 13] as const;
+/** The most unfinished runs that are shown. */
+const MOST_RUNS = 5;
 const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PETSTORE_LEDGER'];
 
 /** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
@@ -165,10 +168,9 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   }
   const open = await openToOthers(context, 'state', folder, path);
   yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
-  const unfinished = new Journal(opened).unfinished();
-  if (unfinished.length > 0) {
-    const which = unfinished.map(({ id, kind }) => `${kind} ${id}`).join(', ');
-    yield warn('state', `Not finished yet: ${which}.`, 'petstore inventory import --status shows how to continue.');
+  for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
+    const fix = `Continue: ${resumeCommand(run)}\nOr give it up: ${discardCommand(run)}`;
+    yield warn('state', `Run ${run.id} (${run.kind}) in ${run.environment} is unfinished.`, fix);
   }
   return true;
 }

@@ -23,7 +23,7 @@ export const EXIT_CODES: readonly ExitCodeHelp[] = [
   row(EXIT.notFound, 'not found (404)', 'fix the id'),
   row(
     EXIT.rateLimited,
-    'rate limited, and the wait is longer than allowed: nothing more was sent',
+    'rate limited, or another run is under way, and the wait is longer than allowed: nothing more was sent',
     'run again after retryAt',
   ),
   row(EXIT.network, 'network: a read failed, or a write was certainly not sent', 'run again'),

@@ -42,8 +42,9 @@ const WRITE_FAILURES = {
   }),
   'below-zero': ({ petId, found, delta }) => ({
     ...stops(EXIT.checkFailed),
-    message: `Pet ${petId} has a quantity of ${found}, and ${delta} would take it below zero; nothing was changed.`,
+    message: `Pet ${petId} has only ${found}; ${delta < 0n ? 'taking away' : 'adding'} ${delta < 0n ? -delta : delta} would leave ${found + delta}.`,
     hint: 'To allow a quantity below zero, add --allow-negative.',
+    outcome: 'not-applied',
   }),
   interrupted: (details) => ({
     ...stops(EXIT[details.signal]),

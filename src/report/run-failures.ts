@@ -1,7 +1,7 @@
 /** The part of the table of failures about bulk runs, checks and waits. */
 import { EXIT, type RunFailures } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { plural } from '../view/words.ts';
+import { capital, plural } from '../view/words.ts';
 import { type FailureTable, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
@@ -17,11 +17,18 @@ export const RUN_FAILURES = {
     hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
-  'run-locked': ({ path }) => ({
-    ...stops(EXIT.local),
-    message: `Another petstore is at work with the journal ${path}; nothing was sent.`,
-    hint: 'Let it finish, or end it; then run the command again.',
+  'run-locked': ({ what, waitedMs }) => ({
+    ...stops(EXIT.rateLimited),
+    message: `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing was sent.`,
+    hint: 'Run the command again later, or wait longer with --max-wait.',
     retryable: true,
+    outcome: 'not-sent',
+  }),
+  'cannot-undo': ({ petId, reason }) => ({
+    ...stops(EXIT.incomplete),
+    message: `Pet ${petId}: cannot undo: ${reason}.`,
+    hint: `See what was changed: petstore inventory history --pet ${petId}`,
+    outcome: 'not-applied',
   }),
   'cannot-resume': ({ problem, hint }) => ({ ...stops(EXIT.usage), message: `${problem}; nothing was sent.`, hint }),
   'run-incomplete': ({ failed, conflicts, report }) => ({

@@ -113,6 +113,11 @@ export function environmentSource({ environment }: ResolvedSettings): string {
   return from === 'default' ? 'the default environment' : `environment from ${sourceName(environment.source)}`;
 }
 
+/** Returns the environment that the flag, the variable or the config names; undefined for the default. */
+export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
+  return source.from === 'default' ? undefined : value;
+}
+
 /** "PETSTORE_ENV", "the config": for messages. */
 export function sourceName(source: Source = { from: 'default' }): string {
   return 'name' in source ? source.name : SOURCE_NAMES[source.from];

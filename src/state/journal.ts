@@ -6,39 +6,24 @@
  *        │          ├────► failed     the service refused it
  *        │          └────► unknown    no answer, and the list did not show it
  *        ├────────► unchanged         it is already so
- *        └────────► conflict          another program has changed it since
+ *        ├────────► conflict          another program has changed it since
+ *        └────────► discarded         the user discarded what was left of the run
  *
  * `sent` is on the disk before the request leaves. A row found as `sent` later may or may not have been applied.
  */
-import type { SqlRow, SqlValue } from '../ports.ts';
+import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import type { Exclusive, State } from './database.ts';
-import { BadValue, integer } from './columns.ts';
-import { type Change, type Run, type Scan, toChange, toRun, toScan } from './rows.ts';
-import { noteWrite, shareWrite, type Target } from './written.ts';
+import { integer } from './columns.ts';
+import type { Exclusive } from './database.ts';
+import { History, HOLDER } from './history.ts';
+import type { Change, Run, Scan } from './rows.ts';
+import { noteWrite, shareWrite } from './written.ts';
 
-export type { Change, ChangeState, Run, RunKind, Scan } from './rows.ts';
+export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
 export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason'>>;
 export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person'>;
-
-export interface HistoryFilter {
-  readonly environment?: string | undefined;
-  readonly pet?: readonly bigint[] | undefined;
-  readonly run?: bigint | undefined;
-  readonly id?: bigint;
-  readonly limit: number;
-}
-
-export interface JournalOptions {
-  /** The state database, if the journal is another file. */
-  readonly shared?: State | undefined;
-  /** Removes secrets from the texts that are stored. */
-  redact?(text: string): string;
-  /** Receives warnings about damaged rows that are left out. */
-  warn?(text: string): void;
-}
 
 /** How a write that must survive a power cut is stored. */
 const DURABLE: Exclusive = { durable: true };
@@ -46,34 +31,7 @@ const DURABLE: Exclusive = { durable: true };
 const CERTAIN: Exclusive = { despiteSignal: true };
 const DURABLE_AND_CERTAIN: Exclusive = { ...DURABLE, ...CERTAIN };
 
-export class Journal {
-  readonly state: State;
-  /** The state database: every command of this machine notes its writes there, whichever journal it keeps. */
-  readonly shared: State;
-  private readonly redact: (text: string) => string;
-  private readonly warn: ((text: string) => void) | undefined;
-
-  constructor(state: State, { shared = state, redact = (text) => text, warn }: JournalOptions = {}) {
-    this.state = state;
-    this.shared = shared;
-    this.redact = redact;
-    this.warn = warn;
-  }
-
-  /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
-  newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
-    const rows = this.shared.database.all(
-      `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ('sent', 'applied', 'unknown')
-         AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
-      petId,
-      origin,
-      BigInt(Math.round(since)),
-      // In another journal the same id belongs to another change.
-      this.shared === this.state ? id : 0n,
-    );
-    return this.readSound('change', rows, toChange)[0];
-  }
-
+export class Journal extends History {
   /** Stores a run with all its rows, or nothing. @throws {Failure} `state` */
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
@@ -136,31 +94,30 @@ export class Journal {
     }, CERTAIN);
   }
 
-  run(id: bigint): Run | undefined {
-    return this.readAll('run', this.state.database.all('SELECT * FROM run WHERE id = ?', id), toRun)[0];
+  /** Ends a run: its rows that are not done are never applied. A row that was sent may have been. */
+  async discard(run: bigint, now: number): Promise<void> {
+    await this.state.exclusively(() => {
+      this.state.database.run("UPDATE change SET state = 'discarded' WHERE run = ? AND state = 'planned'", run);
+      this.state.database.run("UPDATE change SET state = 'unknown' WHERE run = ? AND state = 'sent'", run);
+      this.change('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run);
+    }, DURABLE_AND_CERTAIN);
   }
 
-  /** Newest first. */
-  unfinished(): Run[] {
-    const rows = this.state.database.all('SELECT * FROM run WHERE endedAt IS NULL ORDER BY id DESC');
-    return this.readSound('run', rows, toRun);
+  /** Removes what was done in an environment: its stock is another one now. */
+  async forget(environment: string): Promise<void> {
+    const runs = 'SELECT id FROM run WHERE environment = ?';
+    await this.state.exclusively(() => {
+      this.state.database.run(`DELETE FROM scan WHERE run IN (${runs})`, environment);
+      this.state.database.run('DELETE FROM change WHERE environment = ?', environment);
+      this.state.database.run('DELETE FROM run WHERE environment = ?', environment);
+    });
   }
 
-  changesOf(run: bigint): Change[] {
-    const rows = this.state.database.all('SELECT * FROM change WHERE run = ? ORDER BY id', run);
-    return this.readAll('change', rows, toChange);
-  }
-
-  /** Returns the changes that were sent, newest first. */
-  history(filter: HistoryFilter): Change[] {
-    const { pet, limit } = filter;
-    const columns = (['environment', 'run', 'id'] as const).filter((name) => filter[name] !== undefined);
-    const pets = pet === undefined ? '' : `AND petId IN (${pet.map(() => '?').join(', ')})`;
-    const sql = `SELECT * FROM change WHERE sentAt IS NOT NULL ${columns.map((name) => `AND ${name} = ?`).join(' ')} ${pets}
-      ORDER BY sentAt DESC, id DESC LIMIT ?`;
-    const values = columns.map((name) => filter[name]!);
-    const rows = this.state.database.all(sql, ...values, ...(pet ?? []), BigInt(limit));
-    return this.readSound('change', rows, toChange);
+  /** Notes who applies a run now, for those who wait: `import (process 123)`. */
+  async noteHolder(holder: string): Promise<void> {
+    await this.state.exclusively(() => {
+      this.state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', HOLDER, holder);
+    });
   }
 
   /** Stores one scan of a stocktake, on the disk when it returns. */
@@ -175,11 +132,6 @@ export class Journal {
     await this.state.exclusively(() => {
       this.change('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq));
     }, DURABLE_AND_CERTAIN);
-  }
-
-  scans(run: bigint): Scan[] {
-    const rows = this.state.database.all('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
-    return this.readAll('scan', rows, toScan);
   }
 
   /** Stores the rows of a run that has none yet: a stocktake that is over. */
@@ -220,31 +172,5 @@ export class Journal {
 
   private replaced(): Failure {
     return new Failure('state', { path: this.state.path, what: 'journal', problem: 'replaced' });
-  }
-
-  /** Reads rows that are useless without one another. @throws {Failure} `state`: one is damaged */
-  private readAll<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
-    return rows.map((row) => {
-      try {
-        return read(row);
-      } catch (error) {
-        if (!(error instanceof BadValue)) throw error;
-        const detail = `row ${String(row.id ?? row.seq)} of ${table} is damaged: ${error.message}`;
-        throw new Failure('state', { path: this.state.path, what: 'journal', problem: 'row', detail }, error);
-      }
-    });
-  }
-
-  /** Reads rows that each count alone: a damaged one is reported and left out. */
-  private readSound<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
-    return rows.flatMap((row) => {
-      try {
-        return this.readAll(table, [row], read);
-      } catch (error) {
-        if (this.warn === undefined || !(error instanceof Failure) || !error.is('state')) throw error;
-        this.warn(`Left out of ${this.state.path}: ${error.details.detail ?? ''}.`);
-        return [];
-      }
-    });
   }
 }

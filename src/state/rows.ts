@@ -3,7 +3,7 @@ import type { SqlRow } from '../ports.ts';
 import { instant, integer, oneOf, optional, quantity, text } from './columns.ts';
 
 const KINDS = ['import', 'count', 'edit', 'undo'] as const;
-const STATES = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict'] as const;
+const STATES = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict', 'discarded'] as const;
 
 export type RunKind = (typeof KINDS)[number];
 export type ChangeState = (typeof STATES)[number];
@@ -23,6 +23,15 @@ export interface Run {
   readonly hash?: string | undefined;
   /** True if its rows were added to the stock, so that applying them again would add twice. */
   readonly adds?: boolean;
+}
+
+/** A run, and how many of its rows are done, left and discarded. */
+export interface RunSummary extends Run {
+  readonly done: number;
+  readonly left: number;
+  readonly discarded: number;
+  /** Of a stocktake. */
+  readonly scans: number;
 }
 
 export interface Change {
@@ -64,6 +73,18 @@ export function toRun(row: SqlRow): Run {
     source: optional(row, 'source', text),
     hash: optional(row, 'hash', text),
     adds: optional(row, 'adds', integer) === 1n,
+  };
+}
+
+/** @throws {BadValue} */
+export function toRunSummary(row: SqlRow): RunSummary {
+  const count = (column: string): number => Number(integer(row, column));
+  return {
+    ...toRun(row),
+    done: count('done'),
+    left: count('open'),
+    discarded: count('discarded'),
+    scans: count('scans'),
   };
 }
 

@@ -100,6 +100,26 @@ export function waitLines(wait: {
   ];
 }
 
+/** Why a run waits; undefined where it is not worth a word. */
+const RUN_WHY: Readonly<Record<WaitWhy, string | undefined>> = {
+  'rate-limited': 'rate limit reached, continuing',
+  'window-spent': 'rate limit reached, continuing',
+  banned: 'the key may be banned, trying again',
+  paused: 'the service asks for a pause, continuing',
+  backoff: 'no answer, trying again',
+  asking: undefined,
+  paced: undefined,
+};
+
+/** `57 of 200 set; rate limit reached, continuing at 20:27:45 (58 s)`. `until` and `now`: epoch ms. */
+export function runWaitLine(progress: string, wait: { why: WaitWhy; until: number; now: number }): string {
+  const { why, until, now } = wait;
+  const words = RUN_WHY[why];
+  return words === undefined
+    ? progress
+    : `${progress}; ${words} at ${clockTime(until, now)} (${duration(until - now)})`;
+}
+
 const ERASE_LINE = '\r\u001b[2K';
 
 /** One line at the bottom of a terminal, drawn over itself. The caller decides when. */

@@ -119,7 +119,7 @@ it('fault 100: what somebody else changed since the start is a conflict, and is 
   const { context, store, sent } = await world(8, csv(rows), (count, theirs) => {
     if (count === 5) theirs.setQuantity(20n, 32n);
   });
-  const { code, stdout } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json');
+  const { code, stdout } = await runIn(context, 'inventory', 'import', '-', '--wait', '--yes', '--json');
   expect([code, JSON.parse(stdout)]).toMatchObject([11, { applied: 19, conflicts: 1, left: 0 }]);
   expect(sent.some(({ petId }) => petId === 20n)).toBe(false);
   expect(store.page(19n, 1)[0]?.quantity).toBe(32n);
@@ -138,7 +138,16 @@ it.each([
     const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
     store.replacePets({ generated: count + 25 });
     const began = context.clock.now();
-    const { code, stdout, stderr } = await runIn(context, 'inventory', 'import', '-', '--wait', '--json', '--quiet');
+    const { code, stdout, stderr } = await runIn(
+      context,
+      'inventory',
+      'import',
+      '-',
+      '--wait',
+      '--yes',
+      '--json',
+      '--quiet',
+    );
     expect(stderr).toBe('');
     const minutes = (context.clock.now() - began) / 60_000;
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { failed: 0, conflicts: 0, unknown: 0, left: 0 }]);
@@ -174,15 +183,17 @@ describe('whatever imports, undos, adjustments and other tills do', () => {
         const present = (): Map<number, number> =>
           new Map(store.page(undefined, 5).map((each) => [Number(each.petId), Number(each.quantity)]));
         const model = present();
-        // What we wrote and may put back, newest last.
-        const written: { pet: number; before: number; after: number }[] = [];
+        // What each command wrote and undo may put back, newest last.
+        const written: { pet: number; before: number; after: number }[][] = [];
+        let command: (typeof written)[number] = [];
         const set = (id: number, after: number): void => {
           const before = model.get(id)!;
           if (before === after) return;
-          written.push({ pet: id, before, after });
+          command.push({ pet: id, before, after });
           model.set(id, after);
         };
         for (const each of steps) {
+          command = [];
           if (each.does === 'sell elsewhere') {
             store.setQuantity(BigInt(each.pet), BigInt(each.to));
             model.set(each.pet, each.to);
@@ -198,10 +209,10 @@ describe('whatever imports, undos, adjustments and other tills do', () => {
             await context.files.remove(file);
             for (const [id, after] of each.rows) set(id, after);
           } else {
-            await runIn(context, 'inventory', 'undo', '--last', '--quiet', '-y');
-            const last = written.at(-1);
-            if (last !== undefined && model.get(last.pet) === last.after) set(last.pet, last.before);
+            await runIn(context, 'inventory', 'undo', '--quiet', '-y');
+            for (const { pet, before, after } of written.at(-1) ?? []) if (model.get(pet) === after) set(pet, before);
           }
+          if (command.length > 0) written.push(command);
         }
         expect(present()).toEqual(model);
       }),

@@ -8,7 +8,7 @@ import { error, item, json, type Limits, type PlainReply, tooMany } from '../sup
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
-const IMPORT = ['inventory', 'import', '-', '--json'] as const;
+const IMPORT = ['inventory', 'import', '-', '--json', '--yes'] as const;
 
 /** Rows for pets 1 to `count`, each with its hundredfold. */
 const rows = (count: number): string =>
@@ -124,14 +124,11 @@ describe('how long a run waits is said by --max-wait alone', () => {
   const slow = (options: TestContextOptions = {}) =>
     service(40, { limit: 10, remaining: 9, resetsIn: 60 }, () => ({}), options);
 
-  it.each([[['--yes']], [['--yes', '--no-wait']], [['--yes', '--max-wait', '2s']], [['--no-wait']]])(
-    '%j: too long, 6, and nothing is written',
-    async (args) => {
-      const { context, updates } = slow();
-      const { code, stderr } = await runIn(context, ...IMPORT, ...args);
-      expect([code, stderr, updates()]).toEqual([6, expect.stringContaining('"kind":"run-too-long"'), []]);
-    },
-  );
+  it.each([[[]], [['--no-wait']], [['--max-wait', '2s']]])('%j: too long, 6, and nothing is written', async (args) => {
+    const { context, updates } = slow();
+    const { code, stderr } = await runIn(context, ...IMPORT, ...args);
+    expect([code, stderr, updates()]).toEqual([6, expect.stringContaining('"kind":"run-too-long"'), []]);
+  });
 
   it('--yes at a terminal agrees to the change, not to the wait', async () => {
     const home = createTestContext().home;
@@ -142,15 +139,12 @@ describe('how long a run waits is said by --max-wait alone', () => {
     expect([code, updates()]).toEqual([6, []]);
   });
 
-  it.each([[['--yes', '--wait']], [['--yes', '--max-wait', 'forever']], [['--max-wait', '1h', '--yes']]])(
-    '%j: done',
-    async (args) => {
-      // A window that opens again: each answer has room.
-      const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 1 }, () => ({}));
-      const { code } = await runIn(context, ...IMPORT, ...args);
-      expect([code, updates().length]).toEqual([0, 40]);
-    },
-  );
+  it.each([[['--wait']], [['--max-wait', 'forever']], [['--max-wait', '1h']]])('%j: done', async (args) => {
+    // A window that opens again: each answer has room.
+    const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 1 }, () => ({}));
+    const { code } = await runIn(context, ...IMPORT, ...args);
+    expect([code, updates().length]).toEqual([0, 40]);
+  });
 
   it('at a terminal, yes to the question that names the time agrees to it', async () => {
     const home = createTestContext().home;
@@ -197,6 +191,22 @@ describe('what is written between the plan and the yes is a conflict, and stays'
   });
 });
 
+it('an open question keeps no other run waiting', async () => {
+  const home = createTestContext().home;
+  const files = ['mine.csv', 'theirs.csv'].map((name) => join(home.path, name));
+  writeFileSync(files[0]!, 'petId,quantity\n1,100\n');
+  writeFileSync(files[1]!, 'petId,quantity\n2,200\n');
+  const { context, stock } = service(2, AMPLE, () => ({}), { terminal: true, home });
+  const confirm = async (): Promise<boolean> => {
+    const other = await runIn(context, 'inventory', 'import', files[1]!, '--yes', '--no-wait');
+    expect(other.code).toBe(0);
+    return true;
+  };
+  const asking = { ...context, prompt: { ...context.prompt, confirm } };
+  expect((await runIn(asking, 'inventory', 'import', files[0]!)).code).toBe(0);
+  expect([...stock.values()]).toEqual([100, 200]);
+});
+
 it('after rows were written it does not say that nothing was sent', async () => {
   const spent = { limit: 60, remaining: 0, resetsIn: 3_600 };
   const replies = [
@@ -218,7 +228,7 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(400) : {}));
   const file = join(context.home.path, 'stock.csv');
   writeFileSync(file, rows(2));
-  const done = await runIn(context, 'inventory', 'import', file);
+  const done = await runIn(context, 'inventory', 'import', file, '--yes');
   expect(done.code).toBe(11);
   const resumed = await runIn(context, 'inventory', 'import', '--resume', '1');
   expect([resumed.code, resumed.stderr]).toEqual([
@@ -227,9 +237,9 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
       `hint: Import the file ${file} again: only what still differs is sent.\n`,
   ]);
   // What the hint says, done.
-  expect(await runIn(context, 'inventory', 'import', file)).toMatchObject({
+  expect(await runIn(context, 'inventory', 'import', file, '--yes')).toMatchObject({
     code: 0,
-    stdout: 'Import 2 in staging: 1 applied, 1 unchanged.\n',
+    stdout: 'Run 2 (import) in staging: 1 applied, 1 unchanged.\n',
   });
 });
 

@@ -11,8 +11,8 @@ describe('the options of every command', () => {
   it('have the name that commander gives their value', () => {
     const options = [...GLOBAL_OPTIONS, ...COMMANDS.flatMap(optionsOf)];
     const misnamed = options.filter(({ name, flags }) => new Option(flags).attributeName() !== name);
-    // `color` and `wait` have two options each: one sets it, the other one unsets it.
-    expect(misnamed.map(({ name }) => name)).toEqual(['noColor', 'noWait']);
+    // These have two options each: one sets it, the other one unsets it.
+    expect(misnamed.map(({ name }) => name)).toEqual(['noColor', 'noWait', 'noReadFirst']);
   });
 
   it('conflict with options that exist', () => {

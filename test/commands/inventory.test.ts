@@ -106,7 +106,7 @@ describe('inventory set', () => {
         'hint: To set it anyway, use --expect 10.\n',
     });
     expect((await run(context, 'inventory', 'set', '7', '12', '--expect', '10', '-q')).stdout).toBe(
-      'Pet 7 in staging: quantity set from 10 to 12 (status available).\n',
+      'Pet 7: 10 → 12 (+2) in staging.\n',
     );
     expect(context.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });

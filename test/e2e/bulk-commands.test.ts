@@ -39,7 +39,7 @@ describe('inventory adjust', () => {
   });
 
   it.each([
-    [['7', '-11'], 13, 'Pet 7 has a quantity of 10, and -11 would take it below zero; nothing was changed.'],
+    [['7', '-11'], 13, 'Pet 7 has only 10; taking away 11 would leave -1.'],
     [['7', '1', '--expect', '9'], 13, 'Pet 7 has a quantity of 10, not the expected 9; nothing was changed.'],
     [['999', '1'], 5, 'Pet 999 was not found in sandbox.'],
     [['7', '+-1'], 2, 'delta is "+-1"'],
@@ -90,32 +90,36 @@ describe('inventory history and undo', () => {
       { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
       { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
     ]);
-    expect(await run(['inventory', 'undo', '--last'])).toMatchObject({
+    expect(await run(['inventory', 'undo', '--yes'])).toMatchObject({
       code: 0,
-      stdout: 'Undo 1 in sandbox: 1 applied.\n',
+      stdout: 'Pet 7: 10 → 12. Undone.\n',
+      stderr: '',
     });
     expect(await quantity(7)).toBe(12);
-    // What set found there is not known.
-    expect(await run(['inventory', 'undo', '1'])).toMatchObject({
+    // In a pipe, set sends one request only.
+    expect(await run(['inventory', 'undo', '1', '--yes'])).toMatchObject({
       code: 11,
-      stderr: expect.stringContaining('pet 7: conflict, what was there before is not known') as string,
+      stderr: expect.stringContaining('Pet 7: cannot undo: the earlier quantity was not recorded.') as string,
     });
-    expect((await run(['inventory', 'undo'])).stderr).toMatch(/^hint: See: petstore inventory undo --help$/m);
-    expect((await run(['inventory', 'undo', '3'])).stderr).toContain('There is no change 3 that was applied');
+    expect(await run(['inventory', 'undo'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('To change without a question, add --yes.') as string,
+    });
+    expect((await run(['inventory', 'undo', '3', '--yes'])).stderr).toContain('There is no change 3 that was applied');
   });
 
   it('of an import, but for what somebody else has changed', async () => {
     const { home, run, quantity } = shop();
     const file = join(home.path, 'delivery.csv');
     writeFileSync(file, 'petId,quantity\n7,12\n8,20\n1,14\n');
-    expect(await run(['inventory', 'import', file])).toMatchObject({
+    expect(await run(['inventory', 'import', file, '--yes'])).toMatchObject({
       code: 0,
-      stdout: 'Import 1 in sandbox: 2 applied, 1 unchanged.\n',
+      stdout: 'Run 1 (import) in sandbox: 2 applied, 1 unchanged.\n',
     });
     await run(['inventory', 'set', '8', '19']);
-    expect(await run(['inventory', 'undo', '--import', '1'])).toMatchObject({
+    expect(await run(['inventory', 'undo', '--import', '1', '--yes'])).toMatchObject({
       code: 11,
-      stdout: 'Undo 2 in sandbox: 1 applied, 1 conflict.\n',
+      stdout: 'Run 2 (undo) in sandbox: 1 applied, 1 conflict.\n',
       stderr: expect.stringContaining(
         'pet 8: conflict, there are 19 now, no longer the 20 that were written: changed since by this machine: change 3\n',
       ) as string,
@@ -129,22 +133,24 @@ describe('inventory history and undo', () => {
     const env = { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
     await run(['inventory', 'adjust', '7', '1']);
     expect(await run(['--env', 'staging', 'inventory', 'adjust', '7', '1'], { env })).toMatchObject({ code: 0 });
-    expect(await run(['inventory', 'undo', '2'])).toMatchObject({
+    expect(await run(['inventory', 'undo', '2', '--yes'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('What is to be undone is for staging, and the environment is sandbox') as string,
+      stderr: expect.stringContaining('Change 2 is for staging, and the environment is sandbox') as string,
     });
-    expect(await run(['inventory', 'undo', '--last'])).toMatchObject({ code: 0 });
+    expect(await run(['inventory', 'undo', '--yes'])).toMatchObject({ code: 0 });
     const { stdout } = await run(['inventory', 'history', '--json', '--limit', '1']);
     expect(JSON.parse(stdout)).toMatchObject([{ environment: 'sandbox', command: 'undo of change 1' }]);
   });
 
-  it('with nothing to show, and nothing said', async () => {
+  it('with nothing to show or undo', async () => {
     const { run } = shop();
     expect(await run(['inventory', 'history'])).toMatchObject({
       code: 0,
-      stderr: 'This machine has changed nothing yet.\n',
+      stderr: 'This machine has not changed any stock yet.\n',
     });
-    expect((await run(['inventory', 'undo'])).stderr).toContain('Say what to undo');
+    expect((await run(['inventory', 'undo', '--yes'])).stderr).toContain(
+      'This machine has not changed any stock in sandbox yet',
+    );
   });
 });
 
@@ -161,24 +167,24 @@ describe('inventory import', () => {
     const declined = await run(['inventory', 'import', path], { ...TERMINAL, answers: [false] });
     expect([declined.code, await quantity(7)]).toEqual([2, 10]);
     const { code, stdout, stderr } = await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] });
-    expect([code, stdout]).toEqual([11, 'Import 1 in sandbox: 2 applied, 1 unchanged, 1 failed.\n']);
+    expect([code, stdout]).toEqual([11, 'Run 1 (import) in sandbox: 2 applied, 1 unchanged, 1 failed.\n']);
     expect(stderr.replace(/\r[^\n]*\r/g, '')).toContain(
       'Not used: shelf.\n' +
         '  pet                   7  10 →  12   +2\n' +
         '  pet 9223372036854775807   1 → 100  +99\n' +
         '  pet 999 (line 5): the service does not have this pet\n' +
-        '2 pets to change (+101 in all), 1 unchanged, 1 that cannot be done.\n',
+        '2 pets to change (+101 in all), 1 unchanged, 1 that cannot be changed.\n',
     );
   });
 
   it('says where its report is: in the last lines, or where rows have failed, in the error', async () => {
     const { home, run } = shop();
-    const done = await run(['inventory', 'import', file(home, 'petId,quantity\n7,12\n')]);
+    const done = await run(['inventory', 'import', '--yes', file(home, 'petId,quantity\n7,12\n8,7\n')]);
     const report = /^Report: ~(.+)$/m.exec(done.stderr)?.[1] ?? '';
     expect(readFileSync(join(home.path, report), 'utf8')).toBe(
-      'line,petId,before,after,state,reason\n2,7,10,12,applied,\n',
+      'line,petId,before,after,state,reason\n2,7,10,12,applied,\n3,8,6,7,applied,\n',
     );
-    const failed = await run(['inventory', 'import', file(home, 'petId,quantity\n7,13\n999,1\n')]);
+    const failed = await run(['inventory', 'import', '--yes', file(home, 'petId,quantity\n7,13\n999,1\n')]);
     expect(failed.stderr).toMatch(/^hint: See the report: .+import-2\.csv$/m);
     expect(failed.stderr).not.toContain('Report:');
   });
@@ -225,7 +231,7 @@ describe('inventory import', () => {
   it('from stdin', async () => {
     const { run, quantity } = shop();
     const stdin = { text: '{"petId":7,"quantity":1}\n{"petId":8,"quantity":2}\n' };
-    expect(await run(['inventory', 'import', '-'], { stdin })).toMatchObject({ code: 0 });
+    expect(await run(['inventory', 'import', '-', '--yes'], { stdin })).toMatchObject({ code: 0 });
     expect([await quantity(7), await quantity(8)]).toEqual([1, 2]);
   });
 });
@@ -235,10 +241,12 @@ describe('inventory count', () => {
 
   it('tallies, takes back, refuses, shows the difference and sets it', async () => {
     const { run, quantity } = shop();
-    const { code, stdout, stderr } = await run(['inventory', 'count', '--prefix', 'PET-'], { stdin: { text: scans } });
+    const { code, stdout, stderr } = await run(['inventory', 'count', '--yes', '--prefix', 'PET-'], {
+      stdin: { text: scans },
+    });
     expect([code, stdout, await quantity(7), await quantity(8), await quantity(9)]).toEqual([
       0,
-      'Count 1 in sandbox: 2 applied.\n',
+      'Run 1 (count) in sandbox: 2 applied.\n',
       5,
       5,
       0,
@@ -264,7 +272,7 @@ describe('inventory count', () => {
 
   it('killed in the midst of it, it goes on where it was', async () => {
     const home = createHome();
-    const command = ['--env', 'sandbox', 'inventory', 'count'];
+    const command = ['--env', 'sandbox', 'inventory', 'count', '--yes'];
     const running = startPetstore(command, { home, stdin: { open: true } });
     running.write('7\n7\n8 4\n');
     await running.waitFor(/pet 8: 4 counted/, 'stderr');
@@ -277,14 +285,16 @@ describe('inventory count', () => {
       stderr: expect.stringContaining('petstore --env sandbox inventory count --resume 1') as string,
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
-    expect([code, stdout]).toEqual([0, 'Count 1 in sandbox: 2 applied.\n']);
+    expect([code, stdout]).toEqual([0, 'Run 1 (count) in sandbox: 2 applied.\n']);
     expect(stderr).toContain('Stocktake 1 goes on: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
   });
 
   it('of nothing changes nothing', async () => {
     const { run } = shop();
-    expect(await run(['inventory', 'count'])).toMatchObject({ code: 2, stdout: '' });
-    expect((await run(['inventory', 'count', '--resume'])).stderr).toContain('No stocktake was left unfinished');
+    expect(await run(['inventory', 'count', '--yes'])).toMatchObject({ code: 2, stdout: '' });
+    expect((await run(['inventory', 'count', '--yes', '--resume'])).stderr).toContain(
+      'No stocktake was left unfinished',
+    );
   });
 });
 
@@ -300,7 +310,12 @@ describe('inventory edit', () => {
     const { run, quantity } = shop();
     const change = (text: string): string => text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
     const { code, stdout } = await run(['inventory', 'edit'], { ...editing(change), answers: [true] });
-    expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([0, 'Edit 1 in sandbox: 1 applied.\n', 11, 6]);
+    expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([
+      0,
+      'Run 1 (edit) in sandbox: 1 applied.\n',
+      11,
+      6,
+    ]);
   });
 
   it('does nothing where nothing was changed, and shows what the filters leave', async () => {
@@ -321,7 +336,7 @@ describe('inventory edit', () => {
       answers: [false],
     });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
-    expect(stderr).toContain('hint: Your file is kept; running the command again begins with the stock as it is.');
+    expect(stderr).toContain('hint: Your file is kept; to start again from the present stock, run the command again.');
   });
 
   it('keeps nobody else from work while the editor is open', async () => {
@@ -332,12 +347,12 @@ describe('inventory edit', () => {
       .map((word) => `'${word}'`)
       .join(' ');
     const script = join(home.path, 'editor');
-    const meanwhile = `${program} --env sandbox inventory import '${stock}' >&2 && sed -i s/^7,10,/7,11,/ "$1"`;
+    const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' >&2 && sed -i s/^7,10,/7,11,/ "$1"`;
     writeFileSync(script, `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
-    const edit = ['--env', 'sandbox', 'inventory', 'edit'];
+    const edit = ['--env', 'sandbox', 'inventory', 'edit', '--yes'];
     expect(await runPetstore(edit, { home, env: { EDITOR: script } })).toMatchObject({
       code: 0,
-      stdout: 'Edit 2 in sandbox: 1 applied.\n',
+      stdout: 'Run 2 (edit) in sandbox: 1 applied.\n',
     });
     expect((await run(['inventory', 'history', '--json'])).stdout.match(/"applied"/g)).toHaveLength(2);
   });
@@ -347,7 +362,7 @@ describe('inventory edit', () => {
     const seen = join(home.path, 'seen');
     const secret = { PETSTORE_API_KEY: 'not-for-editors', PETSTORE_LEDGER: '' };
     const env = { ...secret, EDITOR: `env > '${seen}' #`, OTHER: 'kept' };
-    const { code } = await runPetstore(['--env', 'sandbox', 'inventory', 'edit'], { home, env });
+    const { code } = await runPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
     const names = readFileSync(seen, 'utf8').match(/^\w+(?==)/gm);
     expect({ code, secrets: names?.filter((name) => name.startsWith('PETSTORE_')) }).toEqual({ code: 0, secrets: [] });
     expect(names).toContain('OTHER');
@@ -359,7 +374,7 @@ describe('inventory edit', () => {
   ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
     const home = createHome();
     const env = { EDITOR: 'echo open >&2; exec sleep 60 #' };
-    const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit'], { home, env });
+    const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
     await running.waitFor(/open/, 'stderr');
     running.kill(signal);
     expect((await running.exited).code).toBe(code);
@@ -381,7 +396,7 @@ describe('inventory edit', () => {
     const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey };
     const run = (args: string[], editor = 'false') => runPetstore(args, { home, env: { ...env, EDITOR: editor } });
     const edit = (from: string, to: string, ...args: string[]) =>
-      run(['inventory', 'edit', ...args], `sed -i s/^${from},/${to},/`);
+      run(['inventory', 'edit', '--yes', ...args], `sed -i s/^${from},/${to},/`);
     expect(await run(['inventory', 'set', '7', '-3', '--allow-negative'])).toMatchObject({ code: 0 });
     expect(await edit('8,6', '8,5')).toMatchObject({ code: 0 });
     const refused = await edit('8,5', '8,-5');
@@ -401,7 +416,8 @@ describe('inventory edit', () => {
     const edit = (...args: string[]) =>
       runPetstore(['--env', 'sandbox', 'inventory', 'edit', ...args], { home, env: { EDITOR: script } });
     expect(await edit('--no-input')).toMatchObject({ code: 2 });
-    expect(await edit()).toMatchObject({ code: 0, stdout: 'Edit 1 in sandbox: 1 applied.\n' });
+    expect(await edit()).toMatchObject({ code: 2 });
+    expect(await edit('--yes')).toMatchObject({ code: 0, stdout: 'Run 1 (edit) in sandbox: 1 applied.\n' });
   });
 });
 

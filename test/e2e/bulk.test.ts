@@ -52,7 +52,7 @@ function csv(
 
 const some = (count: number, quantity = 500) => Array.from({ length: count }, (_, i) => [i + 1, quantity + i] as const);
 
-const IMPORT = ['inventory', 'import'];
+const IMPORT = ['inventory', 'import', '--yes'];
 
 it('fault 12: offline in the midst of it: it stops after three rows, 7, and goes on later', async () => {
   const home = createHome();
@@ -126,7 +126,7 @@ describe.each([
     running.kill(signal);
     const { code, stdout, stderr } = await running.exited;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
-    expect(stderr).toContain('Resume it with: petstore --env staging inventory import --resume 1');
+    expect(stderr).toContain('Resume it with: petstore --env staging inventory runs resume 1');
     await control(at.port, 'DELETE', '/faults');
     const resumed = await at.run([...IMPORT, '--resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
@@ -180,7 +180,7 @@ describe('what stops it beforehand, with nothing sent', () => {
     // In a mount namespace of its own: the state folder becomes a disk of 200 KiB that is full but for a few bytes.
     const script = `mkdir '${state}' && mount -t tmpfs -o size=200k tmpfs '${state}' &&
       XDG_STATE_HOME='${state}' "$@" inventory list >/dev/null 2>&1; (cat /dev/zero > '${state}/ballast' 2>/dev/null || true);
-      XDG_STATE_HOME='${state}' "$@" --json inventory import '${file}'`;
+      XDG_STATE_HOME='${state}' "$@" --json inventory import --yes '${file}'`;
     if (!mayMount()) return test.skip();
     const { code, stdout, stderr } = await runPetstore([], {
       home: at.home,
@@ -197,7 +197,7 @@ describe('what stops it beforehand, with nothing sent', () => {
 
   it('without a terminal, production that is only the default', async () => {
     const at = await shop();
-    const { code, stderr } = await at.run([...IMPORT, csv(at, some(3))], {
+    const { code, stderr } = await at.run(['inventory', 'import', csv(at, some(3))], {
       env: { PETSTORE_BASE_URL: at.env.PETSTORE_BASE_URL, PETSTORE_API_KEY: 'sandbox' },
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('production-not-confirmed')]);
@@ -217,7 +217,7 @@ describe('a run that was stopped', () => {
     const file = csv(at, some(6));
     const { code, json, stderr } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
-    expect(stderr).toContain('Resume it with: petstore --env staging inventory import --resume 1');
+    expect(stderr).toContain('Resume it with: petstore --env staging inventory runs resume 1');
     return { at, file };
   }
 
@@ -260,7 +260,7 @@ describe('a run that was stopped', () => {
     const { PETSTORE_ENV: _staging, ...env } = at.env;
     const shell = ['/bin/sh', '-c', `"$@" ${printed}`, 'sh', ...petstoreCommand()] as const;
     const { code, stdout } = await runPetstore([], { home: at.home, env, command: shell });
-    expect([code, stdout]).toEqual([0, 'Import 1 in staging: 6 applied.\n']);
+    expect([code, stdout]).toEqual([0, 'Run 1 (import) in staging: 6 applied.\n']);
   });
 
   it('is of its environment alone', async () => {
@@ -278,7 +278,7 @@ describe('a run that was stopped', () => {
     const env = { ...at.env, PETSTORE_BASE_URL: other.env.PETSTORE_BASE_URL };
     for (const command of [
       [...IMPORT, '--resume'],
-      ['inventory', 'undo', '--import', '1'],
+      ['inventory', 'undo', '--run', '1', '--yes'],
     ]) {
       const { code, stderr } = await at.run(command, { env });
       expect([code, stderr]).toEqual([
@@ -347,26 +347,72 @@ function fill(path: string): void {
   }
 }
 
-it('fault 95: two imports with one journal: the second is refused, 3', async () => {
-  const at = await shop(['--fault', 'delay=60s,method=PATCH']);
-  const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
-  while ((((await control(at.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen ?? 0) === 0);
-  const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv')]);
-  expect([second.code, JSON.parse(second.stderr)]).toMatchObject([
-    3,
-    {
-      error: {
-        kind: 'run-locked',
-        message: expect.stringMatching(
-          /^Another petstore is at work with the journal .*state\.db; nothing was sent\.$/,
-        ) as string,
+describe('fault 95: two imports with one journal', () => {
+  async function held(): Promise<{ at: Shop; first: ReturnType<typeof startPetstore> }> {
+    const at = await shop(['--fault', 'delay=60s,method=PATCH,nth=1']);
+    const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
+    while ((((await control(at.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen ?? 0) === 0);
+    return { at, first };
+  }
+
+  it('the second waits no longer than --max-wait: 6; with another journal it need not wait', async () => {
+    const { at, first } = await held();
+    const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv'), '--no-wait']);
+    expect([second.code, JSON.parse(second.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+      6,
+      {
+        error: {
+          kind: 'run-locked',
+          message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
+          retryable: true,
+          outcome: 'not-sent',
+        },
       },
-    },
-  ]);
-  const elsewhere = await at.run([...IMPORT, csv(at, [[9, 0]], 'same.csv'), '--journal', join(at.home.path, 'own.db')]);
-  expect(elsewhere).toMatchObject({ code: 0, json: { unchanged: 1 } });
-  first.kill('SIGKILL');
-  await first.exited;
+    ]);
+    const own = ['--journal', join(at.home.path, 'own.db')];
+    const elsewhere = await at.run([...IMPORT, csv(at, [[9, 0]], 'same.csv'), ...own]);
+    expect(elsewhere).toMatchObject({ code: 0, json: { unchanged: 1 } });
+    first.kill('SIGKILL');
+    await first.exited;
+  });
+
+  it('the second waits its turn, and says for whom; a killed holder frees the lock', async () => {
+    const { at, first } = await held();
+    const second = startPetstore([...IMPORT, csv(at, [[9, 9]], 'other.csv')], { home: at.home, env: at.env });
+    await second.waitFor(
+      new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\) to finish…`),
+      'stderr',
+    );
+    first.kill('SIGKILL');
+    await first.exited;
+    const { code, stdout, stderr } = await second.exited;
+    expect([code, stdout, stderr.match(/Waiting for/g)?.length]).toEqual([
+      0,
+      'Run 2 (import) in staging: 1 applied.\n',
+      1,
+    ]);
+  });
+
+  it('a stocktake that is open locks nothing but itself', async () => {
+    const at = await shop();
+    const counting = startPetstore(['inventory', 'count', '--yes'], {
+      home: at.home,
+      env: at.env,
+      stdin: { open: true },
+    });
+    counting.write('7 12\n');
+    await counting.waitFor(/pet 7: 12 counted/, 'stderr');
+    expect(await at.run([...IMPORT, csv(at, [[9, 9]])])).toMatchObject({ code: 0, json: { applied: 1 } });
+    expect(await at.run(['inventory', 'undo', '--yes'])).toMatchObject({ code: 0, json: { applied: 1 } });
+    for (const command of [
+      ['inventory', 'count', '--resume', '1', '--yes'],
+      ['inventory', 'runs', 'discard', '1', '--yes'],
+    ]) {
+      expect(await at.run(command)).toMatchObject({ code: 6, stderr: expect.stringContaining('run-locked') as string });
+    }
+    counting.write('done\n');
+    expect(await counting.exited).toMatchObject({ code: 0, stdout: 'Run 1 (count) in staging: 1 applied.\n' });
+  });
 });
 
 it('events: an object for each row, and one at the end', async () => {

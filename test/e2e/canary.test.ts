@@ -101,11 +101,11 @@ describe('fault 118: the key is in no output and no file, whatever the service s
     const run = (mode: Mode, ...args: string[]): Promise<number | null> =>
       here.run(mode, ['--verbose', '--yes', ...args], { env: { EDITOR: editor } });
     const codes = [
-      await run('refuse', 'inventory', 'import', rows),
-      await run('page', 'inventory', 'import', rows),
-      await run('echo', 'inventory', 'import', rows),
-      await run('echo', 'inventory', 'undo', '--import', '2'),
-      await run('refuse', 'inventory', 'edit'),
+      await run('refuse', 'inventory', 'import', rows, '--yes'),
+      await run('page', 'inventory', 'import', rows, '--yes'),
+      await run('echo', 'inventory', 'import', rows, '--yes'),
+      await run('echo', 'inventory', 'undo', '--run', '2', '--yes'),
+      await run('refuse', 'inventory', 'edit', '--yes'),
       await run('echo', 'inventory', 'history', '-o', 'json'),
       await run('echo', 'inventory', 'import', '--status'),
     ];

@@ -232,7 +232,7 @@ describe('fault 120: a damaged state database', () => {
   it.each([
     [['config', 'set', 'environment', 'staging'], 0],
     [RESUME, 2],
-    [['inventory', 'undo', '--last'], 2],
+    [['inventory', 'undo', '--yes'], 2],
     [['--env', 'sandbox', 'inventory', 'set', '7', '12'], 0],
   ])('%j puts it aside, and says so', async (call, expected) => {
     const home = createHome();

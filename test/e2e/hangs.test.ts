@@ -18,11 +18,11 @@ const NOWHERE = staging('http://127.0.0.1:9/v1');
 
 /** Commands that wait for input; FIFO stands for one without a writer. */
 const WAITING: readonly (readonly string[])[] = [
-  ['import', '--', 'inventory import -'],
+  ['import', '--', 'inventory import - --yes'],
   ['login', '--', 'login --env staging --base-url http://127.0.0.1:9/v1 --no-verify --key-stdin'],
   ['api', '--', 'api PATCH /inventory/1 --input -'],
-  ['count', '--', 'inventory count'],
-  ['import', 'FIFO', 'inventory import FIFO'],
+  ['count', '--', 'inventory count --yes'],
+  ['import', 'FIFO', 'inventory import FIFO --yes'],
   ['api', 'FIFO', 'api PATCH /inventory/1 --input FIFO'],
   ['seed', 'FIFO', 'sandbox seed --file FIFO'],
   ['serve', 'FIFO', 'sandbox serve --port 0 --seed FIFO'],
@@ -241,7 +241,7 @@ describe('fault 132: a file without an end', () => {
     const home = createHome();
     const text = `"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`;
     const command = ['/bin/bash', '-c', text, 'bash', ...petstoreCommand()] as const;
-    const args = [...SANDBOX, '--deadline', '500ms', 'inventory', 'import'];
+    const args = [...SANDBOX, '--deadline', '500ms', 'inventory', 'import', '--yes'];
     expect((await runPetstore(args, { home, command: [...command] })).code).toBe(7);
   });
 });

@@ -28,7 +28,7 @@ it.runIf(isNode)('a process that may open no more files has no bug', async () =>
 it.runIf(isNode)('a current folder that has been removed ends with 3', async () => {
   const home = createHome();
   const { command } = shell(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
-  const args = [...SANDBOX, 'inventory', 'import', 'stock.csv'];
+  const args = [...SANDBOX, 'inventory', 'import', 'stock.csv', '--yes'];
   const { code, stderr } = await runPetstore(args, { home, command, cwd: home.path });
   expect({ code, stderr }).toEqual({
     code: 3,

@@ -37,7 +37,7 @@ describe('the sandbox’s own commands', () => {
     expect(await run('--env', 'sandbox', 'inventory', 'list')).toBe(thirty);
     expect(await runIn(context, 'sandbox', 'reset')).toEqual({
       code: 0,
-      stdout: 'Sandbox reset: 25 pets, no usage, no bans, no added keys.\n',
+      stdout: 'Sandbox reset: 25 pets, no usage, no bans, no added keys, no history.\n',
       stderr: '',
     });
     expect(JSON.parse(await run('sandbox', 'status'))).toMatchObject({ pets: 25, addedKeys: 0 });

@@ -20,7 +20,7 @@ const TOUR: readonly Scene[] = [
   { command: 'export PETSTORE_ENV=sandbox' },
   { command: 'petstore inventory list --max 1 --sort quantity' },
   { command: 'petstore inventory adjust 7 +3' },
-  { command: 'petstore inventory undo --last --yes' },
+  { command: 'petstore inventory undo --yes' },
   { command: 'petstore inventory list --pet 7' },
 ];
 
@@ -37,7 +37,7 @@ const STOCKTAKE: readonly Scene[] = [
       [/Change 2 pets/, 'y\r'],
     ],
   },
-  { command: 'petstore --env sandbox inventory undo --import 1', typed: [[/Change 2 pets/, 'y\r']] },
+  { command: 'petstore --env sandbox inventory undo', typed: [[/Undo run 1/, 'y\r']] },
 ];
 
 /** As the terminal shows it in the end. */

@@ -1,0 +1,135 @@
+/** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
+import { type InventoryItem, itemToJson } from '../api/item.ts';
+import { type JsonValue, parseJson } from '../api/json.ts';
+import { findPet, updateCall, updateInventory } from '../client/update.ts';
+import { connect, type Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
+import { undoCommand } from '../session/run-commands.ts';
+import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { Failure } from '../errors.ts';
+import { record, type RecordView } from '../view/view.ts';
+import { signed } from '../view/words.ts';
+import { withPetLock } from './pet-lock.ts';
+import { changeWords } from './plan-view.ts';
+import { recorded } from './record-write.ts';
+
+export type PetChange = {
+  readonly petId: bigint;
+  /** The quantity that the caller believes the pet has. */
+  readonly expect?: bigint;
+  readonly allowNegative?: boolean;
+  readonly dryRun?: boolean;
+} & (
+  | { readonly quantity: bigint; /** Default: at a terminal. */ readonly readFirst?: boolean }
+  | { readonly delta: bigint }
+);
+
+/** What a command changes, once the present quantity is known; `before` is undefined where it was not read. */
+interface Step {
+  readonly petId: bigint;
+  readonly before: bigint | undefined;
+  readonly after: bigint;
+  /** As the service has it now; undefined where it was not read. */
+  readonly found: InventoryItem | undefined;
+}
+
+/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and what connect and updateInventory throw */
+export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
+  const isSet = 'quantity' in change;
+  const words = isSet ? `set ${change.petId} ${change.quantity}` : `adjust ${change.petId} ${signed(change.delta)}`;
+  if (change.dryRun === true) return dryRun(context, change);
+  await assertWriteAllowed(context, `inventory ${words}`);
+  // `adjust` would lose an update that comes between its read and its write.
+  return withPetLock(context, change.petId, () => readAndWrite(context, change), { isOptional: isSet });
+}
+
+async function readAndWrite(context: CommandContext, change: PetChange): Promise<RecordView> {
+  const { petId } = change;
+  await using session = await connect(context);
+  const { environment, service } = session;
+  const isSet = 'quantity' in change;
+  const words = isSet
+    ? `Setting pet ${petId} to ${change.quantity}`
+    : `Adjusting pet ${petId} by ${signed(change.delta)}`;
+  context.notices.info(`${words} in ${environment} (${environmentSource(await context.settings())}).`);
+  const { found, before, after } = blindStep(context, change) ?? (await stepFrom(session, change));
+  if (found !== undefined && before === after) {
+    const why = isSet ? `pet ${petId} already has ${after} in ${environment}` : 'the adjustment is 0';
+    return changed(`Nothing to do: ${why}.`, found, before);
+  }
+  const write = { petId, after, ...(before !== undefined && { before }) };
+  const item = await recorded(
+    context,
+    session,
+    { command: isSet ? 'inventory set' : 'inventory adjust', ...write },
+    () => updateInventory(service, { petId, quantity: after }),
+  );
+  if (before === undefined) {
+    return changed(`Pet ${petId} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+  }
+  const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
+  return changed(`${changeWords({ petId, before, after })} in ${environment}.${undo}`, item, before);
+}
+
+async function stepFrom({ environment, service }: Session, change: PetChange): Promise<Step> {
+  const { petId, expect } = change;
+  const found = await findPet(service, petId);
+  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
+  const before = found.quantity;
+  if (expect !== undefined && before !== expect) {
+    throw new Failure('precondition-failed', { petId, expected: expect, found: before });
+  }
+  if ('quantity' in change) return { petId, before, after: change.quantity, found };
+  const { delta } = change;
+  const after = before + delta;
+  if (after < 0n && delta !== 0n && change.allowNegative !== true) {
+    throw new Failure('below-zero', { petId, found: before, delta });
+  }
+  return { petId, before, after, found };
+}
+
+/** Returns the step of a change that is sent without a read, as a script wants it: one request. */
+function blindStep(context: CommandContext, change: PetChange): Step | undefined {
+  if (!('quantity' in change) || change.expect !== undefined) return undefined;
+  if (change.readFirst ?? canAsk(context)) return undefined;
+  return { petId: change.petId, before: undefined, after: change.quantity, found: undefined };
+}
+
+async function dryRun(context: CommandContext, change: PetChange): Promise<RecordView> {
+  const settings = await context.settings();
+  const environment = settings.environment.value;
+  const { petId, before, after } = blindStep(context, change) ?? (await readStep(context, change));
+  const { method, path, body } = updateCall({ petId, quantity: after });
+  const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
+  const members: [string, JsonValue][] = [
+    ['environment', environment],
+    ['method', method],
+    ['url', url],
+    ['body', parseJson(body)],
+    ...(before === undefined ? [] : [['before', before] satisfies [string, JsonValue]]),
+  ];
+  const shown = before === undefined ? '' : `${changeWords({ petId, before, after })} in ${environment}.\n`;
+  return record(
+    `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
+    [['dryRun', true], ...members],
+    { csv: members },
+  );
+}
+
+async function readStep(context: CommandContext, change: PetChange): Promise<Step> {
+  await using session = await connect(context);
+  return await stepFrom(session, change);
+}
+
+function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {
+  const { petId, quantity, status } = item;
+  const csv: [string, bigint | string][] = [
+    ['petId', petId],
+    ['before', before ?? ''],
+    ['quantity', quantity],
+    ['status', status],
+  ];
+  const members = [...itemToJson(item)];
+  return record(text, before === undefined ? members : [...members, ['before', before]], { csv });
+}

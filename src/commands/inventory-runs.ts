@@ -1,0 +1,53 @@
+import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
+import { countValue, integerValue, textValue, wordValue } from '../cli/values.ts';
+import { namedEnvironment } from '../session/resolve.ts';
+import { Failure } from '../errors.ts';
+import type { View } from '../view/view.ts';
+
+export const inventoryRuns = defineCommand({
+  path: 'inventory runs',
+  summary: 'List imports, counts, edits and undos; resume or discard unfinished ones',
+  description:
+    'Every import, count, edit and undo is a run with a number. "list" (the default) shows them newest first, ' +
+    'without a request, as "inventory history" shows changes. "resume" continues an unfinished run: the newest, or the one you name; no ' +
+    'acknowledged row is sent twice. "discard" ends an unfinished run without applying the rows that are left.',
+  examples: [
+    { says: 'All runs', command: 'petstore inventory runs' },
+    { says: 'Continue the newest that was stopped', command: 'petstore inventory runs resume' },
+    { says: 'Continue run 3, waiting as often as needed', command: 'petstore inventory runs resume 3 --wait' },
+    { says: 'Give up run 3', command: 'petstore inventory runs discard 3' },
+  ],
+  arguments: {
+    action: optionalArgument(wordValue(['list', 'resume', 'discard']), 'list, resume or discard (default: list)'),
+    run: optionalArgument(integerValue, 'number of the run'),
+  },
+  options: {
+    ...under('List', {
+      unfinished: flag('--unfinished', 'only unfinished runs'),
+      limit: option('--limit <count>', countValue(1), 'number of runs to show', { default: 50 }),
+      allEnvironments: flag('--all-environments', 'runs of every environment'),
+    }),
+    ...under('Resume', {
+      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
+    }),
+    journal: option('--journal <file>', textValue, 'use this journal file instead of the state folder'),
+  },
+  more: ['output', 'exit-codes'],
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, events, journal }, context): Promise<View> {
+    const runs = await import('../bulk/runs.ts');
+    if (action === 'discard') {
+      if (run === undefined)
+        throw new Failure('usage', { problem: 'Name the run: petstore inventory runs discard RUN.' });
+      return runs.discardRun(context, run, journal);
+    }
+    if (action === 'resume') {
+      const work = (onOutcome?: Parameters<typeof runs.resumeStopped>[2]) =>
+        runs.resumeStopped(context, { resume: run ?? true, ...(journal !== undefined && { journal }) }, onOutcome);
+      if (events !== true) return work();
+      const { eventsView } = await import('../bulk/events.ts');
+      return eventsView(work);
+    }
+    const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
+    return runs.listRuns(context, journal, { environment, limit, isUnfinished: unfinished === true });
+  },
+});

@@ -1,0 +1,31 @@
+import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { integerValue } from '../cli/values.ts';
+import type { View } from '../view/view.ts';
+
+export const inventoryUndo = defineCommand({
+  path: 'inventory undo',
+  summary: 'Undo changes made from this machine',
+  description:
+    'Takes back the last command of the environment: one change, or a whole import, count, edit or undo. Shows what ' +
+    'would change and asks; without a terminal, add --yes. Pets changed since are reported as conflicts and skipped. ' +
+    'An undo can be undone.',
+  examples: [
+    { says: 'The last command', command: 'petstore inventory undo' },
+    { says: 'One change that the history shows', command: 'petstore inventory undo 12' },
+    { says: 'A whole import', command: 'petstore inventory undo --run 3' },
+    { says: 'What it would do', command: 'petstore inventory undo --dry-run' },
+  ],
+  arguments: { changeId: optionalArgument(integerValue, 'number of the change (default: the last command)') },
+  options: {
+    run: option('--run <run>', integerValue, 'all changes of a run'),
+    import: option('--import <run>', integerValue, 'same as --run'),
+    last: flag('--last', 'the last command, which is the default'),
+    dryRun: flag('--dry-run', 'show what would change and send no write'),
+  },
+  experimental: true,
+  more: ['output', 'exit-codes'],
+  async run(input, context): Promise<View> {
+    const { undo } = await import('../bulk/undo.ts');
+    return undo(context, input);
+  },
+});

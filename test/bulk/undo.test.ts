@@ -1,0 +1,343 @@
+/** Changes and runs that are taken back, listed, resumed and discarded: in this process, on the built-in sandbox. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { type Ran, runIn, STAGING_ENV } from '../support/in-process.ts';
+import { error, item, json, type PlainReply } from '../support/replies.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+
+/** One shop: each command in a context of its own, all of them with the same home. */
+function shop() {
+  const home = createHome();
+  const at = async (context: TestContext, ...args: string[]): Promise<Ran> => {
+    const ran = await runIn(context, '--env', 'sandbox', 'inventory', ...args);
+    // The rate limit of the last line is not what these tests are about.
+    return { ...ran, stderr: ran.stderr.replace(/^Rate limit .*\n/m, '') };
+  };
+  const run = (...args: string[]) => at(createTestContext({ home }), ...args);
+  /** At a terminal, with these answers. */
+  const ask = async (answers: readonly boolean[], ...args: string[]) => {
+    const context = createTestContext({ home, terminal: true, env: { NO_COLOR: '1' }, answers });
+    const ran = await at(context, ...args);
+    return { ...ran, questions: context.questions.map(({ question }) => question) };
+  };
+  const quantity = async (pet: number): Promise<number | undefined> => {
+    const { stdout } = await run('list', '--json', '--pet', String(pet));
+    return (JSON.parse(stdout) as { quantity: number }[])[0]?.quantity;
+  };
+  const file = (...rows: readonly string[]): string => {
+    const path = join(home.path, 'stock.csv');
+    writeFileSync(path, ['petId,quantity', ...rows].join('\n'));
+    return path;
+  };
+  return { home, run, ask, quantity, file };
+}
+
+describe('set', () => {
+  it('at a terminal shows old and new, and how to undo; undo shows the change, asks, and prints one line', async () => {
+    const { ask, quantity } = shop();
+    expect(await ask([], 'set', '7', '120')).toMatchObject({
+      code: 0,
+      stdout: 'Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore --env sandbox inventory undo\n',
+      stderr: 'Setting pet 7 to 120 in sandbox (environment from --env).\n',
+    });
+    expect(await ask([false], 'undo')).toMatchObject({ code: 2, stdout: '' });
+    expect(await quantity(7)).toBe(120);
+    expect(await ask([true], 'undo')).toMatchObject({
+      code: 0,
+      stdout: 'Pet 7: 120 → 10. Undone.\n',
+      stderr: 'Pet 7: 120 → 10 (-110) in sandbox\n',
+      questions: ['Undo change 1 (set) in sandbox?'],
+    });
+    // The undo is the last command now.
+    expect(await ask([true], 'undo')).toMatchObject({ stdout: 'Pet 7: 10 → 120. Undone.\n' });
+    expect(await ask([], 'set', '7', '120')).toMatchObject({
+      code: 0,
+      stdout: 'Nothing to do: pet 7 already has 120 in sandbox.\n',
+    });
+  });
+
+  it.each([
+    ['in a pipe: one request, and no old quantity', false, [], ['PATCH']],
+    ['in a pipe with --read-first', false, ['--read-first'], ['GET', 'PATCH']],
+    ['in a pipe with --expect', false, ['--expect', '10'], ['GET', 'PATCH']],
+    ['at a terminal', true, [], ['GET', 'PATCH']],
+    ['at a terminal with --no-read-first', true, ['--no-read-first'], ['PATCH']],
+    ['at a terminal with --no-input', true, ['--no-input'], ['PATCH']],
+  ])('%s', async (_name, terminal, options, methods) => {
+    const { context } = service({ terminal });
+    expect((await runIn(context, 'inventory', 'set', '7', '12', ...options)).code).toBe(0);
+    expect(context.sent.map(({ method }) => method)).toEqual(methods);
+    const undone = await runIn(context, 'inventory', 'undo', '--yes');
+    expect(undone).toMatchObject(
+      methods.length === 2
+        ? { code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' }
+        : {
+            code: 11,
+            stderr: expect.stringContaining(
+              'error: Pet 7: cannot undo: the earlier quantity was not recorded.\n',
+            ) as string,
+          },
+    );
+  });
+});
+
+describe('--dry-run sends no write', () => {
+  it.each([
+    [['set', '7', '12', '--expect', '10'], 'Pet 7: 10 → 12 (+2) in sandbox.\nDry run in sandbox: no write is sent.\n'],
+    [['set', '7', '12', '--expect', '9'], ''],
+    [['adjust', '7', '-1'], 'Pet 7: 10 → 9 (-1) in sandbox.\nDry run in sandbox: no write is sent.\n'],
+    [['undo', '--dry-run'], 'petId  before  after  change  problem\n    8       5      6       1  \n'],
+    [['count', '--dry-run'], 'petId  before  after  change  problem\n    7      10      1      -9  \n'],
+  ])('%j', async (args, shown) => {
+    const { home, run, quantity } = shop();
+    await run('adjust', '8', '-1');
+    const context = createTestContext({ home, stdin: { text: '7\n' } });
+    const { stdout } = await runIn(context, '--env', 'sandbox', 'inventory', ...args, '--dry-run');
+    expect([stdout.slice(0, shown.length), shown === '' ? stdout : '']).toEqual([shown, '']);
+    expect([await quantity(7), await quantity(8)]).toEqual([10, 5]);
+  });
+
+  it('edit', async () => {
+    const { home, quantity } = shop();
+    const editor = (path: string): void => {
+      writeFileSync(path, 'petId,quantity\n7,12\n');
+    };
+    const context = createTestContext({ home, editor, env: { EDITOR: 'ed' } });
+    expect(await runIn(context, '--env', 'sandbox', 'inventory', 'edit', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: 'petId  before  after  change  problem\n    7      10     12       2  \n',
+    });
+    expect(await quantity(7)).toBe(10);
+  });
+
+  it('api: needs no key, and sends nothing', async () => {
+    const context = createTestContext({ env: { ...STAGING_ENV, PETSTORE_API_KEY: undefined } });
+    expect(await runIn(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=12', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: 'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/7\n{"quantity":12}\n',
+    });
+    expect(context.sent).toEqual([]);
+  });
+});
+
+describe('adjust', () => {
+  it('by nothing does nothing', async () => {
+    const { run } = shop();
+    expect(await run('adjust', '7', '+0')).toMatchObject({ code: 0, stdout: 'Nothing to do: the adjustment is 0.\n' });
+    expect((await run('history')).stdout).toBe('');
+  });
+
+  it('below zero is not applied: 13', async () => {
+    const { run } = shop();
+    const { code, stderr } = await run('adjust', '7', '-100', '--json', '--quiet');
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      13,
+      {
+        error: {
+          kind: 'below-zero',
+          message: 'Pet 7 has only 10; taking away 100 would leave -90.',
+          outcome: 'not-applied',
+        },
+      },
+    ]);
+  });
+});
+
+describe('undo', () => {
+  it('takes back a whole import, after a question', async () => {
+    const { run, ask, quantity, file } = shop();
+    await run('import', file('7,12', '8,20'), '--yes');
+    expect(await ask([true], 'undo')).toMatchObject({
+      code: 0,
+      stdout: 'Run 2 (undo) in sandbox: 2 applied.\n',
+      questions: ['Undo run 1 (import stock.csv) in sandbox?'],
+    });
+    expect([await quantity(7), await quantity(8)]).toEqual([10, 6]);
+  });
+
+  it.each([[['1', '--last']], [['1', '--run', '1']], [['--last', '--import', '1']], [['--run', '1', '--import', '1']]])(
+    '%j names two things: 2',
+    async (args) => {
+      const { run } = shop();
+      expect(await run('undo', ...args, '--yes')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Name one thing to undo') as string,
+      });
+    },
+  );
+
+  it('conventions 21: names the change of this machine that came later', async () => {
+    const { run, file } = shop();
+    await run('import', file('7,12'), '--yes');
+    await run('import', file('7,15'), '--yes');
+    expect(await run('undo', '1', '--yes')).toMatchObject({
+      code: 11,
+      stderr: expect.stringContaining(
+        'cannot undo: there are 15 now, no longer the 12 that were written: changed since by this machine: change 2.',
+      ) as string,
+    });
+  });
+
+  it('of a run that was stopped takes back what was done, and discards the rest', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
+    expect(stock).toEqual(
+      new Map([
+        [7, 12],
+        [8, 10],
+        [9, 10],
+      ]),
+    );
+    const undone = await runIn(context, 'inventory', 'undo', '--yes');
+    expect(undone).toMatchObject({ code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' });
+    expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
+    expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
+  });
+});
+
+describe('runs', () => {
+  it('are listed, resumed and discarded; doctor and status name the commands', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    await runIn(context, 'inventory', 'import', '-', '--yes');
+    const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
+    expect(JSON.parse(stdout)).toMatchObject([
+      { run: 1, kind: 'import', environment: 'staging', state: 'unfinished', done: 1, left: 2 },
+    ]);
+    const resume = 'petstore --env staging inventory runs resume 1';
+    const discard = 'petstore --env staging inventory runs discard 1';
+    for (const command of [['status'], ['doctor', '--offline']]) {
+      const said = (await runIn(context, ...command)).stdout;
+      expect([command, said.includes(resume), said.includes(discard)]).toEqual([command, true, true]);
+    }
+    const resumed = await runIn(context, ...resume.split(' ').slice(1));
+    expect([resumed.code, stock.get(8)]).toEqual([0, 13]);
+    expect((await runIn(context, 'inventory', 'runs')).stdout).toMatch(/1 {2}import {2}staging .* finished +3 +0/);
+    expect(await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).toMatchObject({ code: 2 });
+  });
+
+  it('discard asks, and ends a run; its rows are not applied', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    await runIn(context, 'inventory', 'import', '-', '--yes');
+    expect(await runIn(context, 'inventory', 'runs', 'discard', '1')).toMatchObject({ code: 2 });
+    expect(await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'Run 1 (import) is discarded: 2 rows left out.\n',
+    });
+    expect((await runIn(context, 'inventory', 'runs')).stdout).toContain('discarded');
+    expect(await runIn(context, 'inventory', 'runs', 'resume', '1')).toMatchObject({ code: 2 });
+    expect(stock.get(8)).toBe(10);
+  });
+
+  it('discard shows a row whose outcome is unknown', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect((await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).stderr).toContain(
+      'warning: It is not known whether pet 7 was set to 12. To find out, resume the run instead.\n',
+    );
+  });
+});
+
+describe('history', () => {
+  it('is that of the environment that is named, by flag or variable alike', async () => {
+    const { home, run } = shop();
+    await run('set', '7', '12');
+    const lines = async (env: Record<string, string>, ...args: string[]): Promise<number> => {
+      const { stdout } = await runIn(createTestContext({ home, env }), ...args, '-o', 'ndjson');
+      return stdout.split('\n').length - 1;
+    };
+    const history = ['inventory', 'history'];
+    expect([
+      await lines({ PETSTORE_ENV: 'staging' }, ...history),
+      await lines({}, '--env', 'staging', ...history),
+      await lines({ PETSTORE_ENV: 'sandbox' }, ...history),
+      await lines({ PETSTORE_ENV: 'staging' }, ...history, '--all-environments'),
+      await lines({}, ...history),
+    ]).toEqual([0, 0, 1, 1, 1]);
+  });
+
+  it('--since and --until: a date, a time, or a duration before now', async () => {
+    const { run } = shop();
+    await run('set', '7', '12');
+    // The tests' clock begins at 2026-03-02T14:03:20 here.
+    const shown = async (...args: string[]) => (await run('history', ...args, '-o', 'ndjson')).stdout !== '';
+    expect([
+      await shown('--since', '2026-03-02'),
+      await shown('--since', '2026-03-03'),
+      await shown('--until', '2026-03-02'),
+      await shown('--until', '2026-03-01'),
+      await shown('--since', '2026-03-02T14:03:20Z', '--until', '2026-03-02T14:04:00Z'),
+      await shown('--since', '2h'),
+      await shown('--until', '2h'),
+    ]).toEqual([true, false, true, false, true, true, false]);
+    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
+      expect([wrong, (await run('history', '--since', wrong)).code]).toEqual([wrong, 2]);
+    }
+  });
+
+  it('of the sandbox is gone after its reset, and so is what undo could take back', async () => {
+    const { home, run } = shop();
+    await run('adjust', '7', '2');
+    await runIn(createTestContext({ home }), 'sandbox', 'reset');
+    expect((await run('history')).stdout).toBe('');
+    expect(await run('undo', '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('This machine has not changed any stock in sandbox yet') as string,
+    });
+  });
+});
+
+describe('the progress of a run is shown with its wait', () => {
+  const slow = error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } });
+  const line = /2 of 3 set; rate limit reached, continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
+
+  it.each([
+    ['without a terminal: one line for each wait, and no other', false],
+    ['at a terminal: on the live line, with a countdown', true],
+  ])('%s', async (_name, terminal) => {
+    const { context } = service({ terminal }, 3, slow);
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    const { code, stderr } = await runIn(context, 'inventory', 'import', file, '--yes');
+    const waits = stderr.match(line) ?? [];
+    expect([code, stderr.includes('0 of 3 set'), waits.length > 1]).toEqual([0, terminal, terminal]);
+    expect(waits.length).toBeGreaterThan(0);
+  });
+});
+
+/** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; after a 5xx all others, too. */
+function service(
+  options: TestContextOptions,
+  failing = 0,
+  refusal: PlainReply = error(401),
+): { context: TestContext; stock: Map<number, number> } {
+  const stock = new Map([
+    [7, 10],
+    [8, 10],
+    [9, 10],
+  ]);
+  let updates = 0;
+  const context: TestContext = createTestContext({
+    ...options,
+    env: { ...STAGING_ENV, NO_COLOR: '1' },
+    http({ method, url, body }) {
+      // One request at a time.
+      const limits = { limit: 60, remaining: 59, resetsIn: 60 };
+      const list = json(
+        [...stock].map(([petId, quantity]) => item(petId, quantity)),
+        { limits },
+      );
+      if (method === 'GET') return httpReply(list, context.clock.now());
+      updates++;
+      if (updates === failing || ((refusal.status ?? 0) >= 500 && updates > failing && failing > 0))
+        return httpReply(refusal, context.clock.now());
+      const petId = Number(url.pathname.split('/').at(-1));
+      const quantity = Number(body?.replace(/\D/g, ''));
+      stock.set(petId, quantity);
+      return httpReply(json(item(petId, quantity), { limits }), context.clock.now());
+    },
+  });
+  return { context, stock };
+}
