@@ -318,11 +318,15 @@ export interface ConfigWriter {
   write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** Questions on the terminal (stderr), never on stdout. */
+/**
+ * Questions on the terminal (stderr), never on stdout.
+ * @throws {Failure} `cancelled` at Ctrl-D or the end of stdin, `interrupted` at Ctrl-C; the signal's reason
+ */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
   text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
-  confirm(question: string, signal: AbortSignal): Promise<boolean>;
+  /** `fallback`: the answer of Enter alone, no by default. */
+  confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }
 
 export interface Machine {

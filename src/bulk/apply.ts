@@ -72,7 +72,7 @@ async function confirmPlan(context: CommandContext, session: Session, plan: Plan
   }
   if (!globals.yes && canAsk(context)) {
     const question = `Change ${plural(plan.steps.length, 'pet')} in ${session.environment}?`;
-    if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', { action: 'The change' });
+    if (!(await prompt.confirm(question, signal))) throw new Failure('cancelled', {});
     return tooLong;
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });

@@ -54,7 +54,7 @@ function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
   return {
     hidden: (question, signal) => prompt.hidden(secrets.redact(question), signal),
     text: (question, fallback, signal) => prompt.text(secrets.redact(question), fallback, signal),
-    confirm: (question, signal) => prompt.confirm(secrets.redact(question), signal),
+    confirm: (question, signal, fallback) => prompt.confirm(secrets.redact(question), signal, fallback),
   };
 }
 

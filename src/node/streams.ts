@@ -1,7 +1,8 @@
 /** stdin, stdout and stderr as ports. */
 import type { Readable, Writable } from 'node:stream';
-import { type Input, type Output, OutputClosed } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
+import { Failure, fileFailure } from '../errors.ts';
+import { nextTurn } from './process.ts';
 import { readPieces } from './special-files.ts';
 
 /** Where the stream is no terminal, both facts are missing. */
@@ -47,13 +48,23 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     stream: (signal) => readPieces(stream(), signal),
     async *lines(signal) {
       const { createInterface } = await import('node:readline');
-      const reader = createInterface({ input: stream(), terminal: false, signal });
+      const input = stream();
+      // On a terminal readline reads key by key: Ctrl-D ends the lines, and stdin can be read again after it.
+      const terminal = input.isTTY === true && process.stderr.isTTY;
+      const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
+      const reader = createInterface({ input, terminal, signal, ...output });
+      // In raw mode Ctrl-C is a key.
+      reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
       try {
         yield* reader;
+      } catch (error) {
+        // A terminal that hangs up fails as it is read; its signal is noticed a moment later.
+        await nextTurn();
+        if (!signal.aborted) throw fileFailure('read', 'stdin', error);
       } finally {
         reader.close();
       }
-      if (signal.aborted) throw signal.reason;
+      if (signal.aborted) throw reasonOf(signal);
     },
   };
 }

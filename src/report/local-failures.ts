@@ -16,10 +16,11 @@ export const LOCAL_FAILURES = {
     message: 'Without a terminal, a write to production must be said explicitly; nothing was sent.',
     hint: `Add --env production (or PETSTORE_ENV=production, or --yes): petstore --env production ${command}`,
   }),
-  cancelled: ({ action }) => ({
+  cancelled: () => ({
     ...stops(EXIT.usage),
-    message: `${action} was not confirmed; nothing was changed.`,
+    message: 'Cancelled. Nothing was changed.',
     hint: undefined,
+    text: 'plain',
   }),
   'no-terminal': ({ what, instead }) => ({
     ...stops(EXIT.usage),
@@ -87,10 +88,10 @@ export const LOCAL_FAILURES = {
     message: `The output could not be written: ${systemWords(code)}.`,
     hint: 'What was written is incomplete; do not use it.',
   }),
-  editor: ({ command, problem }) => ({
+  editor: ({ variable = 'The editor', command, problem }) => ({
     ...stops(EXIT.local),
-    message: `The editor ${command} ${problem}; nothing was sent.`,
-    hint: 'Say which editor to use: EDITOR=nano petstore inventory edit',
+    message: `${variable} ${JSON.stringify(command)} ${problem}.`,
+    hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
   }),
 
   'no-key': ({ environment }) => ({

@@ -240,7 +240,7 @@ describe('inventory count', () => {
       'pet 7: 2 counted, 10 in the list',
       'pet 8: 5 counted, 6 in the list',
       'warning: Not counted: there is no pet 999.',
-      'warning: Not counted: "seven" is no id, nor an id and a quantity.',
+      'warning: Not counted: "seven" is not an id, or an id and a quantity.',
       'pet 9: 1 counted, 0 in the list',
       'pet 9: taken back, 0 counted',
       'pet 7: 5 counted, 10 in the list',
@@ -270,7 +270,7 @@ describe('inventory count', () => {
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Count 1 in sandbox: 2 applied.\n']);
-    expect(stderr).toContain('Stocktake 1 goes on: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
+    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
   });
 
   it('of nothing changes nothing', async () => {

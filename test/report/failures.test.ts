@@ -20,7 +20,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   usage: [[{ problem: 'p' }, stops(2)]],
   'invalid-value': [[{ name: 'n', value: 'v', expected: 'e' }, stops(2)]],
   'production-not-confirmed': [[{ command: 'c' }, stops(2)]],
-  cancelled: [[{ action: 'a' }, stops(2)]],
+  cancelled: [[{}, stops(2)]],
   'no-terminal': [[{ what: 'w', instead: 'i' }, stops(2)]],
   'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],
   'config-newer': [[{ path: 'p', version: 2 }, stops(3)]],
