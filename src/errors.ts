@@ -71,7 +71,7 @@ export interface LocalFailures {
   /** Link, FIFO, folder: not a plain file. */
   'config-not-a-file': { path: string; found: string };
   /** `config get` of a setting that has no value. */
-  'config-unset': { key: string; path: string };
+  'config-unset': { key: string; path: string; command: string };
   /** No folder to keep files in: HOME is unset, or relative. */
   'no-home': { what: string; variable: string; problem: string };
   file: { operation: 'create' | 'find' | 'open' | 'read' | 'write'; path: string; code: string };
@@ -91,6 +91,8 @@ export interface LocalFailures {
   editor: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string };
 
   'no-key': { environment: string };
+  /** `problem` follows "The key command". `isLocal`: it could not be started. */
+  'key-command': { command: string; problem: string; isLocal?: boolean; hint?: string };
   /** A key may be stored, but the config cannot be read. */
   'key-unreadable': { path: string; code: string };
   /** The key holds characters that no header can carry. */

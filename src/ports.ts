@@ -320,13 +320,23 @@ export interface ConfigWriter {
 
 /**
  * Questions on the terminal (stderr), never on stdout.
- * @throws {Failure} `cancelled` at Ctrl-D or the end of stdin, `interrupted` at Ctrl-C; the signal's reason
+ * @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
  */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
   text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
   /** `fallback`: the answer of Enter alone, no by default. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
+}
+
+export interface KeyCommandOptions {
+  /** As the user wrote it, for messages. */
+  readonly command: string;
+  /** Then it is killed. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Receives each line of its stderr. */
+  onLine(line: string): void;
 }
 
 export interface Machine {
@@ -381,6 +391,11 @@ export interface Context {
    * @throws {Failure} `editor`; the signal's reason
    */
   openEditor(path: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Runs a program without a shell and without stdin; returns what it prints on stdout.
+   * @throws {Failure} `key-command`; the signal's reason
+   */
+  runKeyCommand(words: readonly [string, ...string[]], options: KeyCommandOptions): Promise<string>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
    * mode, so that a file of another program may be looked at.

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { Failure } from '../errors.ts';
 import { reasonOf } from '../ports.ts';
 
-/** Variables that may hold a secret; an editor and its plugins have no use for them. */
-const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
+/** Variables that may hold a secret; programs of the user's have no use for them. */
+export const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
 
 /** The variable may hold options too, so a shell reads it; the path is never a part of what it reads. */
 export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: AbortSignal): Promise<void> {

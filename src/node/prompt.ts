@@ -27,18 +27,18 @@ interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** @throws {Failure} `cancelled` at Ctrl-D or the end of stdin, `interrupted` at Ctrl-C; the signal's reason */
+/** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or without the terminal; the signal's reason */
 async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
-  const keys = openKeys(() => {
-    ended.abort();
+  const keys = openKeys((reason) => {
+    ended.abort(reason);
   });
   try {
     const terminal = { input: keys.input, output: process.stderr, signal: AbortSignal.any([signal, ended.signal]) };
     return await start(terminal);
   } catch (error) {
     if (signal.aborted) throw reasonOf(signal);
-    if (ended.signal.aborted) throw new Failure('cancelled', {}, error);
+    if (ended.signal.aborted) throw reasonOf(ended.signal);
     if (error instanceof Error && error.name === 'ExitPromptError') {
       throw new Failure('interrupted', { signal: 'SIGINT', during: 'prompt' }, error);
     }
@@ -52,25 +52,30 @@ async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promis
  * The terminal's keys in a stream of their own: inquirer handles neither the end of stdin nor an error of it, and
  * never settles once Ctrl-D has closed its readline.
  */
-function openKeys(onEnd: () => void): { input: PassThrough; close(): void } {
+function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
   const { stdin } = process;
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
   });
   const onData = (bytes: Uint8Array): void => void input.write(bytes);
-  // When the terminal hangs up, the signal may be noticed later than the end of stdin; it is the better reason.
-  const end = (): void => void setImmediate(onEnd);
+  // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+  const end = (): void => {
+    onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
+  };
+  const cancel = (): void => {
+    onEnd(new Failure('cancelled', {}));
+  };
   const onKey = (_text: unknown, key: { readonly ctrl?: boolean; readonly name?: string }): void => {
     // Readline closes at Ctrl-D only where the line is empty; it leaves raw mode then.
     const endIfClosed = (): void => {
-      if (!stdin.isRaw) onEnd();
+      if (!stdin.isRaw) cancel();
     };
     if (key.ctrl === true && key.name === 'd') setImmediate(endIfClosed);
   };
   input.on('keypress', onKey);
   stdin.on('data', onData).on('end', end).on('error', end);
-  if (stdin.readableEnded || stdin.destroyed) end();
+  if (stdin.readableEnded || stdin.destroyed) cancel();
   stdin.resume();
   return {
     input,

@@ -2,7 +2,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
-import { nextTurn } from './process.ts';
 import { readPieces } from './special-files.ts';
 
 /** Where the stream is no terminal, both facts are missing. */
@@ -58,13 +57,15 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       try {
         yield* reader;
       } catch (error) {
-        // A terminal that hangs up fails as it is read; its signal is noticed a moment later.
-        await nextTurn();
-        if (!signal.aborted) throw fileFailure('read', 'stdin', error);
+        if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
       } finally {
         reader.close();
       }
       if (signal.aborted) throw reasonOf(signal);
+      // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+      if (terminal && (input.readableEnded || input.errored !== null)) {
+        throw new Failure('interrupted', { signal: 'SIGHUP' });
+      }
     },
   };
 }

@@ -43,10 +43,10 @@ export const LOCAL_FAILURES = {
     message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
     hint: 'Move it away, then log in again: petstore login',
   }),
-  'config-unset': ({ key, path }) => ({
+  'config-unset': ({ key, path, command }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
-    hint: `Give it one: petstore config set ${key} VALUE`,
+    hint: `Set it: ${command}`,
   }),
   'no-home': ({ what, variable, problem }) => ({
     ...stops(EXIT.local),
@@ -99,6 +99,15 @@ export const LOCAL_FAILURES = {
     message: `There is no API key for ${environment}.`,
     hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
+  'key-command': ({ command, problem, isLocal = false, hint }) => ({
+    ...stops(isLocal ? EXIT.local : EXIT.key),
+    message: `The key command ${problem}: ${command}`,
+    hint:
+      hint ??
+      (isLocal
+        ? 'Install the program, or log in again: petstore login'
+        : 'Run the command yourself to see what is wrong.'),
+  }),
   'key-unreadable': ({ path, code }) => ({
     ...stops(EXIT.key),
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
@@ -106,7 +115,10 @@ export const LOCAL_FAILURES = {
   }),
   'key-malformed': ({ source, problem, hint = 'Give the key alone, on one line.' }) => ({
     ...stops(EXIT.key),
-    message: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
+    message:
+      source === 'stdin' && problem === 'is empty'
+        ? 'No key on stdin.'
+        : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
     hint,
   }),
 } satisfies FailureTable<keyof LocalFailures>;

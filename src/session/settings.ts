@@ -34,12 +34,17 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
     const baseUrl = requireBaseUrl(settings, globals);
     return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
   }
-  const apiKey = requireKey(settings, file);
+  const { keyCommand } = settings;
+  const keySource = sourceName((keyCommand ?? settings.apiKey)?.source);
+  const storedKey = keyCommand === undefined ? requireKey(settings, file) : '';
   const baseUrl = requireBaseUrl(settings, globals);
   if (globals.insecureHttp && baseUrl.protocol === 'http:') {
     notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
   }
-  return { environment, baseUrl, apiKey, keySource: sourceName(settings.apiKey?.source) };
+  if (keyCommand === undefined) return { environment, baseUrl, apiKey: storedKey, keySource };
+  const { assertTrusted, keyFromCommand } = await import('./key-command.ts');
+  assertTrusted(file, keyCommand.value);
+  return { environment, baseUrl, apiKey: await keyFromCommand(context, keyCommand.value), keySource };
 }
 
 /** Takes a key that was typed or piped in: from then on it is redacted. @throws {Failure} `key-malformed` */

@@ -247,6 +247,18 @@ describe('inventory count', () => {
     ]);
   });
 
+  it('takes ids padded with zeros, and shows its commands and the tally', async () => {
+    const { run, quantity } = shop();
+    const stdin = { text: '0000007\n007 2\n?\nlist\n0\ndone\n' };
+    const { code, stderr } = await run(['inventory', 'count'], { stdin });
+    expect([code, await quantity(7)]).toEqual([0, 3]);
+    expect(stderr).toContain('  q          stops; the count can be kept for later\n');
+    expect(stderr).toContain(
+      'pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\nwarning: Not counted: there is no pet 0.',
+    );
+    expect((await run(['inventory', 'count'], { stdin: { text: '7\n' } })).stderr).toContain('\n1 scan of 1 pet.\n');
+  });
+
   it('at a terminal: a bell for what is not known, "done", a question', async () => {
     const { run, quantity } = shop();
     const stdin = { isTTY: true, text: '7\n999\ndone\n8\n' };

@@ -107,6 +107,8 @@ describe('each other line of shell', () => {
     const home = createHome();
     const shop = await serveSandbox([], { home });
     writeFileSync(join(home.path, 'key.txt'), 'sandbox\n');
+    // In place of the password manager of the examples.
+    writeFileSync(join(home.path, 'pass'), `#!/bin/sh\necho '${shop.apiKey}'\n`, { mode: 0o755 });
     for (const file of ['delivery.csv', 'stock.csv']) writeFileSync(join(home.path, file), 'petId,quantity\n7,12\n');
     const real = line
       .replaceAll('https://staging.example.com/v1', shop.baseUrl)

@@ -62,6 +62,16 @@ describe.each([
     });
   });
 
+  it('an https address of a server that speaks http is named as such', async () => {
+    const server = await scriptedServer([]);
+    const { code, error } = await runJson(server.baseUrl.replace('http:', 'https:'), args);
+    expect({ code, message: error?.message, hint: error?.hint }).toEqual({
+      code: 7,
+      message: `127.0.0.1:${server.port} does not speak TLS; nothing was sent.`,
+      hint: `Did you mean http://127.0.0.1:${server.port}/v1?`,
+    });
+  });
+
   it.each([
     ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
     ['selfSigned', 'it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],

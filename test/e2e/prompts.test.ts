@@ -1,5 +1,5 @@
 /** Every question of the program on a real terminal, ended with Ctrl-D, Ctrl-C and by closing the terminal. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
@@ -108,5 +108,95 @@ describe.each(QUESTIONS)('$name', (question) => {
       home,
     });
     expect(list.stdout).toBe('7,11,available\n');
+  });
+});
+
+describe('the scans of a stocktake', () => {
+  const COUNT = [...SANDBOX, 'inventory', 'count'];
+  const SAVED = 'Your count is saved. Continue: petstore --env sandbox inventory count --resume 1';
+
+  it.each([
+    ['Ctrl-C', (terminal: Pty) => terminal.write('\x03'), 130],
+    ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129],
+  ] as const)('%s stops them, and they can be continued', async (_name, end, code) => {
+    const home = createHome();
+    const terminal = startPty(COUNT, { home });
+    await terminal.waitFor('Stocktake 1');
+    terminal.write('7\r');
+    await terminal.waitFor('pet 7: 1 counted');
+    end(terminal);
+    expect((await terminal.exited).code).toBe(code);
+    expect(terminal.plain()).not.toMatch(/error:/);
+    if (code === 130) expect(terminal.plain()).toContain(SAVED);
+    const resumed = await runPetstore([...COUNT, '--resume', '--yes'], { home, stdin: '7\n' });
+    expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7: 2 counted');
+  });
+
+  it('an answer of no keeps them; q keeps or discards them', async () => {
+    const home = createHome();
+    const answer = async (scans: string, question: string, key: string, args: readonly string[] = []) => {
+      const terminal = startPty([...COUNT, ...args], { home });
+      await terminal.waitFor('Stocktake 1');
+      terminal.write(scans);
+      await terminal.waitFor(question);
+      terminal.write(key);
+      return { ...(await terminal.exited), text: terminal.plain() };
+    };
+    const declined = await answer('7\rdone\r', 'Change 1 pet in sandbox?', 'n\r');
+    expect(declined.code).toBe(2);
+    expect(declined.text).toMatch(new RegExp(`\n${SAVED}\n(Rate limit .*\n)?Cancelled\\. Nothing was changed\\.\n$`));
+    const kept = await answer('q\r', 'Keep this count for later? (Y/n)', '\r', ['--resume']);
+    expect({ code: kept.code, isSaved: kept.text.includes(SAVED) }).toEqual({ code: 0, isSaved: true });
+    const discarded = await answer('q\r', 'Keep this count for later?', 'n\r', ['--resume']);
+    expect(discarded.text).toContain('Stocktake 1 is discarded. Nothing was changed.');
+    expect((await runPetstore([...COUNT, '--resume'], { home })).code).toBe(2);
+  });
+});
+
+it('Ctrl-C ends --watch without a word', async () => {
+  const server = await scriptedServer([json([item(7, 10)])]);
+  const terminal = startPty(['inventory', 'list', '--watch'], { env: staging(server.baseUrl) });
+  await terminal.waitFor('Ctrl-C ends it.');
+  terminal.write('\x03');
+  expect((await terminal.exited).code).toBe(130);
+  expect(terminal.plain()).not.toMatch(/error|Stopped/);
+});
+
+it('a refused key and a typo do not end login at a terminal', async () => {
+  const server = await scriptedServer([error(401, 'Invalid key'), json([item(7, 10)])]);
+  const home = createHome();
+  const terminal = startPty(['login', '--env', 'staging'], { home });
+  await terminal.waitFor('Base URL of staging');
+  terminal.write(`${server.baseUrl.replace(/^http:\/\/|\/v1$/g, '')}\r`);
+  await terminal.waitFor(`Use ${server.baseUrl}? (Y/n)`);
+  terminal.write('\r');
+  await terminal.waitFor('API key of staging');
+  terminal.write('a-key-with-a-typo\r');
+  await terminal.waitFor('The service refused the key (Invalid key). It was not saved;');
+  await terminal.waitFor('API key of staging');
+  terminal.write(`${KEY}\r`);
+  await terminal.waitFor('staging is now your default environment.');
+  expect((await terminal.exited).code).toBe(0);
+  expect(terminal.plain()).not.toMatch(/a-key-with-a-typo|error:/);
+  const { environments } = JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8')) as {
+    environments: unknown;
+  };
+  expect(environments).toEqual({ staging: { baseUrl: server.baseUrl, apiKey: KEY } });
+});
+
+it('with JSON output a cancelled command has its one error object', async () => {
+  const home = await prepare();
+  const terminal = startPty([...SANDBOX, '--json', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
+  await terminal.waitFor('Change 1 pet in sandbox?');
+  terminal.write('n\r');
+  expect((await terminal.exited).code).toBe(2);
+  expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
+});
+
+it('names an editor that was not found', async () => {
+  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit'], { env: { EDITOR: 'nope' } });
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: 'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore inventory edit\n',
   });
 });

@@ -25,7 +25,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],
   'config-newer': [[{ path: 'p', version: 2 }, stops(3)]],
   'config-not-a-file': [[{ path: 'p', found: 'fifo' }, stops(3)]],
-  'config-unset': [[{ key: 'k', path: 'p' }, stops(3)]],
+  'config-unset': [[{ key: 'k', path: 'p', command: 'c' }, stops(3)]],
   'no-home': [[{ what: 'w', variable: 'v', problem: 'p' }, stops(3)]],
   file: [[{ operation: 'read', path: 'p', code: 'ENOENT' }, stops(3)]],
   state: [
@@ -37,6 +37,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'no-base-url': [[{ environment: 'staging' }, stops(3)]],
   'not-the-service': [[{ url: 'u' }, stops(3)]],
   output: [[{ code: 'ENOSPC' }, stops(3)]],
+  'key-command': [[{ command: 'c', problem: 'p' }, stops(4)], [{ command: 'c', problem: 'p', isLocal: true }, stops(3)]],
   editor: [[{ command: 'c', problem: 'p' }, stops(3)]],
   'no-key': [[{ environment: 'staging' }, stops(4)]],
   'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
