@@ -62,7 +62,7 @@ export interface LocalFailures {
   /** A write to production without a terminal and without an explicit environment. */
   'production-not-confirmed': { command: string };
   /** The user answered no, or ended the question. */
-  cancelled: Record<never, never>;
+  cancelled: Record<string, never>;
   /** The command would have to ask a question, and there is no terminal. */
   'no-terminal': { what: string; instead: string };
 

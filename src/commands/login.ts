@@ -12,7 +12,7 @@ import {
 import { changeConfig, type Config, type SettingsChange, withSettings } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
-import { takeKey } from '../session/settings.ts';
+import { takeKey } from '../session/resolve.ts';
 import { splitWords } from '../session/split-words.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
@@ -64,23 +64,22 @@ export const login = defineCommand({
     const baseUrl = await chooseBaseUrl(context, environment, before.environments[environment]?.baseUrl);
     const place = { environment, baseUrl };
     const key = await chooseKey(input, context, place);
-    let isNewDefault = false;
-    const { config, path } = await changeConfig(context, (present) => {
-      isNewDefault = present.environment === undefined;
-      return {
-        ...withSettings(present, environment, { baseUrl: baseUrl.href, ...key }),
-        environment: present.environment ?? environment,
-      };
-    });
+    const { config, path } = await changeConfig(context, (present) => ({
+      ...withSettings(present, environment, { baseUrl: baseUrl.href, ...key }),
+      environment: present.environment ?? environment,
+    }));
     warnOfShadows(context, place, key.apiKey);
-    const use = isNewDefault
-      ? ` ${environment} is now your default environment.`
-      : config.environment === environment
-        ? ''
-        : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
-    return loggedIn(input, place, path, use);
+    return loggedIn(input, place, path, useText(environment, before, config));
   },
 });
+
+/** How to use the environment, where it is not the default one already. */
+function useText(environment: string, before: Config, after: Config): string {
+  if (after.environment !== environment) {
+    return ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
+  }
+  return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
+}
 
 async function chooseEnvironment(context: CommandContext, { environment = '' }: Config): Promise<RemoteEnvironment> {
   const name = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);

@@ -18,7 +18,7 @@ export const logout = defineCommand({
     const { value } = (await context.settings()).environment;
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
-        problem: `There is no key for ${value}: it is built in.`,
+        problem: `The ${value} is built in and has no key to remove.`,
         hint: 'Name one: --env staging',
       });
     }

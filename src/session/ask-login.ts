@@ -1,5 +1,5 @@
 /** The questions of `petstore login`: each is asked again until its answer can be used. */
-import { Failure, isFailure } from '../errors.ts';
+import { type Failure, isFailure } from '../errors.ts';
 import {
   isRemoteEnvironment,
   parseBaseUrl,
@@ -8,7 +8,7 @@ import {
   suggestBaseUrl,
 } from './environments.ts';
 import type { CommandContext } from './globals.ts';
-import { takeKey } from './settings.ts';
+import { takeKey } from './resolve.ts';
 
 /** @param fallback the answer of Enter alone */
 export async function askEnvironment(context: CommandContext, fallback: RemoteEnvironment): Promise<RemoteEnvironment> {

@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';
-import { takeKey } from './settings.ts';
+import { takeKey } from './resolve.ts';
 import { splitWords } from './split-words.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -34,7 +34,7 @@ export async function keyFromCommand(context: Needed, command: string): Promise<
   }
 }
 
-/** Requires that nobody but the user (or root) can have written the command. @throws {Failure} `key-command` */
+/** Requires a config file that only the user, or root, can have written. @throws {Failure} `key-command` */
 export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
   if (!isForeign && !isWritableByOthers) return;
   throw new Failure('key-command', {

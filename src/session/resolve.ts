@@ -51,7 +51,7 @@ export interface Target {
   readonly keySource: string;
 }
 
-/** @throws {Failure} `usage`, `invalid-value`: a name that is no environment */
+/** @throws {Failure} `usage`, `invalid-value`: an unknown name */
 export function resolveSettings(call: Call, env: Context['env'], file: ConfigFile): ResolvedSettings {
   const environment = resolveEnvironment(call, env, file);
   const name = environment.value;
@@ -165,6 +165,17 @@ export function checkKey(key: string, source: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   const problem = keyProblem(key);
   throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
+}
+
+/** Takes a key that was typed, piped in or fetched: from then on it is redacted. @throws {Failure} `key-malformed` */
+export function takeKey(
+  context: { readonly secrets: { add(secret: string): void } },
+  key: string,
+  source: string,
+): string {
+  checkKey(key, source);
+  context.secrets.add(key);
+  return key;
 }
 
 const UTF_16 = 'looks like UTF-16';

@@ -37,7 +37,10 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'no-base-url': [[{ environment: 'staging' }, stops(3)]],
   'not-the-service': [[{ url: 'u' }, stops(3)]],
   output: [[{ code: 'ENOSPC' }, stops(3)]],
-  'key-command': [[{ command: 'c', problem: 'p' }, stops(4)], [{ command: 'c', problem: 'p', isLocal: true }, stops(3)]],
+  'key-command': [
+    [{ command: 'c', problem: 'p' }, stops(4)],
+    [{ command: 'c', problem: 'p', isLocal: true }, stops(3)],
+  ],
   editor: [[{ command: 'c', problem: 'p' }, stops(3)]],
   'no-key': [[{ environment: 'staging' }, stops(4)]],
   'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
