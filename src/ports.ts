@@ -25,7 +25,7 @@ export interface Input {
   readonly isTTY: boolean;
   /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */
   stream(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Line by line as they come, without their ends. A consumer that stops reading leaves stdin to others. */
+  /** Line by line as they come, from now on, without their ends. A consumer that stops reading leaves stdin to others. */
   lines(signal: AbortSignal): AsyncIterable<string>;
 }
 

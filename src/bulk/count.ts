@@ -87,11 +87,7 @@ async function prepare(
 async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
-  const run = await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
-  context.notices.info(
-    `Stocktake ${run.id} in ${environment}: scan, or type "id quantity". "done" ends it, "?" is help.`,
-  );
-  return run;
+  return await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
 }
 
 function find(journal: Journal, wanted: bigint | true, session: Session): Run {
@@ -122,9 +118,6 @@ class Tally {
     this.stock = stock;
     this.kept = journal.scans(run.id);
     for (const { petId, quantity } of this.kept) this.add(petId, quantity);
-    if (this.kept.length > 0) {
-      context.notices.info(`Stocktake ${run.id} continues: ${plural(this.kept.length, 'scan')} so far.`);
-    }
   }
 
   get scans(): number {
@@ -138,8 +131,10 @@ class Tally {
   /** Reads scans and commands until one of them, or the end of the input, ends it. */
   async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
+    const lines = stdin.lines(signal);
+    notices.info(this.greeting());
     try {
-      for await (const line of stdin.lines(signal)) {
+      for await (const line of lines) {
         const text = line.trim();
         const word = text.toLowerCase();
         if (word === 'done' || word === '.') return 'done';
@@ -151,6 +146,13 @@ class Tally {
       notices.info(savedText(this.run));
       throw stoppedByUser(error, 'input');
     }
+  }
+
+  private greeting(): string {
+    const { environment, id } = this.run;
+    return this.scans > 0
+      ? `Stocktake ${id} continues: ${plural(this.scans, 'scan')} so far.`
+      : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`;
   }
 
   private async take(word: string, scanned: string): Promise<void> {

@@ -74,6 +74,9 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     if (key.ctrl === true && key.name === 'd') setImmediate(endIfClosed);
   };
   input.on('keypress', onKey);
+  // After Ctrl-Z and fg: readline has paused its input and does not resume it.
+  const onContinue = (): void => void setImmediate(() => input.resume());
+  process.on('SIGCONT', onContinue);
   stdin.on('data', onData).on('end', end).on('error', end);
   if (stdin.readableEnded || stdin.destroyed) cancel();
   stdin.resume();
@@ -81,6 +84,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     input,
     close() {
       stdin.pause();
+      process.off('SIGCONT', onContinue);
       stdin.off('data', onData).off('end', end).off('error', end);
       input.destroy();
     },
