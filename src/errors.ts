@@ -61,9 +61,9 @@ export interface LocalFailures {
   'invalid-value': { name: string; value: string; expected: string; hint?: string };
   /** A write to production without a terminal and without an explicit environment. */
   'production-not-confirmed': { command: string };
-  /** The user answered no. */
-  cancelled: { action: string };
-  /** The command needs to ask a question, but has no terminal. */
+  /** The user answered no, or ended the question. */
+  cancelled: Record<string, never>;
+  /** The command would have to ask a question, and there is no terminal. */
   'no-terminal': { what: string; instead: string };
 
   'config-invalid': { path: string; problem: string; line?: number; column?: number };
@@ -71,7 +71,7 @@ export interface LocalFailures {
   /** Link, FIFO, folder: not a plain file. */
   'config-not-a-file': { path: string; found: string };
   /** `config get` of a setting that has no value. */
-  'config-unset': { key: string; path: string };
+  'config-unset': { key: string; path: string; command: string };
   /** No folder to keep files in: HOME is unset, or relative. */
   'no-home': { what: string; variable: string; problem: string };
   file: { operation: 'create' | 'find' | 'open' | 'read' | 'write'; path: string; code: string };
@@ -88,9 +88,11 @@ export interface LocalFailures {
   'no-base-url': { environment: string };
   output: { code: string };
   /** $EDITOR could not be run, or ended with an error. */
-  editor: { command: string; problem: string };
+  editor: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string };
 
   'no-key': { environment: string };
+  /** `problem` follows "The key command". `isLocal`: it could not be started. */
+  'key-command': { command: string; problem: string; isLocal?: boolean; hint?: string };
   /** A key may be stored, but the config cannot be read. */
   'key-unreadable': { path: string; code: string };
   /** The key holds characters that no header can carry. */
@@ -152,7 +154,7 @@ export interface WriteFailures {
   /** `adjust`: the stock is too low for it. Nothing was written. */
   'below-zero': { petId: bigint; found: bigint; delta: bigint };
   /** `write`: the one that was in flight, and what became of it. */
-  interrupted: { signal: SignalName; outcome?: Outcome; write?: PetWrite };
+  interrupted: { signal: SignalName; outcome?: Outcome; write?: PetWrite; during?: 'prompt' | 'input' | 'watch' };
   bug: { message: string };
 }
 
@@ -211,6 +213,12 @@ export class Failure<K extends Kind = Kind> extends Error {
 /** `instanceof` alone would leave the kind, and so the details, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
+}
+
+/** Returns the error as it is, except for a Ctrl-C that is the usual end of what the command was doing. */
+export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknown {
+  const isUsual = isFailure(error) && error.is('interrupted') && error.details.signal === 'SIGINT';
+  return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;
 }
 
 /** Returns the failure of a system call on a file. */

@@ -25,7 +25,7 @@ export interface Input {
   readonly isTTY: boolean;
   /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */
   stream(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Line by line as they come, without their ends. A consumer that stops reading leaves stdin to others. */
+  /** Line by line as they come, from now on, without their ends. A consumer that stops reading leaves stdin to others. */
   lines(signal: AbortSignal): AsyncIterable<string>;
 }
 
@@ -318,12 +318,25 @@ export interface ConfigWriter {
   write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** Questions on the terminal (stderr), never on stdout. */
+/**
+ * Questions on the terminal (stderr), never on stdout.
+ * @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
+ */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
   text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
   /** `fallback`: the answer of Enter alone, no by default. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
+}
+
+export interface KeyCommandOptions {
+  /** As the user wrote it, for messages. */
+  readonly command: string;
+  /** Then it is killed. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Receives each line of its stderr. */
+  onLine(line: string): void;
 }
 
 export interface Machine {
@@ -378,6 +391,11 @@ export interface Context {
    * @throws {Failure} `editor`; the signal's reason
    */
   openEditor(path: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Runs a program without a shell and without stdin; returns what it prints on stdout.
+   * @throws {Failure} `key-command`; the signal's reason
+   */
+  runKeyCommand(words: readonly [string, ...string[]], options: KeyCommandOptions): Promise<string>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
    * mode, so that a file of another program may be looked at.

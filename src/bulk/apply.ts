@@ -118,7 +118,7 @@ async function confirmPlan(
     const question = `${spec.question ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
     // Others need not wait for the answer: a pet that they change meanwhile is a conflict.
     if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
-      throw new Failure('cancelled', { action: spec.kind === 'undo' ? 'The undo' : 'The change' });
+      throw new Failure('cancelled', {});
     }
     return tooLong;
   }

@@ -3,10 +3,10 @@ import { parseInt64, parseInteger } from '../api/values.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
-import { Failure } from '../errors.ts';
+import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
-import type { View } from '../view/view.ts';
+import { record, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
@@ -24,6 +24,15 @@ export interface CountOptions {
 
 const COMMAND = 'inventory count';
 
+const HELP = [
+  '  7          counts one of pet 7, as a scan does',
+  '  7 12       counts twelve of pet 7',
+  '  -          takes the last scan back',
+  '  list       shows what is counted so far',
+  '  done       shows what will change, and asks (also Ctrl-D)',
+  '  q          stops; the count can be kept for later',
+];
+
 /** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
 export async function count(context: CommandContext, options: CountOptions): Promise<View> {
   if (options.dryRun !== true) {
@@ -34,21 +43,46 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     const { run, stock } = await prepare(context, journal, options);
     using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(context, journal, run, stock);
-    await tally.read(options.prefix ?? '');
+    const end = await tally.read(options.prefix ?? '');
+    if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();
     if (rows.length === 0) {
       await journal.end(run.id, context.clock.now());
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
-    context.notices.info(`${tally.scans} scans of ${plural(rows.length, 'pet')}.`);
+    context.notices.info(`${plural(tally.scans, 'scan')} of ${plural(rows.length, 'pet')}.`);
     const plan = (present: Stock) => makePlan(rows, present);
     if (options.dryRun === true) {
-      context.notices.info(`Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`);
+      context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
     using turn = await takeTurn(context, journal, true, 'count');
-    return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
+    try {
+      return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
+    } catch (error) {
+      if (isDeclined(error)) context.notices.info(savedText(run));
+      throw error;
+    }
   });
+}
+
+/** True where the user did not agree to the change: it is not begun, and the scans are all there is of the run. */
+function isDeclined(error: unknown): boolean {
+  if (!isFailure(error)) return false;
+  return error.is('cancelled') || (error.is('interrupted') && error.details.during === 'prompt');
+}
+
+function savedText(run: Run): string {
+  return `Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`;
+}
+
+/** `q`: keeps the stocktake, or discards it where the user says so. */
+async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
+  const members = [['run', run.id] as const];
+  const isKept = !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
+  if (isKept) return record(savedText(run), members);
+  await journal.end(run.id, context.clock.now());
+  return record(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
 async function prepare(
@@ -64,11 +98,7 @@ async function prepare(
 async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
-  const run = await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
-  context.notices.info(
-    `Stocktake ${run.id} in ${environment}: scan, or type "id quantity"; - takes back, done ends it.`,
-  );
-  return run;
+  return await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
 }
 
 function find(journal: Journal, wanted: bigint | true, session: Session): Run {
@@ -99,9 +129,6 @@ class Tally {
     this.stock = stock;
     this.kept = journal.scans(run.id);
     for (const { petId, quantity } of this.kept) this.add(petId, quantity);
-    if (this.kept.length > 0) {
-      context.notices.info(`Stocktake ${run.id} goes on: ${this.kept.length} scans so far.`);
-    }
   }
 
   get scans(): number {
@@ -112,42 +139,68 @@ class Tally {
     return [...this.counts].map(([petId, quantity], i) => ({ line: i + 1, petId, quantity }));
   }
 
-  async read(prefix: string): Promise<void> {
+  /** Reads scans and commands until one of them, or the end of the input, ends it. */
+  async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
+    const lines = stdin.lines(signal);
+    notices.info(this.greeting());
     try {
-      for await (const line of stdin.lines(signal)) {
+      for await (const line of lines) {
         const text = line.trim();
-        if (/^(done|\.)$/i.test(text)) return;
-        if (text === '-') await this.takeBack();
-        else if (text !== '') await this.scan(text.startsWith(prefix) ? text.slice(prefix.length) : text);
+        const word = text.toLowerCase();
+        if (word === 'done' || word === '.') return 'done';
+        if (word === 'q' || word === 'quit') return 'quit';
+        await this.take(word, text.startsWith(prefix) ? text.slice(prefix.length) : text);
       }
+      return 'done';
     } catch (error) {
-      notices.info(
-        `Nothing is lost: go on with petstore --env ${this.run.environment} inventory count --resume ${this.run.id}`,
-      );
-      throw error;
+      notices.info(savedText(this.run));
+      throw stoppedByUser(error, 'input');
     }
   }
 
-  /** `7`, `7 12` or `7,12`. */
+  private greeting(): string {
+    const { environment, id } = this.run;
+    return this.scans > 0
+      ? `Stocktake ${id} continues: ${plural(this.scans, 'scan')} so far.`
+      : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`;
+  }
+
+  private async take(word: string, scanned: string): Promise<void> {
+    if (word === '?' || word === 'help') for (const line of HELP) this.context.notices.info(line);
+    else if (word === 'list') this.show();
+    else if (word === '-') await this.takeBack();
+    else if (word !== '') await this.scan(scanned);
+  }
+
+  private show(): void {
+    const { notices } = this.context;
+    for (const [petId, counted] of this.counts) notices.info(this.line(petId, counted));
+    notices.info(`${plural(this.scans, 'scan')} of ${plural(this.counts.size, 'pet')}.`);
+  }
+
+  private line(petId: bigint, counted: bigint): string {
+    return `pet ${petId}: ${counted} counted, ${this.stock.get(petId)?.quantity ?? 0n} in the list`;
+  }
+
+  /** `7`, `7 12` or `7,12`; labels may pad the id with zeros. */
   private async scan(text: string): Promise<void> {
     const [idText = '', quantityText = '1', ...rest] = text.trim().split(/[\s,;]+/);
-    const petId = parseInt64(idText);
+    const petId = parseInt64(idText.replace(/^0+(?=\d)/, ''));
     const quantity = parseInteger(quantityText);
     if (petId === undefined || quantity === undefined || quantity < 0n || rest.length > 0) {
-      await this.refuse(`Not counted: ${JSON.stringify(text)} is no id, nor an id and a quantity.`);
+      await this.refuse(`Not counted: ${JSON.stringify(text)} is not an id, or an id and a quantity.`);
       return;
     }
-    const known = this.stock.get(petId);
-    if (known === undefined) {
-      await this.refuse(`Not counted: there is no pet ${petId}.`);
+    if (!this.stock.has(petId)) {
+      await this.refuse(`Not counted: pet ${petId} does not exist.`);
       return;
     }
     const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
     await this.journal.scan(this.run.id, scan);
     this.kept.push(scan);
     this.add(petId, quantity);
-    this.context.notices.info(`pet ${petId}: ${this.counts.get(petId) ?? 0n} counted, ${known.quantity} in the list`);
+    this.context.notices.info(this.line(petId, this.counts.get(petId) ?? 0n));
   }
 
   private async takeBack(): Promise<void> {

@@ -79,7 +79,7 @@ async function editedRows(context: CommandContext, path: string, text: string, o
       if (!isFailure(error) || !error.is('invalid-rows')) throw error;
       if (globals.yes || !canAsk(context)) throw error;
       for (const { line, reason } of error.details.problems) notices.warning(`line ${line}: ${reason}`);
-      if (!(await prompt.confirm('Edit it again?', signal))) throw error;
+      if (!(await prompt.confirm('Edit it again?', signal, true))) throw error;
     }
   }
 }

@@ -155,7 +155,7 @@ export async function discardRun(context: CommandContext, id: bigint, journalFil
     }
     const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');
     if (!globals.yes && !(await turn.pause(() => prompt.confirm(`Discard the ${what} left of run ${id}?`, signal)))) {
-      throw new Failure('cancelled', { action: 'The discard' });
+      throw new Failure('cancelled', {});
     }
     // Another process may have resumed it during the question.
     const { left, scans, environment } = unfinishedRun(journal, id);

@@ -69,7 +69,7 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string): 
   if (run !== undefined) return targetOfRun(journal, run);
   if (options.changeId !== undefined) {
     const [change] = journal.history({ id: options.changeId, limit: 1 }).filter(mayBeApplied);
-    if (change === undefined) throw nothingFound(`There is no change ${options.changeId} that was applied`);
+    if (change === undefined) throw nothingFound(`Change ${options.changeId} does not exist or was not applied`);
     return targetOfChange(change);
   }
   const newest = journal.newestSent(environment);

@@ -1,13 +1,16 @@
 import { argument, defineCommand } from '../cli/command.ts';
 import { textValue } from '../cli/values.ts';
-import { changeConfig, type ConfigFile, configPath } from '../session/config-file.ts';
+import { changeConfig, configPath, NO_CONFIG, requireReadable } from '../session/config-file.ts';
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
-import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';
 
-const NAMES = SETTINGS.map(({ key }) => key);
-const setting = argument({ parse: settingNamed, words: NAMES }, NAMES.join(', '));
+const setting = settingArgument(SETTINGS);
+
+function settingArgument(offered: readonly Setting[]) {
+  const words = offered.map(({ key }) => key);
+  return argument({ parse: settingNamed, words }, words.join(', '));
+}
 
 export const configList = defineCommand({
   path: 'config list',
@@ -16,7 +19,7 @@ export const configList = defineCommand({
   examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
   more: ['environments'],
   async run(_input, context) {
-    const { config } = await readReadable(context);
+    const { config } = requireReadable(await context.configFile());
     const rows = SETTINGS.map((setting) => ({ key: setting.key, value: setting.get(config) }));
     return list(rows, { setting: ({ key }) => key, value: ({ value }) => value });
   },
@@ -30,9 +33,9 @@ export const configGet = defineCommand({
   arguments: { setting },
   more: ['environments'],
   async run({ setting }, context) {
-    const { config, path } = await readReadable(context);
+    const { config, path } = requireReadable(await context.configFile());
     const value = setting.get(config);
-    if (value === undefined) throw new Failure('config-unset', { key: setting.key, path });
+    if (value === undefined) throw new Failure('config-unset', { key: setting.key, path, command: setting.command });
     return shown(setting, value, value);
   },
 });
@@ -42,9 +45,14 @@ export const configSet = defineCommand({
   common: 'output',
   summary: 'Change one setting',
   examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
-  arguments: { setting, value: argument(textValue, 'the new value') },
+  arguments: {
+    setting: settingArgument(SETTINGS.filter(({ isSettable }) => isSettable)),
+    value: argument(textValue, 'the new value'),
+  },
   more: ['environments'],
   async run({ setting, value }, context) {
+    // Before the lock: a value that is refused waits for no other petstore.
+    setting.set(NO_CONFIG, value);
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
     return shown(setting, kept, `${setting.key} is now ${kept} (${path}).`);
@@ -75,12 +83,6 @@ export const configPathCommand = defineCommand({
     return Promise.resolve(record(path, [['path', path]]));
   },
 });
-
-async function readReadable(context: CommandContext): Promise<ConfigFile> {
-  const file = await context.configFile();
-  if (file.unreadable === undefined) return file;
-  throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
-}
 
 function shown(setting: Setting, value: string | undefined, text: string): RecordView {
   return record(text, [

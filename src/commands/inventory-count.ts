@@ -7,8 +7,9 @@ export const inventoryCount = defineCommand({
   summary: 'Take stock with a barcode scanner',
   description:
     'Reads one scan per line: an id, or an id and a quantity. Each scan is saved at once. Unknown ids ring the bell ' +
-    'and are not counted. "-" takes the last scan back; "done" (or the end of a pipe) ends the stocktake, shows the ' +
-    'differences and asks before it sets them. Pets that were not scanned are not changed. Other commands may change stock while you count.',
+    'and are not counted. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
+    'pipe) ends the stocktake, shows the differences and asks before it sets them; "q" stops it, to continue later. ' +
+    'Pets that were not scanned are not changed. Other commands may change stock while you count.',
   examples: [
     { says: 'At the shelf', command: 'petstore inventory count' },
     { says: 'Labels that read PET-7', command: 'petstore inventory count --prefix PET-' },

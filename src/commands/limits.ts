@@ -57,7 +57,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   }
   notices.warning(RISK);
   const word = await prompt.text('Type "clear" to forget the block', undefined, signal);
-  if (word !== 'clear') throw new Failure('cancelled', { action: 'Clearing the block' });
+  if (word !== 'clear') throw new Failure('cancelled', {});
 }
 
 function describe(known: LedgerView, environment: string, { clock }: CommandContext): RecordView {

@@ -1,5 +1,7 @@
 import { listInventory } from '../client/list.ts';
-import { defineCommand, flag, type InputOf } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
+import { textValue } from '../cli/values.ts';
+import { askBaseUrl, askEnvironment, askKey } from '../session/ask-login.ts';
 import { open } from '../session/connect.ts';
 import {
   isRemoteEnvironment,
@@ -7,9 +9,11 @@ import {
   REMOTE_ENVIRONMENTS,
   type RemoteEnvironment,
 } from '../session/environments.ts';
-import { changeConfig, type ConfigFile, withSettings } from '../session/config-file.ts';
+import { changeConfig, type Config, type SettingsChange, withSettings } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { takeKey } from '../session/settings.ts';
+import { keyFromCommand } from '../session/key-command.ts';
+import { takeKey } from '../session/resolve.ts';
+import { splitWords } from '../session/split-words.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
@@ -19,11 +23,18 @@ import { record, type RecordView } from '../view/view.ts';
 const MOST_KEY_BYTES = 16 * 1024;
 
 const OPTIONS = {
-  keyStdin: flag('--key-stdin', 'read the key from stdin, one line'),
+  keyStdin: flag('--key-stdin', 'read the key from stdin, one line', { conflicts: ['keyCommand'] }),
+  keyCommand: option('--key-command <command>', textValue, 'a command that prints the key, stored in place of the key'),
   verify: flag('--no-verify', 'store the key without checking it'),
 };
 
 type LoginInput = InputOf<typeof OPTIONS>;
+
+/** Where the key is for. */
+interface Place {
+  readonly environment: RemoteEnvironment;
+  readonly baseUrl: URL;
+}
 
 export const login = defineCommand({
   path: 'login',
@@ -31,39 +42,53 @@ export const login = defineCommand({
   description:
     'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
     'The key is checked with one request, then stored in the config file, which only you can read. ' +
-    'The key cannot be passed as an option, because other users can see command lines.',
+    'The key cannot be passed as an option, because other users can see command lines. ' +
+    'With --key-command the key is not stored: each command that needs it runs yours, without a shell, and reads the ' +
+    'key from its stdout.',
   examples: [
     { says: 'At a terminal', command: 'petstore login' },
     {
       says: 'In a script',
       command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
     },
+    {
+      says: 'With a password manager',
+      command: "petstore login --env staging --key-command 'pass show petstore/staging'",
+    },
   ],
   options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
-    const file = await context.configFile();
-    const environment = await askEnvironment(context, file);
-    const baseUrl = await askBaseUrl(context, file, environment);
-    const apiKey = await askKey(input, context, environment);
-    if (input.verify) await verify(context, environment, baseUrl, apiKey);
-    const kept = await changeConfig(context, (config) => ({
-      ...withSettings(config, environment, { baseUrl: baseUrl.href, apiKey }),
-      environment: config.environment ?? environment,
+    const { config: before } = await context.configFile();
+    const environment = await chooseEnvironment(context, before);
+    const baseUrl = await chooseBaseUrl(context, environment, before.environments[environment]?.baseUrl);
+    const place = { environment, baseUrl };
+    const key = await chooseKey(input, context, place);
+    const { config, path } = await changeConfig(context, (present) => ({
+      ...withSettings(present, environment, { baseUrl: baseUrl.href, ...key }),
+      environment: present.environment ?? environment,
     }));
-    warnOfShadows(context);
-    return loggedIn(environment, baseUrl, kept, input.verify);
+    warnOfShadows(context, place, key.apiKey);
+    return loggedIn(input, place, path, useText(environment, before, config));
   },
 });
 
-async function askEnvironment(context: CommandContext, file: ConfigFile): Promise<RemoteEnvironment> {
-  const said = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
-  if (said === undefined && !canAsk(context)) {
+/** How to use the environment, where it is not the default one already. */
+function useText(environment: string, before: Config, after: Config): string {
+  if (after.environment !== environment) {
+    return ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
+  }
+  return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
+}
+
+async function chooseEnvironment(context: CommandContext, { environment = '' }: Config): Promise<RemoteEnvironment> {
+  const name = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
+  if (name === undefined) {
+    if (canAsk(context)) {
+      return await askEnvironment(context, isRemoteEnvironment(environment) ? environment : 'production');
+    }
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
-  const fallback = file.config.environment ?? 'production';
-  const name =
-    said ?? (await context.prompt.text(`Environment, ${REMOTE_ENVIRONMENTS.join(' or ')}`, fallback, context.signal));
   if (isRemoteEnvironment(name)) return name;
   if (name === 'sandbox') {
     throw new Failure('usage', {
@@ -75,51 +100,64 @@ async function askEnvironment(context: CommandContext, file: ConfigFile): Promis
   throw new Failure('invalid-value', { name: 'environment', value: name, expected });
 }
 
-async function askBaseUrl(context: CommandContext, file: ConfigFile, environment: RemoteEnvironment): Promise<URL> {
-  const stored = file.config.environments[environment]?.baseUrl;
-  const said = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
-  const ask = (): Promise<string> => context.prompt.text(`Base URL of ${environment}`, stored, context.signal);
-  const text = said ?? (canAsk(context) ? await ask() : stored);
+async function chooseBaseUrl(context: CommandContext, environment: string, stored: string | undefined): Promise<URL> {
+  const given = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
+  if (given === undefined && canAsk(context)) return await askBaseUrl(context, environment, stored);
+  const text = given ?? stored;
   if (text !== undefined) return parseBaseUrl(text, context.globals);
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
-async function askKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
-  const key = await readKey(input, context, environment);
-  return takeKey(context, key, input.keyStdin === true ? 'stdin' : 'the prompt');
+/** Returns what to store: a key or a command, the one in place of the other. */
+async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<SettingsChange> {
+  const check = async (key: string): Promise<void> => {
+    if (input.verify) await verify(context, place, key);
+  };
+  const { keyCommand } = input;
+  if (keyCommand !== undefined) {
+    splitWords(keyCommand);
+    if (input.verify) await check(await keyFromCommand(context, keyCommand));
+    return { apiKey: undefined, keyCommand };
+  }
+  return { apiKey: await takeNewKey(input, context, place, check), keyCommand: undefined };
 }
 
-async function readKey(input: LoginInput, context: CommandContext, environment: string): Promise<string> {
-  // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
-  if (input.keyStdin === true) {
-    return (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
+async function takeNewKey(
+  { keyStdin }: LoginInput,
+  context: CommandContext,
+  { environment }: Place,
+  check: (key: string) => Promise<void>,
+): Promise<string> {
+  if (keyStdin === true) {
+    // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
+    const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
+    const key = takeKey(context, text, 'stdin');
+    await check(key);
+    return key;
   }
-  if (canAsk(context)) return context.prompt.hidden(`API key of ${environment}`, context.signal);
+  if (canAsk(context)) return await askKey(context, environment, check);
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
   });
 }
 
-/** One request. @throws {Failure} `unauthorized` and all else: nothing is kept then */
-async function verify(
-  context: CommandContext,
-  environment: RemoteEnvironment,
-  baseUrl: URL,
-  apiKey: string,
-): Promise<void> {
-  context.notices.info(`Checking the key with one request to ${baseUrl.host}.`);
-  await using session = await open(context, { environment, baseUrl, apiKey, keySource: 'this login' });
+/** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
+async function verify(context: CommandContext, place: Place, apiKey: string): Promise<void> {
+  context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
+  await using session = await open(context, { ...place, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
   await listInventory(session.service).next();
 }
 
-function warnOfShadows(context: CommandContext): void {
-  for (const name of ['PETSTORE_API_KEY', 'PETSTORE_BASE_URL', 'PETSTORE_ENV']) {
-    if (nonEmpty(context.env[name]) === undefined) continue;
-    context.notices.warning(
-      `${name} is set and overrides what is stored here; petstore status shows the active settings.`,
-    );
+/** Warns of variables that override what is stored with another value. */
+function warnOfShadows({ env, notices }: CommandContext, { environment, baseUrl }: Place, apiKey?: string): void {
+  const stored = { PETSTORE_API_KEY: apiKey, PETSTORE_BASE_URL: baseUrl.href, PETSTORE_ENV: environment };
+  for (const [name, value] of Object.entries(stored)) {
+    const active = nonEmpty(env[name]);
+    if (active === undefined || active === value) continue;
+    if (name === 'PETSTORE_BASE_URL' && active.replace(/\/+$/, '') === value) continue;
+    notices.warning(`${name} is set and overrides what is stored here; petstore status shows the active settings.`);
   }
 }
 
@@ -127,16 +165,14 @@ function nonEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 
-function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified: boolean): RecordView {
-  const isDefault = file.config.environment === environment;
-  const use = isDefault
-    ? ''
-    : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
-  const checked = verified ? 'The key works' : 'The key was not tried';
-  return record(`${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
+function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string, use: string): RecordView {
+  const { environment, baseUrl } = place;
+  const checked = verify ? 'The key works' : 'The key was not tried';
+  const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
+  return record(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
     ['environment', environment],
     ['baseUrl', baseUrl.href],
-    ['verified', verified],
-    ['config', file.path],
+    ['verified', verify],
+    ['config', path],
   ]);
 }

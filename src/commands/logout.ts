@@ -1,6 +1,6 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, withSettings } from '../session/config-file.ts';
+import { changeConfig, requireReadable, withSettings } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 import { record } from '../view/view.ts';
 
@@ -8,7 +8,7 @@ export const logout = defineCommand({
   path: 'logout',
   common: 'environment',
   summary: 'Remove the stored API key of an environment',
-  description: 'Removes the key from the config file. The base URL stays. Nothing is sent.',
+  description: 'Removes the key, or the key command, from the config file. The base URL stays. Nothing is sent.',
   examples: [
     { says: 'The active environment', command: 'petstore logout' },
     { says: 'Every key', command: 'petstore logout --all' },
@@ -17,24 +17,30 @@ export const logout = defineCommand({
   more: ['environments'],
   async run({ all }, context) {
     const { value } = (await context.settings()).environment;
-    const file = await context.configFile();
     if (all !== true && !isRemoteEnvironment(value)) {
       throw new Failure('usage', {
         problem: 'The key of the sandbox is built in.',
         hint: 'Name one: --env staging',
       });
     }
+    const file = requireReadable(await context.configFile());
     const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === value);
-    const dropped = names.filter((name) => file.config.environments[name]?.apiKey !== undefined);
+    const dropped = names.filter((name) => {
+      const { apiKey, keyCommand } = file.config.environments[name] ?? {};
+      return apiKey !== undefined || keyCommand !== undefined;
+    });
     if (dropped.length > 0) {
       await changeConfig(context, (config) =>
-        names.reduce((changed, name) => withSettings(changed, name, { apiKey: undefined }), config),
+        names.reduce(
+          (changed, name) => withSettings(changed, name, { apiKey: undefined, keyCommand: undefined }),
+          config,
+        ),
       );
     }
     const text =
       dropped.length === 0
         ? `No key for ${names.join(' or ')} in ${file.path}.`
-        : `The key for ${dropped.join(' and ')} is gone from ${file.path}.`;
+        : `The key for ${dropped.join(' and ')} is removed from ${file.path}.`;
     return record(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
   },
 });

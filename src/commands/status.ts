@@ -16,8 +16,8 @@ export const status = defineCommand({
   common: 'environment',
   summary: 'Show the active environment, base URL and key',
   description:
-    'Sends nothing. Names the source of each value: option, variable, config or built in; and unfinished runs with the ' +
-    'command that continues each.',
+    'Sends nothing, and runs no key command. Names the source of each value: option, variable, config, key-command or ' +
+    'built in; and unfinished runs with the command that continues each.',
   examples: [
     { says: 'The active settings and their sources', command: 'petstore status' },
     { says: 'For a program', command: 'petstore status --json' },
@@ -38,7 +38,7 @@ interface Line {
 }
 
 function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
-  const { environment, baseUrl, apiKey } = settings;
+  const { environment, baseUrl, apiKey, keyCommand } = settings;
   const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
     name,
     value: shown ?? sourced?.value,
@@ -56,7 +56,7 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
   return [
     line('environment', environment),
     line('baseUrl', baseUrl, baseUrl && shownUrl(baseUrl.value, context)),
-    line('apiKey', apiKey, apiKey && maskKey(apiKey.value)),
+    line('apiKey', keyCommand ?? apiKey, apiKey && maskKey(apiKey.value)),
   ];
 }
 

@@ -5,7 +5,7 @@ import { lookAtMachine } from './local.ts';
 import { lookAtService } from './connectivity.ts';
 
 export async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
-  const settings = yield* lookAtMachine(context);
+  const settings = yield* lookAtMachine(context, isOffline);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
   else if (settings === undefined) yield skipped('service', 'It is not known which.');
   else yield* lookAtService(context, settings);

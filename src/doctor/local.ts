@@ -6,7 +6,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
-import { isFailure } from '../errors.ts';
+import { isFailure, type Kind } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
@@ -21,7 +21,10 @@ const MOST_RUNS = 5;
 const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PETSTORE_LEDGER'];
 
 /** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
-export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
+export async function* lookAtMachine(
+  context: CommandContext,
+  isOffline: boolean,
+): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
   const { clock } = context;
   yield version(context);
   const file = yield* guarded('config', clock, config(context));
@@ -29,10 +32,12 @@ export async function* lookAtMachine(context: CommandContext): AsyncGenerator<Di
   yield* variables(context, settings);
   if (file !== undefined && settings !== undefined) {
     yield* guarded('base-url', clock, baseUrl(context, settings));
-    yield* guarded('key', clock, key(settings, file));
+    yield* guarded('key', clock, key(context, settings, file, isOffline));
   }
   const isStateSound = yield* guarded('state', clock, state(context));
-  if (isStateSound === true && settings !== undefined) yield* guarded('ledger', clock, ledger(context));
+  if (isOffline && settings?.keyCommand !== undefined) {
+    yield skipped('ledger', 'Limits are stored for each key, and --offline runs no key command.');
+  } else if (isStateSound === true && settings !== undefined) yield* guarded('ledger', clock, ledger(context));
   return settings;
 }
 
@@ -135,9 +140,23 @@ function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Gene
     : ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
 }
 
-function* key(settings: ResolvedSettings, file: ConfigFile): Generator<Diagnosis, void> {
+async function* key(
+  context: CommandContext,
+  settings: ResolvedSettings,
+  file: ConfigFile,
+  isOffline: boolean,
+): AsyncGenerator<Diagnosis, void> {
   if (settings.environment.value === 'sandbox') {
     yield skipped('key', 'The sandbox has one of its own.');
+    return;
+  }
+  if (settings.keyCommand !== undefined) {
+    if (!isOffline) {
+      await context.target().catch((error: unknown) => {
+        if (!isAbout(error, BASE_URL_KINDS)) throw error;
+      });
+    }
+    yield ok('key', `It comes from a command: ${settings.keyCommand.value}`);
     return;
   }
   requireKey(settings, file);
@@ -187,6 +206,13 @@ async function isDamaged({ files, openDatabase }: CommandContext, path: string):
   }
 }
 
+const BASE_URL_KINDS: readonly Kind[] = ['no-base-url', 'base-url'];
+const KEY_KINDS: readonly Kind[] = ['no-key', 'key-malformed', 'key-command'];
+
+function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
+  return isFailure(error) && kinds.includes(error.kind);
+}
+
 /** What it knows of the key. A shared one is asked for when the network is looked at. */
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
@@ -202,7 +228,6 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
     yield until > now ? warn('ledger', says, 'Wait. petstore limits shows why.') : ok('ledger', 'No block is active.');
   } catch (error) {
     // The base URL and the key have checks of their own.
-    if (isFailure(error) && ['no-key', 'no-base-url', 'base-url', 'key-malformed'].includes(error.kind)) return;
-    throw error;
+    if (!isAbout(error, [...BASE_URL_KINDS, ...KEY_KINDS])) throw error;
   }
 }

@@ -1,35 +1,92 @@
 /** Questions on the terminal. They are asked on stderr: stdout is for data. */
-import type { Prompt } from '../ports.ts';
-
-const context = (signal: AbortSignal) => ({ output: process.stderr, input: process.stdin, signal });
+import { PassThrough } from 'node:stream';
+import { Failure } from '../errors.ts';
+import { type Prompt, reasonOf } from '../ports.ts';
 
 export const nodePrompt: Prompt = {
   async hidden(question, signal) {
     const { default: password } = await import('@inquirer/password');
-    return orReason(signal, password({ message: question }, context(signal)));
+    return ask(signal, (terminal) => password({ message: question }, terminal));
   },
 
   async text(question, fallback, signal) {
     const { default: input } = await import('@inquirer/input');
     const config = { message: question, ...(fallback !== undefined && { default: fallback }) };
-    return (await orReason(signal, input(config, context(signal)))).trim();
+    return (await ask(signal, (terminal) => input(config, terminal))).trim();
   },
 
   async confirm(question, signal, fallback = false) {
     const { default: confirm } = await import('@inquirer/confirm');
-    return orReason(signal, confirm({ message: question, default: fallback }, context(signal)));
+    return ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal));
   },
 };
 
-/** inquirer answers Ctrl-C with an error of its own: it becomes the signal. */
-async function orReason<T>(signal: AbortSignal, answer: Promise<T>): Promise<T> {
+interface Terminal {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly signal: AbortSignal;
+}
+
+/** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or without the terminal; the signal's reason */
+async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const keys = openKeys((reason) => {
+    ended.abort(reason);
+  });
   try {
-    return await answer;
+    const terminal = { input: keys.input, output: process.stderr, signal: AbortSignal.any([signal, ended.signal]) };
+    return await start(terminal);
   } catch (error) {
+    if (signal.aborted) throw reasonOf(signal);
+    if (ended.signal.aborted) throw reasonOf(ended.signal);
     if (error instanceof Error && error.name === 'ExitPromptError') {
-      const { Failure } = await import('../errors.ts');
-      throw new Failure('interrupted', { signal: 'SIGINT' }, error);
+      throw new Failure('interrupted', { signal: 'SIGINT', during: 'prompt' }, error);
     }
-    throw signal.aborted ? signal.reason : error;
+    throw error;
+  } finally {
+    keys.close();
   }
+}
+
+/**
+ * The terminal's keys in a stream of their own: inquirer handles neither the end of stdin nor an error of it, and
+ * never settles once Ctrl-D has closed its readline.
+ */
+function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
+  const { stdin } = process;
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
+  });
+  const onData = (bytes: Uint8Array): void => void input.write(bytes);
+  // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+  const end = (): void => {
+    onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
+  };
+  const cancel = (): void => {
+    onEnd(new Failure('cancelled', {}));
+  };
+  const onKey = (_text: unknown, key: { readonly ctrl?: boolean; readonly name?: string }): void => {
+    // Readline closes at Ctrl-D only where the line is empty; it leaves raw mode then.
+    const endIfClosed = (): void => {
+      if (!stdin.isRaw) cancel();
+    };
+    if (key.ctrl === true && key.name === 'd') setImmediate(endIfClosed);
+  };
+  input.on('keypress', onKey);
+  // After Ctrl-Z and fg: readline has paused its input and does not resume it.
+  const onContinue = (): void => void setImmediate(() => input.resume());
+  process.on('SIGCONT', onContinue);
+  stdin.on('data', onData).on('end', end).on('error', end);
+  if (stdin.readableEnded || stdin.destroyed) cancel();
+  stdin.resume();
+  return {
+    input,
+    close() {
+      stdin.pause();
+      process.off('SIGCONT', onContinue);
+      stdin.off('data', onData).off('end', end).off('error', end);
+      input.destroy();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** stdin, stdout and stderr as ports. */
 import type { Readable, Writable } from 'node:stream';
-import { type Input, type Output, OutputClosed } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import { readPieces } from './special-files.ts';
 
 /** Both are missing where the stream is not a terminal. */
@@ -45,15 +45,39 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       return stream().isTTY === true;
     },
     stream: (signal) => readPieces(stream(), signal),
-    async *lines(signal) {
-      const { createInterface } = await import('node:readline');
-      const reader = createInterface({ input: stream(), terminal: false, signal });
-      try {
-        yield* reader;
-      } finally {
-        reader.close();
-      }
-      if (signal.aborted) throw signal.reason;
+    lines(signal) {
+      const input = stream();
+      // On a terminal readline reads key by key: Ctrl-D ends the lines, and stdin can be read again after it.
+      const terminal = input.isTTY === true && process.stderr.isTTY;
+      const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
+      const { createInterface } = process.getBuiltinModule('node:readline');
+      const reader = createInterface({ input, terminal, signal, ...output });
+      // In raw mode Ctrl-C is a key.
+      reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+      // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
+      return linesOf(reader[Symbol.asyncIterator](), { input, reader, terminal, signal });
     },
   };
+}
+
+interface Source {
+  readonly input: Readable;
+  readonly reader: { close(): void };
+  readonly terminal: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function* linesOf(lines: AsyncIterable<string>, { input, reader, terminal, signal }: Source) {
+  try {
+    yield* lines;
+  } catch (error) {
+    if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
+  } finally {
+    reader.close();
+  }
+  if (signal.aborted) throw reasonOf(signal);
+  // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+  if (terminal && (input.readableEnded || input.errored !== null)) {
+    throw new Failure('interrupted', { signal: 'SIGHUP' });
+  }
 }

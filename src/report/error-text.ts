@@ -5,10 +5,14 @@ import { describeFailure } from './failures.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
 
-/** Returns `error: …`, lines with more, and `hint: …`. */
+/** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
 export function formatErrorLines(failure: Failure, now: number, style: Style): string[] {
-  const { message, lines = [], hint } = describeFailure(failure, now);
-  const text = [`${style.red('error:')} ${visible(message)}`, ...lines.map((line) => `  ${visible(line)}`)];
+  const { message, text: form, lines = [], hint } = describeFailure(failure, now);
+  if (form === 'none') return [];
+  const text = [
+    form === 'plain' ? visible(message) : `${style.red('error:')} ${visible(message)}`,
+    ...lines.map((line) => `  ${visible(line)}`),
+  ];
   if (hint !== undefined) text.push(`${style.cyan('hint:')} ${visible(hint)}`);
   return text;
 }

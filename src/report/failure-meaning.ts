@@ -5,6 +5,8 @@ export interface FailureMeaning {
   readonly exit: ExitCode;
   /** What happened, and the offending value. Nothing here is sanitised or redacted: the reporter does both. */
   readonly message: string;
+  /** How people see it where it is what they asked for: the message without `error:`, or nothing. */
+  readonly text?: 'plain' | 'none';
   /** Lines of their own below the message. */
   readonly lines?: readonly string[];
   /** One step, or one command. */

@@ -51,6 +51,7 @@ const WRITE_FAILURES = {
     message: describeInterrupted(details),
     hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
     outcome: details.outcome,
+    ...(details.during !== undefined && { text: details.during === 'prompt' ? 'plain' : 'none' }),
     bulkRow: {
       ...(details.outcome === 'unknown'
         ? { state: 'unknown', reason: NO_ANSWER }
@@ -99,7 +100,8 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
   return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 
-function describeInterrupted({ signal, outcome, write }: FailureDetails['interrupted']): string {
+function describeInterrupted({ signal, outcome, write, during }: FailureDetails['interrupted']): string {
+  if (during === 'prompt') return 'Cancelled.';
   const stopped = `Stopped by ${signal}`;
   if (write === undefined) return `${stopped}; nothing was being sent.`;
   const { petId, quantity } = write;

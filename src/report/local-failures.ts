@@ -17,10 +17,11 @@ export const LOCAL_FAILURES = {
       'Writing to production without a terminal needs --env production, PETSTORE_ENV=production or --yes; nothing was sent.',
     hint: `Run petstore --env production ${command}`,
   }),
-  cancelled: ({ action }) => ({
+  cancelled: () => ({
     ...stops(EXIT.usage),
-    message: `${action} was not confirmed; nothing was changed.`,
+    message: 'Cancelled. Nothing was changed.',
     hint: undefined,
+    text: 'plain',
   }),
   'no-terminal': ({ what, instead }) => ({
     ...stops(EXIT.usage),
@@ -43,12 +44,10 @@ export const LOCAL_FAILURES = {
     message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
     hint: 'Move it away, then log in again: petstore login',
   }),
-  'config-unset': ({ key, path }) => ({
+  'config-unset': ({ key, path, command }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
-    hint: key.endsWith('.api-key')
-      ? `${LOGIN} --env ${key.replace('.api-key', '')}`
-      : `Set it: petstore config set ${key} VALUE`,
+    hint: `Set it: ${command}`,
   }),
   'no-home': ({ what, variable, problem }) => ({
     ...stops(EXIT.local),
@@ -90,9 +89,9 @@ export const LOCAL_FAILURES = {
     message: `The output could not be written: ${systemWords(code)}.`,
     hint: 'The output is incomplete: do not use it.',
   }),
-  editor: ({ command, problem }) => ({
+  editor: ({ variable = 'The editor', command, problem }) => ({
     ...stops(EXIT.local),
-    message: `The editor ${command} ${problem}; nothing was sent.`,
+    message: `${variable} ${JSON.stringify(command)} ${problem}.`,
     hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
   }),
 
@@ -101,6 +100,15 @@ export const LOCAL_FAILURES = {
     message: `There is no API key for ${environment}.`,
     hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
+  'key-command': ({ command, problem, isLocal = false, hint }) => ({
+    ...stops(isLocal ? EXIT.local : EXIT.key),
+    message: `The key command ${problem}: ${command}`,
+    hint:
+      hint ??
+      (isLocal
+        ? 'Install the program, or log in again: petstore login'
+        : 'Run the command yourself to see what is wrong.'),
+  }),
   'key-unreadable': ({ path, code }) => ({
     ...stops(EXIT.key),
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
@@ -108,7 +116,10 @@ export const LOCAL_FAILURES = {
   }),
   'key-malformed': ({ source, problem, hint = 'Provide the key alone, on one line.' }) => ({
     ...stops(EXIT.key),
-    message: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
+    message:
+      source === 'stdin' && problem === 'is empty'
+        ? 'No key on stdin.'
+        : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
     hint,
   }),
 } satisfies FailureTable<keyof LocalFailures>;

@@ -14,7 +14,10 @@ export const SERVICE_FAILURES = {
   unauthorized: ({ serviceError, environment, keySource }) => ({
     ...stops(EXIT.key),
     message: `${capital(environment)} refused the API key from ${keySource} (401${quote(serviceError)}).`,
-    hint: 'Log in with: petstore login',
+    hint:
+      keySource === 'PETSTORE_API_KEY'
+        ? 'Correct or unset PETSTORE_API_KEY.'
+        : `Log in again: petstore login --env ${environment}`,
   }),
   forbidden: ({ serviceError, environment }) => ({
     ...stops(EXIT.forbidden),
@@ -165,6 +168,7 @@ function describeNetwork(details: ServiceFailures['network']): string {
     case 'connect-timeout':
       return `Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`;
     case 'tls':
+      if (NO_TLS.has(code)) return `${peer} does not speak TLS; ${nothing}.`;
       return `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`;
     case 'proxy':
       return describeProxy(details);
@@ -183,6 +187,9 @@ function describeProxy({ peer, code, detail, mayHaveBeenSent }: ServiceFailures[
   return `The proxy ${peer} did not let the request through: ${detail} (${code})${sent}.`;
 }
 
+/** OpenSSL's codes for an answer that is not TLS. */
+const NO_TLS: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
+
 const TLS_WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet; check the clock of this machine',
@@ -200,6 +207,7 @@ function networkHint(details: ServiceFailures['network']): string {
     case 'dns':
       return 'Check the base URL (petstore status) and the network, then run the command again.';
     case 'tls':
+      if (NO_TLS.has(details.code)) return `Did you mean http://${details.peer}/v1?`;
       return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
     case 'proxy':
       return 'Check the proxy variables of the environment; petstore doctor names the one that is used.';

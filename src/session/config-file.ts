@@ -15,6 +15,8 @@ const CONFIG_VERSION = 1;
 export interface EnvironmentSettings {
   readonly baseUrl?: string;
   readonly apiKey?: string;
+  /** Prints the key; there is no `apiKey` beside it. */
+  readonly keyCommand?: string;
 }
 
 export interface Config {
@@ -32,12 +34,14 @@ export interface ConfigFile {
   readonly unreadable?: string;
   /** Others than its owner may read the file. */
   readonly exposed: boolean;
+  /** Others than its owner may change the file. */
+  readonly isWritableByOthers: boolean;
   /** True where another user owns the file, root aside, and may send the key elsewhere. */
   readonly isForeign: boolean;
 }
 
-const NO_CONFIG: Config = { environments: {} };
-const NONE = { config: NO_CONFIG, exists: false, exposed: false, isForeign: false };
+export const NO_CONFIG: Config = { environments: {} };
+const NONE = { config: NO_CONFIG, exists: false, exposed: false, isWritableByOthers: false, isForeign: false };
 
 export function configPath(context: Context): string {
   return `${configFolder(context)}/config.json`;
@@ -55,8 +59,15 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
     const config = parseConfig(path, await context.files.read(path));
-    const exposed = context.machine.platform !== 'win32' && (facts.mode & 0o077) !== 0;
-    return { path, config, exists: true, exposed, isForeign: isForeign(context, facts) };
+    const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
+    return {
+      path,
+      config,
+      exists: true,
+      exposed: modeForOthers !== 0,
+      isWritableByOthers: (modeForOthers & 0o022) !== 0,
+      isForeign: isForeign(context, facts),
+    };
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -80,6 +91,12 @@ function pathIfAny(context: Context): string | undefined {
   }
 }
 
+/** Requires that what is in the config is known. @throws {Failure} `file` */
+export function requireReadable(file: ConfigFile): ConfigFile {
+  if (file.unreadable === undefined) return file;
+  throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
+}
+
 /**
  * Reads, changes and writes the config while no other petstore can.
  * @throws {Failure} as readConfigFile, and `state`, `file`
@@ -88,10 +105,7 @@ export async function changeConfig(context: Context & Warned, change: (config: C
   await context.configWriter.prepare();
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(async () => {
-    const file = await readConfigFile(context);
-    if (file.unreadable !== undefined) {
-      throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
-    }
+    const file = requireReadable(await readConfigFile(context));
     const config = change(file.config);
     await writeConfig(context, file.path, config);
     return { ...file, config, exists: true };
@@ -149,7 +163,7 @@ function jsonPosition(text: string): { line: number; column: number } {
 
 function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSettings {
   if (!isObject(value)) throw invalid();
-  for (const name of ['baseUrl', 'apiKey']) {
+  for (const name of ['baseUrl', 'apiKey', 'keyCommand']) {
     if (value[name] !== undefined && typeof value[name] !== 'string') throw invalid();
   }
   return value;
@@ -160,7 +174,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Settings to put in place of the kept ones; undefined removes one. */
-type SettingsChange = { readonly [Name in keyof EnvironmentSettings]: EnvironmentSettings[Name] | undefined };
+export type SettingsChange = { readonly [Name in keyof EnvironmentSettings]: EnvironmentSettings[Name] | undefined };
 
 /** The config with one environment's settings changed; empty settings disappear. */
 export function withSettings(config: Config, name: RemoteEnvironment, change: SettingsChange): Config {

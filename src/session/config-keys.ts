@@ -2,6 +2,7 @@
 import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { Failure } from '../errors.ts';
 import { type Config, withSettings } from './config-file.ts';
+import { splitWords } from './split-words.ts';
 
 export interface Setting {
   readonly key: string;
@@ -11,11 +12,17 @@ export interface Setting {
   /** @throws {Failure} a value that is not of its form */
   set(config: Config, value: string): Config;
   unset(config: Config): Config;
+  /** The command that sets it. */
+  readonly command: string;
+  /** False where `config set` refuses it. */
+  readonly isSettable: boolean;
 }
 
 const environment: Setting = {
   key: 'environment',
-  says: `the default environment: ${ENVIRONMENTS.join(', ')}`,
+  says: `the environment used when none is named: ${ENVIRONMENTS.join(', ')}`,
+  command: 'petstore config set environment VALUE',
+  isSettable: true,
   get: (config) => config.environment,
   set(config, value) {
     if (isEnvironment(value)) return { ...config, environment: value };
@@ -28,6 +35,8 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
   {
     key: `${name}.base-url`,
     says: `address of ${name}, ending in /v1`,
+    command: `petstore config set ${name}.base-url VALUE`,
+    isSettable: true,
     get: (config) => config.environments[name]?.baseUrl,
     set: (config, value) => withSettings(config, name, { baseUrl: parseBaseUrl(value, { insecureHttp: true }).href }),
     unset: (config) => withSettings(config, name, { baseUrl: undefined }),
@@ -35,6 +44,8 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
   {
     key: `${name}.api-key`,
     says: `key of ${name}; shown masked, set by petstore login`,
+    command: `petstore login --env ${name}`,
+    isSettable: false,
     get: (config) => {
       const key = config.environments[name]?.apiKey;
       return key === undefined ? undefined : maskKey(key);
@@ -46,6 +57,18 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
       });
     },
     unset: (config) => withSettings(config, name, { apiKey: undefined }),
+  },
+  {
+    key: `${name}.key-command`,
+    says: `command that prints the key of ${name}, in place of a stored one`,
+    command: `petstore login --env ${name} --key-command COMMAND`,
+    isSettable: true,
+    get: (config) => config.environments[name]?.keyCommand,
+    set(config, value) {
+      splitWords(value);
+      return withSettings(config, name, { keyCommand: value, apiKey: undefined });
+    },
+    unset: (config) => withSettings(config, name, { keyCommand: undefined }),
   },
 ]);
 

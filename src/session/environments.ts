@@ -49,6 +49,25 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   return url;
 }
 
+/**
+ * Returns the base URL that a refused text was probably meant to be: with a scheme (http for this machine itself, else
+ * https), ending in /v1, without a query. Undefined where it holds credentials, or nothing like an address.
+ */
+export function suggestBaseUrl(text: string): URL | undefined {
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+  const full = hasScheme ? text : `https://${text}`;
+  if (text === '' || /\s/.test(text) || !URL.canParse(full)) return undefined;
+  const url = new URL(full);
+  if (!['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  if (!isLoopback(url.hostname)) url.protocol = 'https:';
+  else if (!hasScheme) url.protocol = 'http:';
+  url.search = '';
+  url.hash = '';
+  const path = url.pathname.replace(/\/+$/, '');
+  url.pathname = /^.*?\/v1(?=\/|$)/.exec(path)?.[0] ?? `${path}/v1`;
+  return url;
+}
+
 /** Tells services apart, in the ledger and in the journal. */
 export function originOf({ environment, baseUrl }: { environment: EnvironmentName; baseUrl: URL }): string {
   return environment === 'sandbox' ? 'sandbox' : baseUrl.origin;

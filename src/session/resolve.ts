@@ -15,6 +15,8 @@ export type Source =
   | { readonly from: 'flag'; readonly name: string }
   | { readonly from: 'variable'; readonly name: string }
   | { readonly from: 'config'; readonly path: string }
+  /** A command that the config names. */
+  | { readonly from: 'key-command' }
   | { readonly from: 'built-in' }
   | { readonly from: 'default' };
 
@@ -30,6 +32,8 @@ export interface ResolvedSettings {
   /** As it was given, not yet checked. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string>;
   readonly apiKey?: Sourced<string>;
+  /** The command that prints the key; there is no `apiKey` then. */
+  readonly keyCommand?: Sourced<string>;
 }
 
 /** What the command line says of it. */
@@ -67,8 +71,12 @@ export function resolveSettings(call: Call, env: Context['env'], file: ConfigFil
     variable('PETSTORE_BASE_URL', env),
     config(stored?.baseUrl),
   );
-  const apiKey = firstOf(variable('PETSTORE_API_KEY', env), config(stored?.apiKey));
-  return { environment, ...(baseUrl && { baseUrl }), ...(apiKey && { apiKey }) };
+  const key = firstOf(variable('PETSTORE_API_KEY', env), keyCommand(stored?.keyCommand), config(stored?.apiKey));
+  return {
+    environment,
+    ...(baseUrl && { baseUrl }),
+    ...(key && { [key.source.from === 'key-command' ? 'keyCommand' : 'apiKey']: key }),
+  };
 }
 
 function resolveEnvironment(call: Call, env: Context['env'], file: ConfigFile): Sourced<EnvironmentName> {
@@ -103,6 +111,10 @@ function variable(name: string, env: Context['env']): Maybe {
   return value === undefined || value === '' ? undefined : { value, source: { from: 'variable', name } };
 }
 
+function keyCommand(value: string | undefined): Maybe {
+  return value === undefined ? undefined : { value, source: { from: 'key-command' } };
+}
+
 function fromConfig(file: ConfigFile): (value: string | undefined) => Maybe {
   return (value) => (value === undefined ? undefined : { value, source: { from: 'config', path: file.path } });
 }
@@ -123,7 +135,12 @@ export function sourceName(source: Source = { from: 'default' }): string {
   return 'name' in source ? source.name : SOURCE_NAMES[source.from];
 }
 
-const SOURCE_NAMES = { config: 'the config', 'built-in': 'built in', default: 'the default' } as const;
+const SOURCE_NAMES = {
+  config: 'the config',
+  'key-command': 'the key command',
+  'built-in': 'built in',
+  default: 'the default',
+} as const;
 
 /** @throws {Failure} `no-base-url`, `base-url` */
 export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
@@ -153,6 +170,17 @@ export function checkKey(key: string, source: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   const problem = keyProblem(key);
   throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
+}
+
+/** Takes a key that was typed, piped in or fetched: from then on it is redacted. @throws {Failure} `key-malformed` */
+export function takeKey(
+  context: { readonly secrets: { add(secret: string): void } },
+  key: string,
+  source: string,
+): string {
+  checkKey(key, source);
+  context.secrets.add(key);
+  return key;
 }
 
 const UTF_16 = 'looks like UTF-16';

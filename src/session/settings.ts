@@ -1,7 +1,7 @@
 /** Settings as a command gets them: read when they are first asked for, and once. */
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { CommandContext } from './globals.ts';
-import { checkKey, requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
+import { requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
 
 type Lazy = 'configFile' | 'settings' | 'target';
 
@@ -34,17 +34,15 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
     const baseUrl = requireBaseUrl(settings, globals);
     return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
   }
-  const apiKey = requireKey(settings, file);
+  const { keyCommand } = settings;
+  const keySource = sourceName((keyCommand ?? settings.apiKey)?.source);
+  const storedKey = keyCommand === undefined ? requireKey(settings, file) : '';
   const baseUrl = requireBaseUrl(settings, globals);
   if (globals.insecureHttp && baseUrl.protocol === 'http:') {
     notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
   }
-  return { environment, baseUrl, apiKey, keySource: sourceName(settings.apiKey?.source) };
-}
-
-/** Takes a key that was typed or piped in: from then on it is redacted. @throws {Failure} `key-malformed` */
-export function takeKey({ secrets }: Pick<CommandContext, 'secrets'>, key: string, source: string): string {
-  checkKey(key, source);
-  secrets.add(key);
-  return key;
+  if (keyCommand === undefined) return { environment, baseUrl, apiKey: storedKey, keySource };
+  const { assertTrusted, keyFromCommand } = await import('./key-command.ts');
+  assertTrusted(file, keyCommand.value);
+  return { environment, baseUrl, apiKey: await keyFromCommand(context, keyCommand.value), keySource };
 }

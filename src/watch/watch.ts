@@ -4,7 +4,7 @@ import type { JsonValue } from '../api/json.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure } from '../errors.ts';
+import { Failure, stoppedByUser } from '../errors.ts';
 import type { RateLimit } from '../rate-limit/gate.ts';
 import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
@@ -42,7 +42,15 @@ export function watchView(context: CommandContext, filter: Filter, intervalMs = 
   };
 }
 
-async function* watch(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
+async function* watch(...args: Parameters<typeof poll>): AsyncGenerator<Change> {
+  try {
+    yield* poll(...args);
+  } catch (error) {
+    throw stoppedByUser(error, 'watch');
+  }
+}
+
+async function* poll(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
   const { clock, notices, signal, globals } = context;
   const matches = matcher(filter);
   await using session = await connect(context);

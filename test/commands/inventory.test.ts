@@ -270,7 +270,7 @@ describe('errors', () => {
     const context = withReplies([error(401, 'No such key', 'unauthorized')]);
     expect((await run(context, 'inventory', 'list')).stderr).toBe(
       'error: Staging refused the API key from PETSTORE_API_KEY (401, unauthorized: No such key).\n' +
-        'hint: Log in with: petstore login\n',
+        'hint: Correct or unset PETSTORE_API_KEY.\n',
     );
   });
 });

@@ -218,6 +218,11 @@ describe('the config file', () => {
         message: `The API key could not be read from ${configFile(home)}: permission denied (EACCES).`,
       }) as unknown,
     });
+    const logout = await runPetstore(['--env', 'staging', 'logout'], { home, ...options });
+    expect(logout).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`Could not read ${configFile(home)}: permission denied (EACCES).`) as string,
+    });
   });
 });
 

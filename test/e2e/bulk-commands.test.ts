@@ -256,11 +256,23 @@ describe('inventory count', () => {
       'pet 7: 2 counted, 10 in the list',
       'pet 8: 5 counted, 6 in the list',
       'warning: Not counted: there is no pet 999.',
-      'warning: Not counted: "seven" is no id, nor an id and a quantity.',
+      'warning: Not counted: "seven" is not an id, or an id and a quantity.',
       'pet 9: 1 counted, 0 in the list',
       'pet 9: taken back, 0 counted',
       'pet 7: 5 counted, 10 in the list',
     ]);
+  });
+
+  it('takes ids padded with zeros, and shows its commands and the tally', async () => {
+    const { run, quantity } = shop();
+    const stdin = { text: '0000007\n007 2\n?\nlist\n0\ndone\n' };
+    const { code, stderr } = await run(['inventory', 'count'], { stdin });
+    expect([code, await quantity(7)]).toEqual([0, 3]);
+    expect(stderr).toContain('  q          stops; the count can be kept for later\n');
+    expect(stderr).toContain(
+      'pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\nwarning: Not counted: there is no pet 0.',
+    );
+    expect((await run(['inventory', 'count'], { stdin: { text: '7\n' } })).stderr).toContain('\n1 scan of 1 pet.\n');
   });
 
   it('at a terminal: a bell for what is not known, "done", a question', async () => {
@@ -286,7 +298,7 @@ describe('inventory count', () => {
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Run 1 (count) in sandbox: 2 applied.\n']);
-    expect(stderr).toContain('Stocktake 1 goes on: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
+    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
   });
 
   it('of nothing changes nothing', async () => {

@@ -97,6 +97,20 @@ it('fault 74: the half that a killed writer left is cleared away by the next', a
   expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
 });
 
+it('a value that is refused takes no lock, and a key is offered nowhere', async () => {
+  const home = createHome();
+  expect(await config(home, 'set', 'environment', 'stagin')).toMatchObject({ code: 2 });
+  expect(await config(home, 'set', 'staging.key-command', "pass 'show")).toMatchObject({ code: 2 });
+  expect(readdirSync(home.path)).toEqual([]);
+  expect(await config(home, 'get', 'production.api-key')).toMatchObject({
+    code: 3,
+    error: { hint: 'Set it: petstore login --env production' },
+  });
+  const help = await runPetstore(['config', 'set', '--help'], { home });
+  expect(help.stdout).not.toContain('api-key');
+  expect(help.stdout).toContain('staging.key-command');
+});
+
 it('fault 75: of 50 concurrent writers none loses another one’s setting', async () => {
   const home = createHome();
   const settings = ['environment', 'production.base-url', 'staging.base-url'];
@@ -269,8 +283,8 @@ describe('config', () => {
       [0, `environment is now staging (${configFile(home)}).\n`],
       [
         0,
-        'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\n' +
-          'staging.base-url,https://staging.example/v1\nstaging.api-key,\n',
+        'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
+          'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n',
       ],
       [0, `staging.base-url is removed (${configFile(home)}).\n`],
       [3, ''],

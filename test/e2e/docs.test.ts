@@ -110,6 +110,8 @@ describe('each other line of shell', () => {
     writeFileSync(join(home.path, 'stock.csv'), 'petId,quantity\n7,12\n');
     writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n7,3\n');
     writeFileSync(join(home.path, 'order.csv'), 'Article;Pieces\n7;3\n');
+    // In place of the password manager of the examples.
+    writeFileSync(join(home.path, 'pass'), `#!/bin/sh\necho '${shop.apiKey}'\n`, { mode: 0o755 });
     const real = line
       .replaceAll('https://staging.example.com/v1', shop.baseUrl)
       .replaceAll('http://127.0.0.1:4010', shop.baseUrl.replace('/v1', ''))

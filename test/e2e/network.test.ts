@@ -1,6 +1,9 @@
 /** The network's faults, made to happen on real sockets, through the built program. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure } from '../../src/ports.ts';
+import { onCleanup } from '../support/cleanup.ts';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
@@ -59,6 +62,20 @@ describe.each([
       code: 7,
       stdout: '',
       message: `Could not connect to 127.0.0.1:${port} within 400 ms after 3 attempts; nothing was sent.`,
+    });
+  });
+
+  it('an https address of a server that speaks http is named as such', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onCleanup(() => void server.close());
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const { code, error } = await runJson(`https://127.0.0.1:${port}/v1`, args);
+    expect({ code, message: error?.message, hint: error?.hint }).toEqual({
+      code: 7,
+      message: `127.0.0.1:${port} does not speak TLS; nothing was sent.`,
+      hint: `Did you mean http://127.0.0.1:${port}/v1?`,
     });
   });
 

@@ -51,8 +51,10 @@ describe('login', () => {
     const terminal = startPty(['login', '--env', 'staging', '--base-url', server.baseUrl], { home });
     await terminal.waitFor('API key of staging');
     terminal.write(`${KEY}\r`);
-    await terminal.waitFor('refused the API key');
-    expect((await terminal.exited).code).toBe(4);
+    await terminal.waitFor('refused the key');
+    await terminal.waitFor('API key of staging');
+    terminal.write('\x03');
+    expect((await terminal.exited).code).toBe(130);
     expect((await runPetstore(['config', 'list', '-o', 'csv'], { home })).stdout).not.toContain('staging.api-key,*');
   });
 

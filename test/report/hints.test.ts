@@ -135,9 +135,3 @@ describe('after a call that is refused', () => {
     expect(await problemsOf(adviceIn(hint))).toEqual([]);
   });
 });
-
-it('a key that is not set: not on a command line', () => {
-  const hintFor = (key: string) => describeFailure(new Failure('config-unset', { key, path: 'p' }), 0).hint;
-  expect(hintFor('environment')).toBe('Set it: petstore config set environment VALUE');
-  expect(hintFor('staging.api-key')).toBe('Log in with: petstore login --env staging');
-});

@@ -27,6 +27,7 @@ const file = (config: Config = { environments: {} }, more: Partial<ConfigFile> =
   config,
   exists: true,
   exposed: false,
+  isWritableByOthers: false,
   isForeign: false,
   ...more,
 });

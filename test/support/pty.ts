@@ -5,6 +5,12 @@ import { cleanEnvironment, petstoreCommand, type PetstoreOptions } from './binar
 import { onCleanup } from './cleanup.ts';
 import { createHome } from './home.ts';
 
+declare module '@lydell/node-pty' {
+  interface IPty {
+    destroy(): void;
+  }
+}
+
 export interface PtyOptions extends Pick<PetstoreOptions, 'home' | 'env' | 'cwd' | 'command'> {
   readonly cols?: number;
   readonly rows?: number;
@@ -22,6 +28,8 @@ export interface Pty {
   waitFor(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
+  /** Closes the terminal, as its window does. */
+  hangUp(): void;
   readonly exited: Promise<{ readonly code: number; readonly signal: number | undefined }>;
 }
 
@@ -85,6 +93,9 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
       terminal.resize(cols, rows);
     },
     kill,
+    hangUp: () => {
+      terminal.destroy();
+    },
     exited,
   };
 }

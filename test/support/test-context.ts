@@ -49,6 +49,8 @@ export interface TestContextOptions {
   readonly machine?: Partial<Machine>;
   /** For looks at names and certificates. */
   readonly network?: Network;
+  /** What the key command prints. */
+  readonly keyCommand?: (words: readonly string[]) => string;
   /** What the editor does to the file. */
   readonly editor?: (path: string) => void;
   /** Answers in place of the network. */
@@ -118,6 +120,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       options.editor?.(path);
       return Promise.resolve();
     },
+    runKeyCommand: (words) => Promise.resolve(options.keyCommand?.(words) ?? ''),
     openDatabase: (path, how) => clock.during(() => openDatabase(path, how)),
     openRedis: () => Promise.reject(new RedisFailure(new Error('there is none'))),
     home,

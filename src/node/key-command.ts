@@ -1,0 +1,55 @@
+/** A program of the user's that prints a key. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { Failure } from '../errors.ts';
+import { errorCode, type KeyCommandOptions } from '../ports.ts';
+import { SECRETS } from './editor.ts';
+import { inTime } from './in-time.ts';
+
+/** No key is near this long. */
+const MOST_BYTES = 16 * 1024;
+
+export async function runKeyCommand(
+  env: NodeJS.ProcessEnv,
+  [program, ...args]: readonly [string, ...string[]],
+  { command, timeoutMs, signal, onLine }: KeyCommandOptions,
+): Promise<string> {
+  const fail = (problem: string, isLocal = false): Failure => new Failure('key-command', { command, problem, isLocal });
+  // It stays in this process's group, so that it can ask on the terminal; stdin may hold data for petstore.
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...SECRETS } });
+  const late = (): Failure => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`);
+  try {
+    return await inTime({ timeoutMs, signal }, late, () => outputOf(child, onLine, fail));
+  } finally {
+    child.kill('SIGKILL');
+    // Its own children may keep them open.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+function outputOf(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  onLine: (line: string) => void,
+  fail: (problem: string, isLocal?: boolean) => Failure,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    child.stdout.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > MOST_BYTES) reject(fail(`printed more than ${MOST_BYTES} bytes`));
+    });
+    createInterface({ input: child.stderr }).on('line', onLine);
+    child.on('error', (error) => {
+      const code = errorCode(error);
+      reject(fail(code === 'ENOENT' ? 'was not found' : `could not be run (${code ?? error.message})`, true));
+    });
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));
+      else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`));
+    });
+  });
+}

@@ -1,0 +1,48 @@
+/** A key that a program of the user's prints, a password manager for instance: it is fetched when needed, never stored. */
+import { Failure } from '../errors.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { CommandContext } from './globals.ts';
+import { takeKey } from './resolve.ts';
+import { splitWords } from './split-words.ts';
+
+const TIMEOUT_MS = 30_000;
+
+type Needed = Pick<CommandContext, 'notices' | 'runKeyCommand' | 'secrets' | 'signal' | 'stderr'>;
+
+/**
+ * Runs the command without a shell, and returns the key that it prints, less one line end. Shows what it writes to
+ * stderr: at once on a terminal, where it may ask the user to do something; elsewhere at the end, without the key.
+ * @throws {Failure} `key-command`, `key-malformed`; the reason of the command's signal
+ */
+export async function keyFromCommand(context: Needed, command: string): Promise<string> {
+  const { notices, secrets, signal, stderr } = context;
+  const words = splitWords(command);
+  const held: string[] = [];
+  const show = (line: string): void => {
+    notices.warning(`${words[0]}: ${line}`);
+  };
+  try {
+    const onLine = stderr.isTTY ? show : (line: string): void => void held.push(line);
+    const printed = await context.runKeyCommand(words, { command, timeoutMs: TIMEOUT_MS, signal, onLine });
+    const key = printed.replace(/\r?\n$/, '');
+    if (key === '') throw new Failure('key-command', { command, problem: 'printed no key' });
+    // Also one that cannot be sent: it may be more than the key, but not less.
+    secrets.add(key);
+    return takeKey(context, key, 'the key command');
+  } finally {
+    held.forEach(show);
+  }
+}
+
+/** Requires a config file that only the user, or root, can have written. @throws {Failure} `key-command` */
+export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
+  if (!isForeign && !isWritableByOthers) return;
+  throw new Failure('key-command', {
+    command,
+    problem: isForeign
+      ? `was not run, because ${path} belongs to another user`
+      : `was not run, because other users may change ${path}`,
+    isLocal: true,
+    hint: isForeign ? `Take it over: chown "$USER" ${path}` : `Make it yours alone: chmod 600 ${path}`,
+  });
+}

@@ -1,0 +1,162 @@
+/** A key that a command prints: through the built program, with scripts, and with real password managers. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runKeyCommand } from '../../src/node/key-command.ts';
+import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { startPty } from '../support/pty.ts';
+import { item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, takeApart } from '../support/staging.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = json([item(7, 10)]);
+
+/** A home that is logged in to staging with a key command; `script`: of sh, to be run as `./key`. */
+function withCommand(baseUrl: string, command: string, script = ''): Home {
+  const home = createHome();
+  const folder = join(home.config, 'petstore');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const config = { version: 1, environment: 'staging', environments: { staging: { baseUrl, keyCommand: command } } };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  writeFileSync(join(home.path, 'key'), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(home.path, 'key'), 0o700);
+  return home;
+}
+
+describe('a key command', () => {
+  it('is run without a shell, its words as they are; its stderr is shown, its key nowhere', async () => {
+    const server = await scriptedServer([STOCK]);
+    const script = `echo "args: $*; key ${KEY}" >&2; echo second >&2; printf '${KEY}\\r\\n'`;
+    const home = withCommand(server.baseUrl, `./key 'a b' "$HOME" ; id`, script);
+    const { code, stderr, stdout } = await runPetstore(['--debug', ...LIST], { home, cwd: home.path });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining(
+        'warning: ./key: args: a b $HOME ; id; key [redacted]\nwarning: ./key: second\n',
+      ) as string,
+    });
+    expect(`${stdout}${stderr}`).not.toContain(KEY);
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    const files = readdirSync(home.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const holders = files.filter((file) => readFileSync(join(file.parentPath, file.name)).includes(KEY));
+    expect(holders.map(({ name }) => name)).toEqual(['key']);
+  });
+
+  it('leaves stdin to petstore, and keeps the secrets of petstore to itself', async () => {
+    const server = await scriptedServer([STOCK, STOCK, json(item(7, 3)), json([item(7, 3)])]);
+    const script = `cat >&2; echo "redis:$PETSTORE_LEDGER" >&2; echo ${KEY}`;
+    const home = withCommand(server.baseUrl, './key', script);
+    const { code, stderr } = await runPetstore(['inventory', 'count', '--yes'], {
+      home,
+      cwd: home.path,
+      stdin: '7 3\n',
+    });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('pet 7: 3 counted') as string });
+    expect(stderr).toContain('warning: ./key: redis:\n');
+  });
+
+  it.each<[name: string, command: string, code: number, message: string]>([
+    ['fails', "sh -c 'exit 3'", 4, "The key command ended with exit code 3: sh -c 'exit 3'"],
+    ['is killed', "sh -c 'kill -9 $$'", 4, "The key command was ended by SIGKILL: sh -c 'kill -9 $$'"],
+    ['prints nothing', 'true', 4, 'The key command printed no key: true'],
+    ['prints a line end only', 'echo', 4, 'The key command printed no key: echo'],
+    ['does not exist', 'no-such-program x', 3, 'The key command was not found: no-such-program x'],
+    ['may not be run', '/dev/null', 3, 'The key command could not be run (EACCES): /dev/null'],
+    [
+      'prints two lines',
+      `printf '${'k'.repeat(20)}\\nuser: x\\n'`,
+      4,
+      'The API key from the key command holds a line break, so it cannot be sent; its value is not shown.',
+    ],
+    [
+      'prints without end',
+      'head -c 100000 /dev/zero',
+      4,
+      'The key command printed more than 16384 bytes: head -c 100000 /dev/zero',
+    ],
+  ])('that %s is one clear error, and nothing is sent', async (_name, command, code, message) => {
+    const server = await scriptedServer([]);
+    const finished = await runPetstore(['--json', ...LIST], { home: withCommand(server.baseUrl, command) });
+    const { code: exit, error } = takeApart(finished);
+    expect({ exit, message: error?.message }).toEqual({ exit: code, message });
+  });
+
+  it('Ctrl-C ends it; what it asks for is shown at once', async () => {
+    const home = withCommand('http://127.0.0.1:9/v1', "sh -c 'echo touch the key >&2; exec sleep 600'");
+    const terminal = startPty(LIST, { home });
+    await terminal.waitFor('warning: sh: touch the key');
+    terminal.write('\x03');
+    expect((await terminal.exited).code).toBe(130);
+  });
+
+  it('is killed when its time is over', async () => {
+    const file = join(createHome().path, 'pid');
+    const command = `echo $$ > ${file}; exec sleep 600`;
+    const options = { command, timeoutMs: 500, signal: new AbortController().signal, onLine: () => undefined };
+    await expect(runKeyCommand(process.env, ['sh', '-c', command], options)).rejects.toMatchObject({
+      kind: 'key-command',
+      details: { problem: 'did not end within 0.5 s and was stopped' },
+    });
+    const pid = readFileSync(file, 'utf8').trim();
+    // The signal takes a moment to arrive; then it is a zombie until this process has noticed its end.
+    await expect.poll(() => stateOf(pid)).toMatch(/Z|gone/);
+  });
+});
+
+/** The letter of proc(5), or `gone`. */
+function stateOf(pid: string): string {
+  const path = `/proc/${pid}/stat`;
+  return (existsSync(path) && readFileSync(path, 'utf8').split(') ')[1]?.[0]) || 'gone';
+}
+
+function missing(...programs: string[]): string[] {
+  const lost = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0);
+  if (lost.length > 0) process.stderr.write(`Skipped: key commands with ${lost.join(', ')}, not installed.\n`);
+  return lost;
+}
+
+it.skipIf(missing('pass', 'gpg').length > 0)('pass', async () => {
+  const server = await scriptedServer([STOCK, STOCK]);
+  const home = createHome();
+  const env = { GNUPGHOME: join(home.path, 'gnupg') };
+  mkdirSync(env.GNUPGHOME, { mode: 0o700 });
+  const sh = (script: string) =>
+    spawnSync('sh', ['-ec', script], { env: { ...process.env, ...home.env, ...env }, encoding: 'utf8' });
+  onCleanup(() => void sh('gpgconf --kill all'));
+  const prepared = sh(
+    `gpg --batch --quiet --passphrase '' --quick-gen-key petstore default default never
+     pass init petstore; printf '%s\\n' ${KEY} | pass insert --multiline petstore/staging`,
+  );
+  expect(prepared).toMatchObject({ status: 0 });
+  const args = ['--env', 'staging', '--base-url', server.baseUrl, '--key-command', 'pass show petstore/staging'];
+  expect(await runPetstore(['login', ...args], { home, env })).toMatchObject({ code: 0 });
+  expect(await runPetstore(LIST, { home, env })).toMatchObject({ code: 0 });
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
+});
+
+const KEYRING = ['secret-tool', 'gnome-keyring-daemon', 'dbus-run-session'];
+
+it.skipIf(missing(...KEYRING).length > 0)('secret-tool', async () => {
+  const server = await scriptedServer([STOCK, STOCK]);
+  const home = createHome();
+  const script = join(home.path, 'session.sh');
+  const entry = 'service petstore environment staging';
+  writeFileSync(
+    script,
+    `set -e
+printf '\\n' | gnome-keyring-daemon --unlock --components=secrets > /dev/null
+printf %s ${KEY} | secret-tool store --label=petstore ${entry}
+exec "$@"\n`,
+  );
+  // A message bus and a keyring of its own, which end with the command.
+  const command = ['dbus-run-session', '--', 'sh', script, ...petstoreCommand()] as const;
+  const options = { home, env: { XDG_RUNTIME_DIR: home.path }, command };
+  const args = ['--env', 'staging', '--base-url', server.baseUrl, '--key-command', `secret-tool lookup ${entry}`];
+  expect(await runPetstore(['login', ...args], options)).toMatchObject({ code: 0 });
+  expect(await runPetstore(LIST, options)).toMatchObject({ code: 0 });
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
+});

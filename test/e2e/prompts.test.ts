@@ -1,0 +1,202 @@
+/** Every question of the program on a real terminal, ended with Ctrl-D, Ctrl-C and by closing the terminal. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { type Pty, startPty } from '../support/pty.ts';
+import { error, item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, staging } from '../support/staging.ts';
+
+const SANDBOX = ['--env', 'sandbox'];
+const LOGIN = ['login', '--env', 'staging'];
+const CLOSED = 'http://127.0.0.1:9/v1';
+
+interface Question {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env?: Record<string, string>;
+  /** What is typed before, each after what it waits for. */
+  readonly before?: readonly (readonly [wait: string, keys: string])[];
+  readonly asks: string;
+}
+
+const QUESTIONS: readonly Question[] = [
+  { name: 'login: environment', args: ['login'], asks: 'Environment' },
+  { name: 'login: base URL', args: LOGIN, asks: 'Base URL of staging' },
+  {
+    name: 'login: another base URL',
+    args: LOGIN,
+    before: [['Base URL of staging', 'localhost:9\r']],
+    asks: 'Use http://localhost:9/v1?',
+  },
+  { name: 'login: key', args: [...LOGIN, '--base-url', CLOSED], asks: 'API key of staging' },
+  { name: 'limits', args: [...SANDBOX, 'limits', '--clear-block'], asks: 'Type "clear"' },
+  { name: 'import', args: [...SANDBOX, 'inventory', 'import', 'rows.csv'], asks: 'Change 1 pet in sandbox?' },
+  { name: 'undo', args: [...SANDBOX, 'inventory', 'undo', '--last'], asks: 'Change 1 pet in sandbox?' },
+  {
+    name: 'count',
+    args: [...SANDBOX, 'inventory', 'count'],
+    before: [['Stocktake', '7\rdone\r']],
+    asks: 'Change 1 pet in sandbox?',
+  },
+  {
+    name: 'count, after Ctrl-D at the scans',
+    args: [...SANDBOX, 'inventory', 'count'],
+    before: [
+      ['Stocktake', '7\r'],
+      ['pet 7: 1 counted', '\x04'],
+    ],
+    asks: 'Change 1 pet in sandbox?',
+  },
+  {
+    name: 'count: keep for later',
+    args: [...SANDBOX, 'inventory', 'count'],
+    before: [['Stocktake', '7\rq\r']],
+    asks: 'Keep this count for later?',
+  },
+  {
+    name: 'edit',
+    args: [...SANDBOX, 'inventory', 'edit'],
+    env: { EDITOR: "sed -i 's/^7,.*/7,99,available/'" },
+    asks: 'Change 1 pet in sandbox?',
+  },
+  {
+    name: 'edit: again',
+    args: [...SANDBOX, 'inventory', 'edit'],
+    env: { EDITOR: "sed -i 's/^7,.*/7,many,available/'" },
+    asks: 'Edit it again?',
+  },
+];
+
+/** A home with a file to import, and one change to undo. */
+async function prepare(): Promise<Home> {
+  const home = createHome();
+  writeFileSync(join(home.path, 'rows.csv'), 'petId,quantity\n7,99\n');
+  await runPetstore([...SANDBOX, 'inventory', 'set', '7', '10', '--expect', '10'], { home });
+  await runPetstore([...SANDBOX, 'inventory', 'set', '7', '11', '--expect', '10'], { home });
+  return home;
+}
+
+async function ask({ args, env, before = [], asks }: Question, home: Home): Promise<Pty> {
+  const terminal = startPty(args, { home, cwd: home.path, ...(env && { env }) });
+  for (const [wait, keys] of before) {
+    await terminal.waitFor(wait);
+    terminal.write(keys);
+  }
+  await terminal.waitFor(asks);
+  return terminal;
+}
+
+const ENDS = [
+  ['Ctrl-D', (terminal: Pty) => terminal.write('\x04'), 2, /\nCancelled\. Nothing was changed\.\n$/],
+  ['Ctrl-C', (terminal: Pty) => terminal.write('\x03'), 130, /\nCancelled\.\n$/],
+  ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129, /./],
+] as const;
+
+describe.each(QUESTIONS)('$name', (question) => {
+  it.each(ENDS)('ends cleanly with %s, and nothing is changed', async (_name, end, code, words) => {
+    const home = await prepare();
+    const terminal = await ask(question, home);
+    end(terminal);
+    expect((await terminal.exited).code).toBe(code);
+    const text = terminal.plain();
+    expect(text).toMatch(words);
+    expect(text).not.toMatch(/error:|hint:|bug|\n {4}at /);
+    const list = await runPetstore([...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'], {
+      home,
+    });
+    expect(list.stdout).toBe('7,11,available\n');
+  });
+});
+
+describe('the scans of a stocktake', () => {
+  const COUNT = [...SANDBOX, 'inventory', 'count'];
+  const SAVED = 'Your count is saved. Continue: petstore --env sandbox inventory count --resume 1';
+
+  it.each([
+    ['Ctrl-C', (terminal: Pty) => terminal.write('\x03'), 130],
+    ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129],
+  ] as const)('%s stops them, and they can be continued', async (_name, end, code) => {
+    const home = createHome();
+    const terminal = startPty(COUNT, { home });
+    await terminal.waitFor('Stocktake 1');
+    terminal.write('7\r');
+    await terminal.waitFor('pet 7: 1 counted');
+    end(terminal);
+    expect((await terminal.exited).code).toBe(code);
+    expect(terminal.plain()).not.toMatch(/error:/);
+    if (code === 130) expect(terminal.plain()).toContain(SAVED);
+    const resumed = await runPetstore([...COUNT, '--resume', '--yes'], { home, stdin: '7\n' });
+    expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7: 2 counted');
+  });
+
+  it('an answer of no keeps them; q keeps or discards them', async () => {
+    const home = createHome();
+    const answer = async (scans: string, question: string, key: string, args: readonly string[] = []) => {
+      const terminal = startPty([...COUNT, ...args], { home });
+      await terminal.waitFor('Stocktake 1');
+      terminal.write(scans);
+      await terminal.waitFor(question);
+      terminal.write(key);
+      return { ...(await terminal.exited), text: terminal.plain() };
+    };
+    const declined = await answer('7\rdone\r', 'Change 1 pet in sandbox?', 'n\r');
+    expect(declined.code).toBe(2);
+    expect(declined.text).toMatch(new RegExp(`\n${SAVED}\n(Rate limit .*\n)?Cancelled\\. Nothing was changed\\.\n$`));
+    const kept = await answer('q\r', 'Keep this count for later? (Y/n)', '\r', ['--resume']);
+    expect({ code: kept.code, isSaved: kept.text.includes(SAVED) }).toEqual({ code: 0, isSaved: true });
+    const discarded = await answer('q\r', 'Keep this count for later?', 'n\r', ['--resume']);
+    expect(discarded.text).toContain('Stocktake 1 is discarded. Nothing was changed.');
+    expect((await runPetstore([...COUNT, '--resume'], { home })).code).toBe(2);
+  });
+});
+
+it('Ctrl-C ends --watch without a word', async () => {
+  const server = await scriptedServer([json([item(7, 10)])]);
+  const terminal = startPty(['inventory', 'list', '--watch'], { env: staging(server.baseUrl) });
+  await terminal.waitFor('Ctrl-C ends it.');
+  terminal.write('\x03');
+  expect((await terminal.exited).code).toBe(130);
+  expect(terminal.plain()).not.toMatch(/error|Stopped/);
+});
+
+it('a refused key and a typo do not end login at a terminal', async () => {
+  const server = await scriptedServer([error(401, 'Invalid key'), json([item(7, 10)])]);
+  const home = createHome();
+  const terminal = startPty(['login', '--env', 'staging'], { home });
+  await terminal.waitFor('Base URL of staging');
+  terminal.write(`${server.baseUrl.replace(/^http:\/\/|\/v1$/g, '')}\r`);
+  await terminal.waitFor(`Use ${server.baseUrl}? (Y/n)`);
+  terminal.write('\r');
+  await terminal.waitFor('API key of staging');
+  terminal.write('a-key-with-a-typo\r');
+  await terminal.waitFor('The service refused the key (Invalid key). It was not saved;');
+  await terminal.waitFor('API key of staging');
+  terminal.write(`${KEY}\r`);
+  await terminal.waitFor('staging is now your default environment.');
+  expect((await terminal.exited).code).toBe(0);
+  expect(terminal.plain()).not.toMatch(/a-key-with-a-typo|error:/);
+  const { environments } = JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8')) as {
+    environments: unknown;
+  };
+  expect(environments).toEqual({ staging: { baseUrl: server.baseUrl, apiKey: KEY } });
+});
+
+it('with JSON output a cancelled command has its one error object', async () => {
+  const home = await prepare();
+  const terminal = startPty([...SANDBOX, '--json', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
+  await terminal.waitFor('Change 1 pet in sandbox?');
+  terminal.write('n\r');
+  expect((await terminal.exited).code).toBe(2);
+  expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
+});
+
+it('names an editor that was not found', async () => {
+  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit'], { env: { EDITOR: 'nope' } });
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: 'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore inventory edit\n',
+  });
+});
