@@ -5,6 +5,7 @@ import { FOREVER_MS } from '../duration.ts';
 import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
+import type { storedDefaults } from '../session/defaults.ts';
 import type { Globals } from '../session/globals.ts';
 import { VERSION } from '../version.ts';
 
@@ -18,6 +19,9 @@ const OFF = {
   showLimits: false,
   insecureHttp: false,
 };
+
+/** By the option's name. */
+export type Defaults = Awaited<ReturnType<typeof storedDefaults>>;
 
 /** The program's commands, none of which is loaded before a line names it. */
 export interface Commands {
@@ -55,13 +59,18 @@ export async function readRequest({ loaders }: Commands, argv: readonly string[]
 }
 
 /** @throws {Failure} `usage`, `invalid-value` */
-export async function resolveRequest(request: Request, commands: Commands, width: number): Promise<Invocation> {
+export async function resolveRequest(
+  request: Request,
+  commands: Commands,
+  width: number,
+  defaults: () => Promise<Defaults> = () => Promise.resolve(new Map()),
+): Promise<Invocation> {
   const { line } = request;
   const wanted = helpWanted(line);
   if (wanted !== undefined) return printHelp(commands, wanted, width);
   if (line.version) return { does: 'print', text: `${VERSION}\n` };
   try {
-    const invocation = parse(request, Object.keys(commands.loaders));
+    const invocation = parse(request, Object.keys(commands.loaders), await defaults());
     return invocation.command.path === 'help' ? await answerHelp(invocation, line, commands, width) : invocation;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -94,10 +103,12 @@ async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number)
 }
 
 /** @throws {CommanderError | Failure} */
-function parse({ line, command }: Request, paths: readonly string[]): RunInvocation {
+function parse({ line, command }: Request, paths: readonly string[], defaults: Defaults): RunInvocation {
   let invocation: RunInvocation | undefined;
   const program = configure(new Command('petstore'));
-  for (const spec of [...GLOBAL_OPTIONS, ...HELP_OPTIONS]) program.addOption(option(spec));
+  for (const spec of GLOBAL_OPTIONS)
+    program.addOption(option({ ...spec, ...storedDefault(spec, defaults, line.path) }));
+  for (const spec of HELP_OPTIONS) program.addOption(option(spec));
   program
     .action(() => undefined)
     .parse(
@@ -119,6 +130,22 @@ function parse({ line, command }: Request, paths: readonly string[]): RunInvocat
   }
   if (invocation === undefined) throw new Error('commander ran no command, and threw nothing');
   return invocation;
+}
+
+/** @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none */
+function storedDefault(
+  { name, parser }: (typeof GLOBAL_OPTIONS)[number],
+  defaults: Defaults,
+  path: string,
+): { readonly default?: unknown } {
+  const stored = defaults.get(name);
+  if (stored === undefined || parser === undefined) return {};
+  try {
+    return { default: parser.parse(stored.text, stored.source) };
+  } catch (error) {
+    if (path.startsWith('config ')) return {};
+    throw error;
+  }
 }
 
 function nameOf(path: string): string {
@@ -160,7 +187,7 @@ function buildCommand(spec: AnyCommand, count: number, program: Command, onRun: 
   const command = configure(new Command(nameOf(spec.path)));
   const all = argumentsOf(spec);
   // The first argument may be left out before a required one: `api [method] <path>`.
-  const isShort = all[0]?.optional === true && all[1] !== undefined && count < all.length;
+  const isShort = all[0]?.optional === true && all[1]?.optional !== true && all.length > 1 && count < all.length;
   const specified = isShort ? all.slice(1) : all;
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;

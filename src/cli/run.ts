@@ -1,7 +1,8 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
 import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals } from '../session/globals.ts';
-import { lazySettings } from '../session/settings.ts';
+import { storedDefaults } from '../session/defaults.ts';
+import { lazyConfigFile, lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
@@ -33,20 +34,23 @@ export async function run(
   const secrets = new Secrets();
   addFromEnvironment(secrets, context.env);
   const safe = redactedPorts(context, secrets);
+  const configFile = lazyConfigFile(safe);
+  const defaults = (): ReturnType<typeof storedDefaults> => storedDefaults(safe.env, configFile);
   let request: Request | undefined;
   let invocation: Invocation;
   try {
     request = await readRequest(commands, argv);
     onCommand?.(codeName(request));
-    invocation = await resolveRequest(request, commands, helpWidth(context.stdout));
+    invocation = await resolveRequest(request, commands, helpWidth(context.stdout), defaults);
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
       return EXIT.ok;
     }
   } catch (error) {
-    return reportEarly(request?.line, error, safe, secrets);
+    const format = request?.line.format ?? (await defaults()).get('output')?.text;
+    return reportEarly(request?.line, error, safe, secrets, format);
   }
-  return runCommand(invocation, safe, secrets);
+  return runCommand(invocation, { ...safe, configFile }, secrets);
 }
 
 function codeName({ line }: Request): string {
@@ -54,7 +58,11 @@ function codeName({ line }: Request): string {
   return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
 }
 
-async function runCommand(invocation: RunInvocation, context: Context, secrets: Secrets): Promise<number> {
+async function runCommand(
+  invocation: RunInvocation,
+  context: Context & Pick<CommandContext, 'configFile'>,
+  secrets: Secrets,
+): Promise<number> {
   const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
@@ -113,12 +121,13 @@ async function reportEarly(
   error: unknown,
   context: Context,
   secrets: Secrets,
+  format: string | undefined,
 ): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
   const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
   const flags = { quiet: false, verbose: false, debug: false, showLimits: false } as const;
-  const settings = { ...flags, color: isPlain ? 'never' : 'auto', format: stderrFormat(line?.format) } as const;
+  const settings = { ...flags, color: isPlain ? 'never' : 'auto', format: stderrFormat(format) } as const;
   const notices = await consoleFor(context, settings, secrets);
   notices.failure(failure);
   await notices.flush();

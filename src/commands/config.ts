@@ -1,7 +1,9 @@
 import { argument, defineCommand } from '../cli/command.ts';
+import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
 import { textValue } from '../cli/values.ts';
 import { changeConfig, configPath, NO_CONFIG, requireReadable } from '../session/config-file.ts';
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
+import { DEFAULT_NAMES, DEFAULTS } from '../session/defaults.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';
 
@@ -10,6 +12,13 @@ const setting = settingArgument(SETTINGS);
 function settingArgument(offered: readonly Setting[]) {
   const words = offered.map(({ key }) => key);
   return argument({ parse: settingNamed, words }, words.join(', '));
+}
+
+/** @throws {Failure} `invalid-value` where an option would refuse the value as its default */
+function checkDefault(key: string, value: string): void {
+  const name = DEFAULT_NAMES.find((each) => each === key);
+  const option = name && GLOBAL_OPTIONS.find((each) => each.name === DEFAULTS[name].option);
+  option?.parser?.parse(value, key);
 }
 
 export const configList = defineCommand({
@@ -44,7 +53,10 @@ export const configSet = defineCommand({
   path: 'config set',
   common: 'output',
   summary: 'Change one setting',
-  examples: [{ says: 'Use staging from now on', command: 'petstore config set environment staging' }],
+  examples: [
+    { says: 'Use staging from now on', command: 'petstore config set environment staging' },
+    { says: 'Wait as long as the rate limit needs', command: 'petstore config set max-wait forever' },
+  ],
   arguments: {
     setting: settingArgument(SETTINGS.filter(({ isSettable }) => isSettable)),
     value: argument(textValue, 'the new value'),
@@ -53,6 +65,7 @@ export const configSet = defineCommand({
   async run({ setting, value }, context) {
     // Before the lock: a value that is refused waits for no other petstore.
     setting.set(NO_CONFIG, value);
+    checkDefault(setting.key, value);
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
     return shown(setting, kept, `${setting.key} is now ${kept} (${path}).`);

@@ -3,6 +3,7 @@ import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
 import { maskKey } from '../session/config-keys.ts';
+import { unknownVariables, VARIABLES } from '../session/defaults.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
@@ -25,6 +26,9 @@ export const status = defineCommand({
   more: ['environments'],
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);
+    for (const name of unknownVariables(context.env)) {
+      context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
+    }
     return describe(lines, await context.configFile(), await unfinishedRuns(context), context);
   },
 });

@@ -1,5 +1,6 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../ports.ts';
+import { unknownVariables, VARIABLES } from '../session/defaults.ts';
 import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -18,7 +19,6 @@ import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosi
 const OLDEST_NODE = [22, 13] as const;
 /** The most unfinished runs that are shown. */
 const MOST_RUNS = 5;
-const VARIABLES = ['PETSTORE_ENV', 'PETSTORE_BASE_URL', 'PETSTORE_API_KEY', 'PETSTORE_LEDGER'];
 
 /** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
 export async function* lookAtMachine(
@@ -117,8 +117,7 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
     const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
-  const unknown = Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
-  for (const name of unknown) {
+  for (const name of unknownVariables(env)) {
     found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {

@@ -7,6 +7,7 @@ import { Failure, fileFailure } from '../errors.ts';
 import { JsonError, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
+import { DEFAULT_NAMES, type Defaults } from './defaults.ts';
 import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
 import { configFolder, stateFolder } from './paths.ts';
 
@@ -22,6 +23,8 @@ export interface EnvironmentSettings {
 export interface Config {
   readonly environment?: string;
   readonly environments: Readonly<Partial<Record<RemoteEnvironment, EnvironmentSettings>>>;
+  /** Of common options, as the user wrote them. */
+  readonly defaults?: Defaults;
 }
 
 export interface ConfigFile {
@@ -137,7 +140,7 @@ function parseConfig(path: string, text: string): Config {
   if (!isObject(value)) throw invalid('holds no JSON object');
   if (typeof value.version !== 'number') throw invalid('has no version number');
   if (value.version > CONFIG_VERSION) throw new Failure('config-newer', { path, version: value.version });
-  const { environment, environments = {} } = value;
+  const { environment, environments = {}, defaults = {} } = value;
   if (environment !== undefined && (typeof environment !== 'string' || !isEnvironment(environment))) {
     throw invalid('names an unknown environment');
   }
@@ -146,7 +149,21 @@ function parseConfig(path: string, text: string): Config {
     if (!isRemoteEnvironment(name)) throw invalid(`holds settings of an unknown environment "${name}"`);
     return [name, parseSettings(each, () => invalid(`has settings of ${name} that are not texts`))] as const;
   });
-  return { ...(environment !== undefined && { environment }), environments: Object.fromEntries(settings) };
+  if (!isObject(defaults)) throw invalid('has no object as its "defaults"');
+  return {
+    ...(environment !== undefined && { environment }),
+    environments: Object.fromEntries(settings),
+    ...withDefaults(defaults),
+  };
+}
+
+/** Keeps the defaults that are texts; their form is checked where they are used. */
+function withDefaults(value: Readonly<Record<string, unknown>>): Pick<Config, 'defaults'> {
+  const known = DEFAULT_NAMES.flatMap((name) => {
+    const text = value[name];
+    return typeof text === 'string' ? [[name, text] as const] : [];
+  });
+  return known.length === 0 ? {} : { defaults: Object.fromEntries(known) };
 }
 
 /** Returns where a text stops being JSON: line and column, both from 1. */

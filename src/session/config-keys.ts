@@ -1,4 +1,5 @@
 /** The settings that `petstore config` knows, by their dotted names. */
+import { DEFAULT_NAMES, DEFAULTS } from './defaults.ts';
 import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { Failure } from '../errors.ts';
 import { type Config, withSettings } from './config-file.ts';
@@ -20,7 +21,7 @@ export interface Setting {
 
 const environment: Setting = {
   key: 'environment',
-  says: `the environment used when none is named: ${ENVIRONMENTS.join(', ')}`,
+  says: `the default environment: ${ENVIRONMENTS.join(', ')}`,
   command: 'petstore config set environment VALUE',
   isSettable: true,
   get: (config) => config.environment,
@@ -28,7 +29,7 @@ const environment: Setting = {
     if (isEnvironment(value)) return { ...config, environment: value };
     throw new Failure('invalid-value', { name: 'environment', value, expected: `one of ${ENVIRONMENTS.join(', ')}` });
   },
-  unset: ({ environments }) => ({ environments }),
+  unset: ({ environment: _, ...rest }) => rest,
 };
 
 const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
@@ -77,7 +78,19 @@ export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';
 }
 
-export const SETTINGS: readonly Setting[] = [environment, ...perEnvironment];
+const defaults = DEFAULT_NAMES.map((name): Setting => ({
+  key: name,
+  says: `default of --${name}; ${DEFAULTS[name].variable} overrides it`,
+  command: `petstore config set ${name} VALUE`,
+  isSettable: true,
+  get: (config) => config.defaults?.[name],
+  set: (config, value) => ({ ...config, defaults: { ...config.defaults, [name]: value } }),
+  unset({ defaults: { [name]: _, ...rest } = {}, ...config }) {
+    return Object.keys(rest).length === 0 ? config : { ...config, defaults: rest };
+  },
+}));
+
+export const SETTINGS: readonly Setting[] = [environment, ...perEnvironment, ...defaults];
 
 /** @throws {Failure} `invalid-value` */
 export function settingNamed(key: string): Setting {

@@ -1,19 +1,23 @@
 /** Settings as a command gets them: read when they are first asked for, and once. */
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { CommandContext } from './globals.ts';
+import type { Context } from '../ports.ts';
 import { requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
 
-type Lazy = 'configFile' | 'settings' | 'target';
+type Lazy = 'settings' | 'target';
+
+/** Returns a function that reads the config when it is first called. */
+export function lazyConfigFile(context: Context): CommandContext['configFile'] {
+  return once(async () => (await import('./config-file.ts')).readConfigFile(context));
+}
 
 export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandContext, Lazy> {
-  // Not every command needs it, nor the state database behind it.
-  const configFile = once(async () => (await import('./config-file.ts')).readConfigFile(context));
   const settings = once(async () => {
-    const resolved = resolveSettings(context.globals, context.env, await configFile());
+    const resolved = resolveSettings(context.globals, context.env, await context.configFile());
     if (resolved.apiKey !== undefined) context.secrets.add(resolved.apiKey.value);
     return resolved;
   });
-  return { configFile, settings, target: once(() => findTarget({ ...context, configFile, settings })) };
+  return { settings, target: once(() => findTarget({ ...context, settings })) };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
