@@ -1,5 +1,5 @@
 /** Filters, order and oddities of a list of items: exact, and without a service. */
-import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
+import { type InventoryItem, type ItemField, PlainItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
 export interface Filter {

@@ -103,7 +103,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     hint:
       adds === true
         ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-        : `Import it again: petstore inventory import ${source} sends only what still differs.`,
+        : `Import it again with petstore inventory import ${source}`,
   });
 }
 

@@ -11,7 +11,7 @@ export const inventoryAdjust = defineCommand({
   path: 'inventory adjust',
   summary: "Add to or take from one pet's stock",
   description:
-    'Reads the current quantity, adds, writes, and shows old and new; "petstore inventory undo" takes it back. ' +
+    'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
     'Commands on this machine that change the same pet take turns. The service can only set a quantity: a change made ' +
     'by another machine between the read and the write is overwritten.',
   examples: [

@@ -3,7 +3,6 @@ import { defineCommand, flag, option, optionalArgument, under } from '../cli/com
 import { parseMapping } from '../bulk/columns.ts';
 import { integerValue, parserOf, repeated, textValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
-import type { CommandContext } from '../session/globals.ts';
 
 const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', parseMapping);
 
@@ -51,7 +50,7 @@ export const inventoryImport = defineCommand({
       journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
     }),
     ...under('After a stop', {
-      resume: option('--resume [run]', integerValue, 'same as: petstore inventory runs resume [run]', {
+      resume: option('--resume [run]', integerValue, 'same as petstore inventory runs resume', {
         conflicts: ['dryRun', 'status'],
       }),
       status: flag('--status', 'list unfinished runs; all of them: petstore inventory runs', {

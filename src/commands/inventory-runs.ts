@@ -37,7 +37,7 @@ export const inventoryRuns = defineCommand({
     const runs = await import('../bulk/runs.ts');
     if (action === 'discard') {
       if (run === undefined)
-        throw new Failure('usage', { problem: 'Name the run: petstore inventory runs discard RUN.' });
+        throw new Failure('usage', { problem: 'Name the run, as in petstore inventory runs discard 3' });
       return runs.discardRun(context, run, journal);
     }
     if (action === 'resume') {

@@ -6,7 +6,7 @@ export const inventorySet = defineCommand({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
-    'At a terminal it reads the pet first and shows the old and the new quantity; "petstore inventory undo" takes the ' +
+    'At a terminal it reads the pet first and shows the old and the new quantity; petstore inventory undo takes the ' +
     'change back. Without a terminal it sends one request only, and the history has no old quantity, unless you add ' +
     '--read-first or --expect. ' +
     'The service calls this operation experimental: its request may still change. ' +

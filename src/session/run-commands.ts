@@ -10,8 +10,8 @@ export function resumeCommand(
   const { environment, id, kind, left } = run;
   const where = journalFile === undefined ? '' : ` --journal ${shellWord(journalFile)}`;
   // A stocktake that is still counting has no rows yet.
-  const words = kind === 'count' && left === 0 ? `count --resume ${id}` : `runs resume ${id}`;
-  return `petstore --env ${environment} inventory ${words}${where}`;
+  const command = kind === 'count' && left === 0 ? 'inventory count --resume' : 'inventory runs resume';
+  return `petstore --env ${environment} ${command} ${id}${where}`;
 }
 
 /** Returns the command that gives up what is left of a run. */

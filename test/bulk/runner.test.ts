@@ -52,7 +52,7 @@ describe('a plan', () => {
     expect(plan.obstacles.map(({ petId, reason }) => [petId, reason])).toEqual([
       [3n, 'there are 6, and taking away 7 would leave -1'],
       [4n, 'the file expects 9, but there are 8'],
-      [9n, 'there is no such pet'],
+      [9n, 'the service does not have this pet'],
       [6n, 'there are -3, and taking away 1 would leave -4'],
     ]);
     expect(makeAddingPlan([row(3n, -7n)], stock, true).steps).toEqual([{ petId: 3n, before: 6n, after: -1n }]);

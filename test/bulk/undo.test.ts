@@ -235,7 +235,7 @@ describe('runs', () => {
     const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
     expect((await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).stderr).toContain(
-      'warning: It is not known whether pet 7 was set to 12. To find out, resume the run instead.\n',
+      'warning: Pet 7 may or may not have been set to 12. To find out, resume the run instead.\n',
     );
   });
 });

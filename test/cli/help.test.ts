@@ -98,11 +98,14 @@ describe('COMMAND -h', () => {
 
       Usage: petstore inventory set <petId> <quantity> [options]
         petId     id of the pet, an int64
-        quantity  the new count
+        quantity  the new quantity
 
       Options:
-        --dry-run            show the request and send nothing
+        --dry-run            show what would be sent, and send no write
         --expect <quantity>  only if the current quantity is this (else exit 13)
+        --read-first         read the old quantity first, for the output and for undo
+                             (default: at a terminal)
+        --no-read-first      send one request only
         --allow-negative     allow a quantity below zero
 
       Examples:

@@ -42,8 +42,8 @@ describe('inventory adjust', () => {
     [['7', '-11'], 13, 'Pet 7 has only 10; taking away 11 would leave -1.'],
     [['7', '1', '--expect', '9'], 13, 'Pet 7 has a quantity of 10, not the expected 9; nothing was changed.'],
     [['999', '1'], 5, 'Pet 999 was not found in sandbox.'],
-    [['7', '+-1'], 2, 'delta is "+-1"'],
-    [['7', '1.5'], 2, 'delta is "1.5"'],
+    [['7', '+-1'], 2, 'delta must be a whole number'],
+    [['7', '1.5'], 2, 'delta must be a whole number'],
   ])('%j: exit %i, nothing changed', async (args, exit, sentence) => {
     const { run, quantity } = shop();
     const { code, stderr } = await run(['inventory', 'adjust', ...args]);
@@ -105,7 +105,9 @@ describe('inventory history and undo', () => {
       code: 2,
       stderr: expect.stringContaining('To change without a question, add --yes.') as string,
     });
-    expect((await run(['inventory', 'undo', '3', '--yes'])).stderr).toContain('There is no change 3 that was applied');
+    expect((await run(['inventory', 'undo', '3', '--yes'])).stderr).toContain(
+      'Change 3 does not exist or was not applied',
+    );
   });
 
   it('of an import, but for what somebody else has changed', async () => {
@@ -255,7 +257,7 @@ describe('inventory count', () => {
       'pet 7: 1 counted, 10 in the list',
       'pet 7: 2 counted, 10 in the list',
       'pet 8: 5 counted, 6 in the list',
-      'warning: Not counted: there is no pet 999.',
+      'warning: Not counted: pet 999 does not exist.',
       'warning: Not counted: "seven" is not an id, or an id and a quantity.',
       'pet 9: 1 counted, 0 in the list',
       'pet 9: taken back, 0 counted',
@@ -266,13 +268,15 @@ describe('inventory count', () => {
   it('takes ids padded with zeros, and shows its commands and the tally', async () => {
     const { run, quantity } = shop();
     const stdin = { text: '0000007\n007 2\n?\nlist\n0\ndone\n' };
-    const { code, stderr } = await run(['inventory', 'count'], { stdin });
+    const { code, stderr } = await run(['inventory', 'count', '--yes'], { stdin });
     expect([code, await quantity(7)]).toEqual([0, 3]);
     expect(stderr).toContain('  q          stops; the count can be kept for later\n');
     expect(stderr).toContain(
-      'pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\nwarning: Not counted: there is no pet 0.',
+      'pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\nwarning: Not counted: pet 0 does not exist.',
     );
-    expect((await run(['inventory', 'count'], { stdin: { text: '7\n' } })).stderr).toContain('\n1 scan of 1 pet.\n');
+    expect((await run(['inventory', 'count', '--yes'], { stdin: { text: '7\n' } })).stderr).toContain(
+      '\n1 scan of 1 pet.\n',
+    );
   });
 
   it('at a terminal: a bell for what is not known, "done", a question', async () => {

@@ -284,7 +284,8 @@ describe('config', () => {
       [
         0,
         'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
-          'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n',
+          'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
+          'output,\ncolor,\nmax-wait,\nreserve,\n',
       ],
       [0, `staging.base-url is removed (${configFile(home)}).\n`],
       [3, ''],
@@ -323,6 +324,7 @@ describe('status', () => {
       baseUrl: { value: null, source: null, shadows: null },
       apiKey: { value: null, source: null, shadows: null },
       config: { path: configFile(home), exists: true, private: true },
+      unfinished: [],
     });
   });
 });

@@ -33,7 +33,7 @@ describe('adding', () => {
     const at = shop();
     const delivery = 'petId,delta\n7,+3\n8,4\n7,2\n';
     const first = await at.import(delivery);
-    expect([first.code, first.stdout]).toEqual([0, 'Import 1 in sandbox: 2 applied.\n']);
+    expect([first.code, first.stdout]).toEqual([0, 'Run 1 (import) in sandbox: 2 applied.\n']);
     expect(first.stderr).toContain('Several lines added together: pet 7 (lines 2, 4).\n');
     expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
     await at.import(delivery);
@@ -91,10 +91,10 @@ describe('a file that cannot be used: exit 2, nothing is sent', () => {
       /^error: --exit-code needs --dry-run; nothing was sent\.$/m,
     ],
     [
-      'a --map that is none',
+      'a --map without a column',
       'petId,quantity\n7,13\n',
       ['--map', 'petId'],
-      /--map is "petId", but must be HEADING=COLUMN/,
+      /--map must be HEADING=COLUMN, .*not "petId"/,
     ],
   ])('%s', async (_name, content, args, message) => {
     const at = shop();

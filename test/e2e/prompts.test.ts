@@ -34,7 +34,7 @@ const QUESTIONS: readonly Question[] = [
   { name: 'login: key', args: [...LOGIN, '--base-url', CLOSED], asks: 'API key of staging' },
   { name: 'limits', args: [...SANDBOX, 'limits', '--clear-block'], asks: 'Type "clear"' },
   { name: 'import', args: [...SANDBOX, 'inventory', 'import', 'rows.csv'], asks: 'Change 1 pet in sandbox?' },
-  { name: 'undo', args: [...SANDBOX, 'inventory', 'undo', '--last'], asks: 'Change 1 pet in sandbox?' },
+  { name: 'undo', args: [...SANDBOX, 'inventory', 'undo'], asks: 'in sandbox?' },
   {
     name: 'count',
     args: [...SANDBOX, 'inventory', 'count'],
@@ -194,7 +194,7 @@ it('with JSON output a cancelled command has its one error object', async () => 
 });
 
 it('names an editor that was not found', async () => {
-  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit'], { env: { EDITOR: 'nope' } });
+  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit', '--yes'], { env: { EDITOR: 'nope' } });
   expect({ code, stderr }).toEqual({
     code: 3,
     stderr: 'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore inventory edit\n',

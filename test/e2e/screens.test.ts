@@ -32,7 +32,7 @@ const STOCKTAKE: readonly Scene[] = [
       [/pet 7: 1 counted/, '7\r'],
       [/pet 7: 2 counted/, '12 5\r'],
       [/pet 12: 5 counted/, '999\r'],
-      [/no pet 999/, '2 4\r'],
+      [/pet 999 does not exist/, '2 4\r'],
       [/pet 2: 4 counted/, 'done\r'],
       [/Change 2 pets/, 'y\r'],
     ],

@@ -1,4 +1,5 @@
 /** Every command line that the program prints as advice is one that it takes. */
+import { splitWords } from '../../src/session/split-words.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -9,7 +10,7 @@ import { scan } from '../../src/cli/scan.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { describeFailure } from '../../src/report/failures.ts';
-import { Failure, isFailure } from '../../src/errors.ts';
+import { isFailure } from '../../src/errors.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -21,7 +22,7 @@ const NAMES = new Set(childrenOf(TREE, '').map(({ name }) => name));
 /** What stands in the place of `${…}` in a text. */
 function filler(expression: string): string {
   if (/environment|^name$/.test(expression)) return 'staging';
-  if (/command/.test(expression)) return 'inventory set 7 12';
+  if (/command/.test(expression)) return 'inventory get';
   if (/path/i.test(expression)) return 'inventory list';
   if (/^found$/.test(expression)) return 'environments';
   if (/^where$/.test(expression)) return '';
@@ -49,7 +50,7 @@ interface Advice {
 /** Returns each `petstore …` of a text up to the end of its clause, where a command or an option comes first. */
 function adviceIn(text: string): Advice[] {
   return [...text.matchAll(/(: |\b)petstore ((?:(?!: petstore )[^`<>|&)(])*)/g)].flatMap(([, before, rest = '']) => {
-    const argv = rest.split(/[.,;](?: |$)|\?$/)[0]!.split(/\s+/).filter(Boolean); // prettier-ignore
+    const argv = splitWords(rest.split(/[.,;](?: |$)|\?$/)[0]!);
     const isAdvice = argv[0]?.startsWith('-') === true || NAMES.has(argv[0] ?? '');
     return isAdvice ? [{ text, argv, isWhole: before === ': ' }] : [];
   });

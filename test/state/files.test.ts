@@ -194,7 +194,7 @@ describe('fault 128: a row that SQLite would never have stored', () => {
     state.close();
     const history = await runIn(context, 'inventory', 'history', '--json');
     expect([history.code, history.stdout.match(/"change"/g)?.length]).toEqual([0, 1]);
-    expect(history.stderr).toContain(says);
+    expect((JSON.parse(history.stderr) as { warning: { message: string } }).warning.message).toContain(says);
     const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'import', '--resume', '1');
     expect([resumed.code, resumed.stderr.includes(says), resumed.stderr.includes(state.path)]).toEqual([3, true, true]);
   });
