@@ -7,7 +7,7 @@ import { Failure, isFailure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
 import { look, midway, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
@@ -165,7 +165,7 @@ async function summarise(
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     context.notices.info(`Report: ${abbreviated(report, context)}`);
   }
-  return record(
+  return confirmation(
     `${capital(run.kind)} ${run.id} in ${run.environment}: ${countWords(counts)}.`,
     [
       ['run', run.id],

@@ -6,7 +6,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
 
 /** Of a change a plus is a natural part. */
@@ -82,5 +82,5 @@ function shown(item: InventoryItem, before: bigint, environment: string): Record
     ['quantity', quantity],
     ['status', status],
   ];
-  return record(text, [...itemToJson(item), ['before', before]], { csv });
+  return confirmation(text, [...itemToJson(item), ['before', before]], { csv });
 }

@@ -7,7 +7,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { allowQuantity, assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, record, type RecordView } from '../view/view.ts';
 
 const ARGUMENTS = {
   petId: argument(petIdValue, 'id of the pet, an int64'),
@@ -78,7 +78,7 @@ async function set(input: SetInput, context: CommandContext): Promise<RecordView
 function stored(item: InventoryItem, environment: string, before: bigint | undefined): RecordView {
   const from = before === undefined ? '' : ` from ${before}`;
   const text = `Pet ${item.petId} in ${environment}: quantity set${from} to ${item.quantity} (status ${item.status}).`;
-  return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
+  return confirmation(text, [...itemToJson(item)], { csv: itemMembers(item) });
 }
 
 async function dryRun(input: SetInput, context: CommandContext): Promise<RecordView> {

@@ -13,7 +13,7 @@ import { takeKey } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
@@ -133,10 +133,13 @@ function loggedIn(environment: string, baseUrl: URL, file: ConfigFile, verified:
     ? ''
     : ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
   const checked = verified ? 'The key works' : 'The key was not tried';
-  return record(`${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
-    ['environment', environment],
-    ['baseUrl', baseUrl.href],
-    ['verified', verified],
-    ['config', file.path],
-  ]);
+  return confirmation(
+    `${checked}; it is kept in ${file.path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`,
+    [
+      ['environment', environment],
+      ['baseUrl', baseUrl.href],
+      ['verified', verified],
+      ['config', file.path],
+    ],
+  );
 }
