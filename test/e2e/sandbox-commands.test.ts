@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
-import { ask, control, patch, serveSandbox } from '../support/served.ts';
+import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const LIST = ['--env', 'sandbox', 'inventory', 'list', '--json'];
@@ -93,6 +93,13 @@ describe('the sandbox’s own commands', () => {
 });
 
 describe('sandbox serve', () => {
+  /** The texts of stderr's JSON lines. */
+  const messages = ({ stderr }: Served): string[] =>
+    stderr
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { info: { message: string } }).info.message);
+
   it('says where it is, which key it takes, and what to paste', async () => {
     const home = createHome();
     const running = await serveSandbox([], { home });
@@ -122,11 +129,11 @@ describe('sandbox serve', () => {
   });
 
   it('the log names a status fault only where it was applied', async () => {
-    const served = await serveSandbox(['--fault', 'status=503']);
+    const served = await serveSandbox(['-v', '--fault', 'status=503']);
     await ask(served.port, '/v1/inventory');
     await patch(served, 7, 3);
     await served.waitFor(/PATCH.*\n/, 'stderr');
-    expect(served.stderr.trim().split('\n')).toEqual([
+    expect(messages(served)).toEqual([
       expect.stringMatching(/ 401 {2}GET (?!.*fault)/),
       expect.stringMatching(/ 503 {2}PATCH .*fault: status$/),
     ]);
@@ -142,13 +149,12 @@ describe('sandbox serve', () => {
     expect((await control(port, 'GET', '/pets?after=0&limit=100')) as unknown[]).toHaveLength(25);
   });
 
-  it('one line on stderr for each request, quiet on demand', async () => {
-    const served = await serveSandbox();
+  it('one line on stderr for each request; with --json only with -v', async () => {
+    const served = await serveSandbox(['-v']);
     await patch(served, 7, 3);
     await ask(served.port, '/v1/nowhere\u001b[31m'.replace(/[^ -~]/g, '%1b'));
     await served.waitFor(/nowhere.*\n/, 'stderr');
-    const lines = served.stderr.trim().split('\n');
-    expect(lines).toEqual([
+    expect(messages(served)).toEqual([
       expect.stringMatching(/^\d\d:\d\d:\d\d {2}200 {2}PATCH {2}\/v1\/inventory\/7 {2}[0-9.]+ ms {2}59\/60 left$/),
       expect.stringMatching(/^\d\d:\d\d:\d\d {2}401 {2}GET {2}\/v1\/nowhere%1b\[31m {2}[0-9.]+ ms {2}59\/60 left$/),
     ]);
