@@ -185,7 +185,7 @@ async function isDamaged({ files, openDatabase }: CommandContext, path: string):
   }
 }
 
-/** What it knows of the key. A shared one is asked for when the network is looked at. */
+/** Checks what the ledger knows of the key. A shared ledger is checked with the network. */
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   if (sharedLedger(context) !== undefined) {

@@ -37,6 +37,8 @@ export interface SmokeClients {
   readonly restorer: Service;
   /** With the key, and one request more than the rate limit allows. */
   readonly spender: Service;
+  /** With the key, and waits for the service as long as --wait-ready allows. */
+  readonly patient: Service;
   /** Called before the first request, and once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;
   /** What would end any other command: the exit code of the run, before that of a failed check. */

@@ -16,7 +16,7 @@ import {
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
 const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 429', clause: '8, rule 3' };
-const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 says when to come back', clause: '7; 8, rule 3' };
+const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 has a Retry-After header', clause: '7; 8, rule 3' };
 export const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
 /** Side by side, or a window may be over before it is spent. */

@@ -15,7 +15,7 @@ export interface Bounds {
 }
 
 export interface ReadCheck extends CheckFacts {
-  /** What it looks at, each answer by itself: asked for only if some check wants it. */
+  /** The answers it checks, one by one. Only those that some check needs are requested. */
   readonly asks: readonly Question[];
   check(answer: Answer, bounds: Bounds): Finding;
 }

@@ -42,7 +42,7 @@ function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' 
 
 const VERDICT_WORDS = { pass: 'ok  ', fail: 'FAIL', skip: 'skip' } as const;
 
-/** A title says what is right, so it is shown only where that is so. */
+/** Returns the text of a check. A title states success, so it is shown only for a check that passed. */
 function result({ verdict, title, problem = '' }: Checked): string {
   if (verdict === 'pass') return title;
   return verdict === 'skip' ? `not checked: ${problem}` : problem;

@@ -29,7 +29,7 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   const { clock, notices } = context;
   const startedAt = clock.now();
   const count = requestsFor(options);
-  const { doors, close } = await openDoors(context, count);
+  const { doors, close } = await openDoors(context, count, options.waitReadyMs);
   const { environment } = doors.keyed;
   try {
     const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
@@ -80,11 +80,13 @@ function checkIds(ids: readonly string[]): void {
 async function openDoors(
   context: CommandContext,
   need: number,
+  waitReadyMs = 0,
 ): Promise<{ doors: SmokeClients; close(): Promise<void> }> {
   const keyed = await connect(context);
   const { baseUrl, http } = keyed.service;
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
+  const patient = { ...context, globals: { ...context.globals, maxWait: waitReadyMs } };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
   const serviceFor = async (ports: CommandContext, apiKey = keyed.service.apiKey): Promise<Session['service']> => {
     const target = { environment: keyed.environment, baseUrl, apiKey, keySource: keyed.service.keySource };
@@ -94,6 +96,7 @@ async function openDoors(
   };
   const doors = {
     keyed: keyed.service,
+    patient: await serviceFor(patient),
     spender: await serviceFor(spending),
     restorer: await serviceFor(late),
     keyless: await serviceFor(context, ''),
@@ -137,11 +140,11 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
 }
 
 /** Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx. */
-async function waitReady(context: CommandContext, { keyed }: SmokeClients, ms: number): Promise<void> {
+async function waitReady(context: CommandContext, { patient }: SmokeClients, ms: number): Promise<void> {
   const { clock, notices, signal } = context;
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
-    const answer = await probe(keyed, { method: 'GET', path: '/inventory' });
+    const answer = await probe(patient, { method: 'GET', path: '/inventory' });
     if (!('unreachable' in answer) && answer.status < 500) return;
     const left = giveUp - clock.monotonic();
     // The checks ask once more.

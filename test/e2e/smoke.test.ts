@@ -524,6 +524,18 @@ describe('what is run, and how it is told', () => {
     ]);
   });
 
+  it.each([
+    ['2m', 0],
+    ['11m', 8],
+  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit) => {
+    let asked = 0;
+    const seconds = String(Number.parseInt(wait) * 60);
+    const { context } = against((reply) =>
+      ++asked === 1 ? { ...reply, status: 503, headers: { ...PAGE.headers, 'retry-after': seconds } } : reply,
+    );
+    expect((await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0')).code).toBe(exit);
+  });
+
   it('--wait-ready asks a last time at its end', async () => {
     const { context } = against(list({ status: 503, ...PAGE }));
     const { code } = await runIn(context, 'smoke', '--wait-ready', '3s');
