@@ -6,7 +6,7 @@ import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { record, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
@@ -88,7 +88,7 @@ async function nothingToDo(
 ): Promise<RecordView> {
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
-  return record(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
+  return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }
 
 /**

@@ -8,7 +8,7 @@ import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { undoCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
 import { withPetLock } from './pet-lock.ts';
 import { changeWords } from './plan-view.ts';
@@ -131,5 +131,5 @@ function changed(text: string, item: InventoryItem, before: bigint | undefined):
     ['status', status],
   ];
   const members = [...itemToJson(item)];
-  return record(text, before === undefined ? members : [...members, ['before', before]], { csv });
+  return confirmation(text, before === undefined ? members : [...members, ['before', before]], { csv });
 }

@@ -6,7 +6,7 @@ import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
-import { record, type RecordView, type View } from '../view/view.ts';
+import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
@@ -80,9 +80,9 @@ function savedText(run: Run): string {
 async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
   const members = [['run', run.id] as const];
   const isKept = !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
-  if (isKept) return record(savedText(run), members);
+  if (isKept) return confirmation(savedText(run), members);
   await journal.end(run.id, context.clock.now());
-  return record(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
+  return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
 async function prepare(

@@ -9,7 +9,7 @@ import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
-import { record, type RecordView, type View } from '../view/view.ts';
+import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
@@ -43,7 +43,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
     await files.remove(path);
-    return record('Nothing was changed.', [['applied', 0]]);
+    return confirmation('Nothing was changed.', [['applied', 0]]);
   }
   const plan = (stock: Stock): Plan => makePlan(rows, stock);
   if (isDryRun) {

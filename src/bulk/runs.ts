@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
-import { list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { list, confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
 import { type OnOutcome } from './events.ts';
@@ -160,7 +160,7 @@ export async function discardRun(context: CommandContext, id: bigint, journalFil
     // Another process may have resumed it during the question.
     const { left, scans, environment } = unfinishedRun(journal, id);
     await journal.discard(id, clock.now());
-    return record(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
+    return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
       ['run', id],
       ['environment', environment],
       ['discarded', scans > 0 ? scans : left],

@@ -5,7 +5,7 @@ import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Journal, Run } from '../state/journal.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 import { type Counts, countStates, countWords } from './plan-view.ts';
 import { abbreviated, writeReport } from './report-file.ts';
 import { midway } from './runner.ts';
@@ -43,7 +43,7 @@ export async function summarise(
     isOne && run.kind === 'undo' && only.state === 'applied'
       ? `Pet ${only.petId}: ${only.before} → ${only.after}. Undone.`
       : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.`;
-  return record(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
+  return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
 }
 
 interface Summary {

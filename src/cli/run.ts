@@ -20,6 +20,7 @@ import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { render } from '../view/render.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
+import type { View } from '../view/view.ts';
 
 /**
  * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
@@ -77,8 +78,16 @@ async function runCommand(
       await ending.taken(notices.flush());
       const { columns: width, isTTY } = context.stdout;
       const screen = { width, isTTY, style: stdoutStyle, redact: (text: string) => secrets.redact(text) };
-      const count = await print(render(view, { format: globals.output, ...screen }), context.stdout, ending);
-      if ((view.view === 'record' || view.view === 'raw') && view.failure !== undefined) throw view.failure;
+      const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
+      const chunks = render(isSilent(view, globals) ? { view: 'nothing' } : view, {
+        format: globals.output,
+        ...screen,
+      });
+      const count = await print(chunks, context.stdout, ending).catch((error: unknown) => {
+        // A reader that has gone does not make a failed command succeed.
+        throw error instanceof OutputClosed && failure !== undefined ? failure : error;
+      });
+      if (failure !== undefined) throw failure;
       if (view.view !== 'rows') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
       const failed = view.check?.(count);
@@ -97,6 +106,12 @@ async function runCommand(
   await ending.taken(notices.flush()).catch(() => undefined);
   ending.cancel();
   return code;
+}
+
+/** True for a confirmation that --quiet leaves out. One with a failure, or in a format for programs, is printed. */
+function isSilent(view: View, { quiet, output }: Globals): boolean {
+  const isConfirmation = view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
+  return isConfirmation && quiet && output === 'table';
 }
 
 /** Writes as the reader takes it. Returns the number of rows. */

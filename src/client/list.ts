@@ -69,7 +69,7 @@ async function readBeginning(reply: HttpReply): Promise<Beginning> {
 }
 
 /** A captive portal answers every address with a page of its own and status 200. */
-export function refuseWebPage(reply: HttpReply): void {
+export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
   const type = reply.headers.get('content-type')?.[0] ?? '';
   if (!/^text\/html\b/i.test(type)) return;
   throw new Failure('contract', {

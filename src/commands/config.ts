@@ -68,7 +68,7 @@ export const configSet = defineCommand({
     checkDefault(setting.key, value);
     const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
     const kept = setting.get(config) ?? '';
-    return shown(setting, kept, `${setting.key} is now ${kept} (${path}).`);
+    return { ...shown(setting, kept, `${setting.key} is now ${kept} (${path}).`), isConfirmation: true };
   },
 });
 
@@ -81,7 +81,7 @@ export const configUnset = defineCommand({
   more: ['environments'],
   async run({ setting }, context) {
     const { path } = await changeConfig(context, (before) => setting.unset(before));
-    return shown(setting, undefined, `${setting.key} is removed (${path}).`);
+    return { ...shown(setting, undefined, `${setting.key} is removed (${path}).`), isConfirmation: true };
   },
 });
 

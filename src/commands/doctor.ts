@@ -76,7 +76,8 @@ export const doctor = defineCommand({
   summary: 'Diagnose this machine, the connection to the service, or a custom domain',
   description:
     'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +
-    'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. ' +
+    'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +
+    'domain from its project stops its traffic at once: first add and check the one that replaces it. ' +
     'Each problem comes with a fix; a failed check exits 13.',
   examples: [
     { says: 'Everything', command: 'petstore doctor' },
@@ -94,7 +95,7 @@ export const doctor = defineCommand({
     try {
       for await (const each of await steps(input, context)) {
         found.push(each);
-        context.notices.progress(`Looked at ${each.id} …`);
+        context.notices.progress(`Checked ${each.id} …`);
       }
     } finally {
       context.notices.progress(undefined);
@@ -121,7 +122,7 @@ function domainOptions(input: DoctorInput): DomainOptions | undefined {
       ([, value]) => value !== undefined,
     );
     if (stray === undefined) return undefined;
-    throw new Failure('usage', { problem: `--${stray[0]} goes with --domain: say which domain it is about.` });
+    throw new Failure('usage', { problem: `--${stray[0]} needs --domain, the domain to check.` });
   }
   if (target === undefined) {
     throw new Failure('usage', {

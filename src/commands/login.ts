@@ -17,7 +17,7 @@ import { splitWords } from '../session/split-words.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
 const MOST_KEY_BYTES = 16 * 1024;
@@ -169,7 +169,7 @@ function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string
   const { environment, baseUrl } = place;
   const checked = verify ? 'The key works' : 'The key was not tried';
   const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
-  return record(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
+  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
     ['environment', environment],
     ['baseUrl', baseUrl.href],
     ['verified', verify],

@@ -2,7 +2,7 @@ import { defineCommand, flag } from '../cli/command.ts';
 import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
 import { changeConfig, requireReadable, withSettings } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
-import { record } from '../view/view.ts';
+import { confirmation } from '../view/view.ts';
 
 export const logout = defineCommand({
   path: 'logout',
@@ -41,6 +41,6 @@ export const logout = defineCommand({
       dropped.length === 0
         ? `No key for ${names.join(' or ')} in ${file.path}.`
         : `The key for ${dropped.join(' and ')} is removed from ${file.path}.`;
-    return record(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
+    return confirmation(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
   },
 });

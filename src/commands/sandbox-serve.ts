@@ -107,6 +107,10 @@ export const sandboxServe = defineCommand({
   examples: [
     { says: 'On port 4010, with the limits of the Free plan', command: 'petstore sandbox serve' },
     {
+      says: 'As a test fixture: start it, read the JSON, use it, then kill $!',
+      command: 'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
+    },
+    {
       says: 'A stock of its own, a window of 5 seconds',
       command: 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
     },
@@ -123,12 +127,13 @@ export const sandboxServe = defineCommand({
     const rules = serving.rulesOf(input);
     const faults = (input.fault ?? []).map(serving.readFault);
     const file = dataFile(context, input.data);
-    if (input.seed !== undefined) await serving.seed(context, file, input.seed);
+    const pets = input.seed === undefined ? undefined : await serving.readSeed(context, input.seed);
     const log = await serving.openLog(context, input.log);
     const { startSandbox } = await import('../sandbox/server.ts');
     const sandbox = await startSandbox(context, {
       ...ownFile(context, file),
       rules,
+      ...(pets !== undefined && { pets }),
       host: input.host,
       port: input.port,
       names: input.allowHost ?? [],
@@ -152,13 +157,16 @@ export const sandboxServe = defineCommand({
 });
 
 function introduce({ baseUrl, apiKey }: Sandbox): RecordView {
-  const command = `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`;
-  const rows: readonly (readonly [string, string])[] = [
-    ['baseUrl', baseUrl],
-    ['apiKey', apiKey],
-    ['command', command],
-    ['page', baseUrl.replace(/v1$/, '')],
+  const rows: readonly (readonly [title: string, name: string, value: string])[] = [
+    ['Base URL', 'baseUrl', baseUrl],
+    ['API key', 'apiKey', apiKey],
+    ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
+    ['Log in', 'login', `petstore login --env staging --base-url ${baseUrl}`],
+    ['Page', 'page', baseUrl.replace(/v1$/, '')],
   ];
-  const titles = ['Base URL', 'API key', 'Try it', 'Page'];
-  return record(rows.map(([, value], i) => `${(titles[i] ?? '').padEnd(8)}  ${value}`).join('\n'), rows);
+  const lines = rows.map(([title, , value]) => `${title.padEnd(8)}  ${value}`);
+  return record(
+    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
+    rows.map(([, name, value]) => [name, value]),
+  );
 }

@@ -1,11 +1,11 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { changeStore, dataFile, type Pets, readPets, withStore } from '../serve/data-file.ts';
+import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
-import type { Usage } from '../sandbox/store.ts';
+import type { Pets, Usage } from '../sandbox/store.ts';
 import { clockTime } from '../view/progress.ts';
-import { list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
@@ -67,7 +67,7 @@ export const sandboxSeed = defineCommand({
 });
 
 function stocked(text: string, file: string, pets: number): RecordView {
-  return record(text, [
+  return confirmation(text, [
     ['pets', pets],
     ['file', file],
   ]);

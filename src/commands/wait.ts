@@ -1,6 +1,6 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
-import { defineCommand, option, under } from '../cli/command.ts';
+import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import { record, type RecordView } from '../view/view.ts';
@@ -12,11 +12,14 @@ export const wait = defineCommand({
   common: 'requests',
   summary: 'Wait until a pet has a quantity or a status',
   description:
-    'Checks the list repeatedly, as often as the rate limit allows, until all conditions hold, then shows the pet. ' +
-    'Exits 13 if they do not hold in time.',
+    'Reads the list repeatedly, as often as the rate limit allows, until all conditions hold, then shows the pet. ' +
+    'It reads a last time when the time is over, and exits 13 if the conditions still do not hold. A pet that the ' +
+    'list does not have ends it at once with exit 5, unless --allow-missing is given; other failures exit as in ' +
+    'every command.',
   examples: [
     { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
     { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
+    { says: 'Until a new pet is listed', command: 'petstore wait --pet 7 --min 0 --allow-missing --for 1h' },
   ],
   options: {
     ...under('What to wait for', {
@@ -25,6 +28,7 @@ export const wait = defineCommand({
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
       status: option('--status <status>', wordValue(PET_STATUSES), PET_STATUSES.join(', ')),
+      allowMissing: flag('--allow-missing', 'wait also while the list does not have the pet; without it, exit 5'),
     }),
     ...under('How long', {
       for: option(
@@ -32,7 +36,7 @@ export const wait = defineCommand({
         durationValue(0),
         'how long at most (default: --timeout where it is given, else 5m)',
       ),
-      interval: option('--interval <duration>', durationValue(100), 'at least so long between two looks', {
+      interval: option('--interval <duration>', durationValue(100), 'shortest time between two reads of the list', {
         default: 5_000,
         shownDefault: '5s',
       }),
@@ -41,9 +45,9 @@ export const wait = defineCommand({
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
     const { pet, quantity, min, max, status } = input;
-    if (pet === undefined) throw new Failure('usage', { problem: 'Say which pet: --pet ID.' });
+    if (pet === undefined) throw new Failure('usage', { problem: 'Which pet? Use --pet ID.' });
     if ([quantity, min, max, status].every((each) => each === undefined)) {
-      throw new Failure('usage', { problem: 'Say what to wait for: --quantity, --min, --max or --status.' });
+      throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max or --status.' });
     }
     const { waitFor } = await import('../watch/watch.ts');
     const { timeoutIsExplicit, timeout } = context.globals;

@@ -47,7 +47,7 @@ export function certificate(
   const days = Math.floor((found.validTo - now) / DAY_MS);
   const left = plural(days, 'day');
   if (found.validTo - now < SOON_MS) {
-    return warn(id, `The certificate of ${name} ends in ${left}.`, 'See that it is renewed.');
+    return warn(id, `The certificate of ${name} ends in ${left}.`, 'Renew it, or check why it was not renewed.');
   }
   return ok(id, `${found.protocol}; the certificate of ${name} is trusted (${chain(found)}) for ${left} more.`);
 }

@@ -123,7 +123,7 @@ async function* lookAtHost(
   return reached[0];
 }
 
-/** With what DNS itself says of the name; the system may have it from elsewhere. */
+/** Adds what DNS has for the name; the system may have it from another source. */
 async function resolved(network: Network, name: string, addresses: readonly string[]): Promise<string> {
   const says = `${name} is ${addresses.join(', ')}`;
   if (addresses.includes(name)) return `${name} is an address; nothing to resolve.`;

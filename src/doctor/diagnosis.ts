@@ -4,11 +4,11 @@ import { describeFailure } from '../report/failures.ts';
 import { type Format, list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
-/** `note`: nothing was judged, it is good to know. `skip`: it could not, or was not to be, looked at. */
+/** `note`: information without a verdict. `skip`: not checked. */
 export type Health = 'ok' | 'note' | 'skip' | 'warn' | 'fail';
 
 export interface Diagnosis {
-  /** What was looked at: `config`, `dns`, … Scripts may rely on it. */
+  /** The check: `config`, `dns`, … Scripts may rely on it. */
   readonly id: string;
   readonly health: Health;
   readonly says: string;

@@ -1,4 +1,4 @@
-/** What DNS says of a custom domain: its zone, where it points, and which authorities may issue for it. */
+/** Looks up a custom domain in DNS: its zone, its target, and which authorities may issue for it. */
 import { type CaaProperty, type DnsResolver, NetworkFailure } from '../ports.ts';
 
 export interface Zone {

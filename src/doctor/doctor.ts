@@ -7,6 +7,6 @@ import { lookAtService } from './connectivity.ts';
 export async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
   const settings = yield* lookAtMachine(context, isOffline);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
-  else if (settings === undefined) yield skipped('service', 'It is not known which.');
+  else if (settings === undefined) yield skipped('service', 'No base URL is known.');
   else yield* lookAtService(context, settings);
 }

@@ -14,13 +14,13 @@ export interface Redirect {
 
 export interface DomainOptions {
   readonly domain: string;
-  /** What the platform says the CNAME must point to. */
+  /** The platform's name that the CNAME must point to. */
   readonly target: string;
   /** The authority that the platform uses, as CAA records name it. */
   readonly ca?: string;
   /** In place of the system's. */
   readonly dnsServer?: string;
-  /** Where to look at the certificate, in place of the domain's own address and port 443. */
+  /** Where to check the certificate, in place of the domain's own address and port 443. */
   readonly connect?: Pick<Peer, 'address' | 'port'>;
   readonly redirects: readonly Redirect[];
 }
@@ -36,6 +36,10 @@ const ISSUE =
   'After Verify a certificate usually appears within 2 minutes. If it is missing after 30 minutes, check that the ' +
   'domain still verifies and that no CAA record blocks the authority, then click Re-verify.';
 
+const REMOVAL =
+  'Removing the domain from the project stops its traffic at once. Before that, add the domain that replaces it, ' +
+  'check it with petstore doctor --domain, and change every link and base URL that uses the old one.';
+
 export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
   const network = await networkOf(context);
   const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
@@ -43,7 +47,7 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
   try {
     const zone = await findZone(walk.dns, options.domain);
     if (zone === undefined) {
-      const fix = 'See that the domain is registered, and spelled right.';
+      const fix = 'Check the spelling, and that the domain is registered.';
       yield bad('zone', `No zone of DNS holds ${options.domain}.`, fix);
       return;
     }
@@ -55,8 +59,9 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
     yield caa;
     yield record.health === 'ok'
       ? await lookAtCertificate(walk, caa.health === 'fail')
-      : skipped('certificate', 'It comes once the record is right.');
+      : skipped('certificate', 'Checked once the record is right.');
     for (const redirect of options.redirects) yield await lookAtRedirect(walk, redirect);
+    yield note('removal', REMOVAL);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;
     const { code } = error;
@@ -67,7 +72,7 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
 
 function dnsFix(code: string): string {
   return code === 'ESERVFAIL'
-    ? "See that the zone's name servers run, and that its DNSSEC is sound; or ask another with --dns-server."
+    ? "Check the zone's name servers and its DNSSEC, or ask another server with --dns-server."
     : 'Check the network, or ask another with --dns-server.';
 }
 
@@ -96,7 +101,7 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
 }
 
-/** The server of one zone knows no other: then the system's is asked. Undefined: it does not know either. */
+/** Returns the target's addresses. The server of one zone may not know them: the system's is asked next. */
 async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promise<readonly string[] | undefined> {
   const servers = dnsServer === undefined ? [dns] : [dns, network.resolver()];
   for (const server of servers) {
@@ -115,7 +120,7 @@ async function lookAtApex(
   const own = await addressesOf(dns, domain);
   if (own.length === 0) return bad('record', `${domain} has no record.`, create);
   if (wanted === undefined)
-    return skipped('record', `What addresses ${target} has is not known: ask another DNS server.`);
+    return skipped('record', `The addresses of ${target} are unknown; ask another server with --dns-server.`);
   const others = own.filter((address) => !wanted.includes(address));
   if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
   return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
@@ -164,15 +169,15 @@ async function peerOf({ network, connect }: Walk, name: string): Promise<Peer> {
 
 async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promise<Diagnosis> {
   const entry = `from ${from} to ${to} (${status})`;
-  const fix = `See that domains.redirects of the project has: from ${from}, to ${to}, status ${status}.`;
+  const fix = `Set in domains.redirects of the project: from ${from}, to ${to}, status ${status}.`;
   const records = [...(await recordsOf(walk.dns, 'CNAME', from)), ...(await addressesOf(walk.dns, from))];
   if (records.length === 0) {
-    const create = `Create it as for ${walk.domain}: a redirect needs a domain that arrives.`;
+    const create = `Create it as for ${walk.domain}: a redirect needs a domain that works.`;
     return bad('redirect', `${from} has no record.`, create);
   }
   const answer = await orNetworkFailure(peerOf(walk, from).then((peer) => walk.network.ask(peer)));
   if (answer instanceof NetworkFailure) {
-    return bad('redirect', `${from} cannot be asked over TLS (${answer.code}).`, ISSUE);
+    return bad('redirect', `${from} does not answer over TLS (${answer.code}).`, ISSUE);
   }
   const location = answer.location ?? '';
   if (answer.status !== status) return bad('redirect', `${from} answers with ${answer.status}, not ${status}.`, fix);

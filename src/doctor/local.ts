@@ -212,7 +212,7 @@ function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
   return isFailure(error) && kinds.includes(error.kind);
 }
 
-/** What it knows of the key. A shared one is asked for when the network is looked at. */
+/** Checks what the ledger knows of the key. A shared ledger is checked with the network. */
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   if (sharedLedger(context) !== undefined) {

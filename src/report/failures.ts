@@ -62,7 +62,7 @@ const WRITE_FAILURES = {
   bug: ({ message }) => ({
     ...stops(EXIT.bug),
     message: `This is a bug in petstore: ${message}`,
-    hint: 'Please report it with the command and the output of the same command with --debug.',
+    hint: 'Report it to the person who gave you petstore, with the command and its output with --debug.',
   }),
 } satisfies FailureTable<keyof WriteFailures>;
 

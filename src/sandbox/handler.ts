@@ -117,7 +117,7 @@ function httpDate(ms: number): string {
 
 function withLimits(result: Result, verdict: LimiterDecision, now: number, rules: Rules): SandboxResponse {
   const headers = { ...JSON_TYPE, ...limitHeaders(verdict, now, rules.retryAfter), ...result.headers };
-  return { status: result.status, headers, body: result.body };
+  return { ...result, headers };
 }
 
 function refusalOf({ outcome }: LimiterDecision, { banStatus }: Rules): Result | undefined {
@@ -133,7 +133,7 @@ function operate(operation: Operation, store: Store, fault: StatusEffect | undef
   if (fault.applied) operation.run(store);
   const { status, retryAfterS } = fault;
   const headers = retryAfterS === undefined ? undefined : { 'Retry-After': String(retryAfterS) };
-  return error(status, 'fault', 'Fault injected by the sandbox.', headers);
+  return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };
 }
 
 function bearer(header: string | undefined): string | undefined {

@@ -13,7 +13,7 @@ export interface Service {
   readonly log: RequestLog;
 }
 
-/** For who is gone, or is to think that the sandbox is. */
+/** The client disconnected, or a fault rule drops the connection. */
 const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
 
 /** Never rejects. */
@@ -28,8 +28,10 @@ export async function answer(
   const method = incoming.method ?? '';
   const target = incoming.url ?? '';
   const path = pathOf(target);
-  const effects = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
-  const response = await handled(ports, handler, incoming, effects);
+  const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
+  const response = await handled(ports, handler, incoming, chosen);
+  // A request that was refused before, by its key or the rate limit, keeps its status.
+  const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const now = handler.now();
   log.add({
     at: now,

@@ -21,6 +21,8 @@ export interface SandboxResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** In pieces where it is long. */
   readonly body: string | Iterable<string>;
+  /** True where a fault rule set the status. */
+  readonly isFault?: boolean;
 }
 
 export interface Handler {
@@ -37,7 +39,9 @@ export interface Handler {
 }
 
 /** Without the headers that every response has. */
-export type Result = Pick<SandboxResponse, 'status' | 'body'> & { readonly headers?: Readonly<Record<string, string>> };
+export type Result = Pick<SandboxResponse, 'status' | 'body' | 'isFault'> & {
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /** What the request asks for, its values checked, ready to be done within a transaction. */
 export interface Operation {

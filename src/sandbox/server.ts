@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
+import { failureOf } from '../state/form.ts';
 import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
@@ -16,8 +17,8 @@ import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
 import { send } from './send-response.ts';
-import type { Store } from './store.ts';
-import { openSandboxStore, type SandboxFile } from './store-file.ts';
+import type { Pets, Store } from './store.ts';
+import { openSandboxStore, placeOf, type SandboxFile } from './store-file.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
@@ -37,6 +38,8 @@ export interface SandboxOptions extends SandboxFile {
   readonly apiKeys?: readonly string[];
   /** Further names that clients know the server by. */
   readonly names?: readonly string[];
+  /** Replace the stock, once the port is known to be free. */
+  readonly pets?: Pets;
   readonly faults?: readonly FaultRule[];
   readonly faultSeed?: number;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
@@ -64,10 +67,15 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
   const store = await openSandboxStore(ports, options);
   const server = listener(options.patience ?? PATIENCE);
-  const port = await listen(server, host, options.port ?? 0).catch((problem: unknown) => {
+  let port: number;
+  try {
+    port = await listen(server, host, options.port ?? 0);
+    if (options.pets !== undefined) replacePets(store, options.pets, options);
+  } catch (problem) {
+    server.close();
     store.close();
     throw problem;
-  });
+  }
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
   if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
@@ -86,6 +94,17 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
       store.close();
     },
   };
+}
+
+/** @throws {Failure} `state` */
+function replacePets(store: Store, pets: Pets, file: SandboxFile): void {
+  try {
+    store.atomically(() => {
+      store.replacePets(pets);
+    });
+  } catch (problem) {
+    throw failureOf(problem, placeOf(file));
+  }
 }
 
 function controlsFor(

@@ -45,6 +45,9 @@ const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUnt
  */
 export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
+/** Pets that are given, or this number of generated ones. */
+export type Pets = Iterable<InventoryItem> | { readonly generated: number };
+
 /** The store in a database that has been brought up to date. */
 export class Store {
   private readonly database: Database;
@@ -87,7 +90,7 @@ export class Store {
   }
 
   /** Others in place of all pets. */
-  replacePets(pets: Iterable<InventoryItem> | { readonly generated: number }): void {
+  replacePets(pets: Pets): void {
     this.list = undefined;
     this.database.exec('DELETE FROM pet');
     for (const { petId, quantity, status } of 'generated' in pets ? generatedPets(pets.generated) : pets) {

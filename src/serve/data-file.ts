@@ -73,9 +73,6 @@ export function changeStore(context: CommandContext, file: string, change: (stor
   return withStore(context, file, work, { toWrite: true });
 }
 
-/** As many made-up pets, or those of a file. */
-export type Pets = InventoryItem[] | { readonly generated: number };
-
 /** Largest integer that the store's column holds. */
 const MOST = 2n ** 63n - 1n;
 

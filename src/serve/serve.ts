@@ -8,7 +8,8 @@ import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { clockTime } from '../view/progress.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { changeStore, readPets } from './data-file.ts';
+import type { Pets } from '../sandbox/store.ts';
+import { readPets } from './data-file.ts';
 
 export interface RuleOptions {
   readonly plan: PlanName;
@@ -28,8 +29,8 @@ export interface RuleOptions {
 export function usableKeys(host: string, keys: readonly string[] = [SANDBOX_KEY]): readonly string[] {
   if (isLoopbackAddress(host) || !keys.includes(SANDBOX_KEY)) return keys;
   throw new Failure('usage', {
-    problem: `On ${host} others can reach the sandbox, and everybody knows its usual key.`,
-    hint: 'Give it keys of your own with --key; made up, never a real one.',
+    problem: `On ${host} others can reach the sandbox, and its usual key is public.`,
+    hint: 'Set other keys with --key: made-up ones, never a real one.',
   });
 }
 
@@ -68,12 +69,9 @@ export function readFault(text: string): FaultRule {
   }
 }
 
-/** @throws {Failure} `file`, `invalid-value` */
-export async function seed(context: CommandContext, file: string, from: string): Promise<void> {
-  const pets = /^[0-9]+$/.test(from) ? { generated: petCount(from) } : await readPets(context, from);
-  await changeStore(context, file, (store) => {
-    store.replacePets(pets);
-  });
+/** Reads what --seed names: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
+export async function readSeed(context: CommandContext, from: string): Promise<Pets> {
+  return /^[0-9]+$/.test(from) ? { generated: petCount(from) } : readPets(context, from);
 }
 
 /** @throws {Failure} `invalid-value` */

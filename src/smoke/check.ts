@@ -1,13 +1,17 @@
 /** What a check is, and what came of it. */
 import { ErrorSchema } from '../api/schemas.ts';
-import type { Service } from '../client/service.ts';
-import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
+import { judgeFailure, requestInfo } from '../client/classify.ts';
+import { readServiceError } from '../client/error-body.ts';
+import { type Answer, type Evidence, probe, type Unreachable } from '../client/probe.ts';
+import { judgeReply } from '../client/retry.ts';
+import type { Call, Service } from '../client/service.ts';
+import { Failure } from '../errors.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
 
 export interface Finding {
   readonly verdict: Verdict;
-  /** What is wrong, or why it was not checked. */
+  /** What was expected and what came, or why it was not checked. */
   readonly problem?: string;
   readonly evidence?: Evidence;
 }
@@ -16,8 +20,8 @@ export interface CheckFacts {
   /** For --only and --skip; never changes its meaning. */
   readonly id: string;
   readonly title: string;
-  /** The part of the service specification that it rests on. */
-  readonly clause: string;
+  /** The part of docs/service.md that it checks; undefined: none of it. */
+  readonly clause: string | undefined;
 }
 
 export interface Checked extends CheckFacts, Finding {
@@ -29,18 +33,24 @@ export interface SmokeClients {
   readonly keyed: Service;
   readonly keyless: Service;
   readonly wrong: Service;
-  /** With the key, and deaf to signals. */
+  /** With the key, and for a short time after a signal too. */
   readonly restorer: Service;
   /** With the key, and one request more than the rate limit allows. */
   readonly spender: Service;
-  /** Called once the list has been asked for. @throws {Failure} `quota-insufficient` */
+  /** With the key, and waits for the service as long as --wait-ready allows. */
+  readonly patient: Service;
+  /** Called before the first request, and once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;
+  /** What would end any other command: the exit code of the run, before that of a failed check. */
+  readonly causes: Failure[];
 }
+
+type Door = 'keyed' | 'keyless' | 'wrong' | 'restorer' | 'spender';
 
 export const PASS: Finding = { verdict: 'pass' };
 
-export function fail(problem: string): Finding {
-  return { verdict: 'fail', problem };
+export function fail(expected: string, found: string): Finding {
+  return { verdict: 'fail', problem: `expected ${expected}, got ${found}` };
 }
 
 export function skip(problem: string): Finding {
@@ -56,20 +66,74 @@ export function checked(
   return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
 }
 
+/**
+ * Sends one request. After a 429 it is sent again when the gate allows it.
+ * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
+ */
+export async function ask(
+  clients: SmokeClients,
+  door: Door,
+  call: Call,
+  { isUsual }: { readonly isUsual: boolean },
+): Promise<Answer | Unreachable> {
+  for (;;) {
+    const answer = await probe(clients[door], call);
+    if ('status' in answer && answer.status === 429) continue;
+    await noteCause(clients, door, call, answer, isUsual);
+    return answer;
+  }
+}
+
+const UNAVAILABLE: readonly number[] = [502, 503, 504];
+
+/**
+ * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
+ * `isUsual`), a 401 or 500 only fails the check.
+ */
+export async function noteCause(
+  clients: SmokeClients,
+  door: Door,
+  call: Call,
+  answer: Answer | Unreachable,
+  isUsual: boolean,
+): Promise<void> {
+  const asked = requestInfo(clients[door], call);
+  if ('unreachable' in answer) {
+    const { failure } = judgeFailure(answer.unreachable, asked);
+    // The list is asked for first.
+    const begun = door !== 'keyed' || call.path !== '/inventory';
+    clients.causes.push(failure.is('network') ? new Failure('network', { ...failure.details, begun }) : failure);
+    return;
+  }
+  const { status, text } = answer;
+  if (status < 300) return;
+  const error = await readServiceError({ status, body: [Buffer.from(text)] });
+  const { failure } = judgeReply(clients[door], asked, answer, error);
+  const isKeyed = door !== 'keyless' && door !== 'wrong';
+  const counts = isUsual
+    ? failure.is('unauthorized') || failure.is('service-failed') || failure.is('redirected')
+    : UNAVAILABLE.includes(status);
+  if (counts || (isKeyed && failure.is('forbidden'))) clients.causes.push(failure);
+}
+
 /** Finds fault with anything but an answer of that status. */
 export function withStatus(
   answer: Answer | Unreachable,
   status: number,
   then: (answer: Answer) => Finding = () => PASS,
 ): Finding {
-  if ('unreachable' in answer) return fail(`no answer: ${answer.unreachable.phase} (${answer.unreachable.code})`);
-  return answer.status === status ? then(answer) : fail(`the status is ${answer.status}, not ${status}`);
+  if ('unreachable' in answer) return fail(`status ${status}`, noAnswer(answer));
+  return answer.status === status ? then(answer) : fail(`status ${status}`, String(answer.status));
+}
+
+export function noAnswer({ unreachable: { phase, code } }: Unreachable): string {
+  return `no answer (${phase}: ${code})`;
 }
 
 /** Finds fault with a body that is not an Error (service spec, part 2). */
 export function isError({ json, problem }: Answer): Finding {
-  if (json === undefined) return fail(`the body is not JSON: ${problem ?? ''}`);
+  if (json === undefined) return fail('an Error body', `one that is not JSON: ${problem ?? ''}`);
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;
-  return fail(`the body is not an Error: ${String(error.issues[0]?.path[0] ?? 'it')} is missing or mistyped`);
+  return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
 }

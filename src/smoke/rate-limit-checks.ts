@@ -1,12 +1,22 @@
 /** Checks the answer to a request beyond the rate limit. The key is blocked afterwards, for all who use it. */
-import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { type CheckFacts, type Checked, checked, fail, type Finding, PASS, skip } from './check.ts';
+import {
+  type CheckFacts,
+  type Checked,
+  checked,
+  fail,
+  type Finding,
+  noAnswer,
+  noteCause,
+  PASS,
+  skip,
+  type SmokeClients,
+} from './check.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 
 const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 429', clause: '8, rule 3' };
-const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 says when to come back', clause: '7; 8, rule 3' };
+const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 has a Retry-After header', clause: '7; 8, rule 3' };
 export const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
 /** Side by side, or a window may be over before it is spent. */
@@ -14,14 +24,13 @@ const WORKERS = 8;
 /** A rate limit that is not exceeded by then is too large to exceed in a test. */
 const MOST = 2_000;
 
-/** @param spender whose gate lets exactly one request more through than the rate limit allows */
 export async function* runProvoked(
-  spender: Service,
+  clients: SmokeClients,
   isChosen: (facts: CheckFacts) => boolean,
 ): AsyncGenerator<Checked> {
   const chosen = PROVOKED_CHECKS.filter(isChosen);
   if (chosen.length === 0) return;
-  const { end, sent } = await spend(spender);
+  const { end, sent } = await spend(clients);
   const [refused, retry] = judge(end, sent);
   for (const facts of chosen) {
     const from = end === undefined || 'unreachable' in end ? undefined : end;
@@ -32,13 +41,13 @@ export async function* runProvoked(
 function judge(end: Answer | Unreachable | undefined, sent: number): readonly [refused: Finding, retry: Finding] {
   const none = skip('no 429 came');
   if (end === undefined) {
-    return [sent < MOST ? skip('another client draws on the key') : fail(`none of ${sent} requests was refused`), none];
+    return [sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`), none];
   }
-  if ('unreachable' in end) return [fail(`no answer: ${end.unreachable.phase} (${end.unreachable.code})`), none];
+  if ('unreachable' in end) return [fail('status 429', noAnswer(end)), none];
   const { status, headers, receivedAt } = end;
-  if (status !== 429) return [fail(`the status is ${status} after ${sent} requests, not 429`), none];
+  if (status !== 429) return [fail('status 429', `${status} after ${sent} requests`), none];
   const saysWhen = readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined;
-  return [PASS, saysWhen ? PASS : fail(`Retry-After is ${headers.get('retry-after')?.join(', ') ?? 'missing'}`)];
+  return [PASS, saysWhen ? PASS : fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none')];
 }
 
 interface Spent {
@@ -47,11 +56,13 @@ interface Spent {
   sent: number;
 }
 
-async function spend(service: Service): Promise<Spent> {
+const LIST = { method: 'GET', path: '/inventory' } as const;
+
+async function spend(clients: SmokeClients): Promise<Spent> {
   const spent: Spent = { end: undefined, sent: 0 };
   const work = async (): Promise<void> => {
     while (spent.end === undefined && spent.sent < MOST) {
-      const answer = await probe(service, { method: 'GET', path: '/inventory' });
+      const answer = await probe(clients.spender, LIST);
       spent.sent++;
       if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
     }
@@ -64,5 +75,8 @@ async function spend(service: Service): Promise<Spent> {
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
+  const { end } = spent;
+  if (end !== undefined && !('status' in end && end.status === 429))
+    await noteCause(clients, 'spender', LIST, end, true);
   return spent;
 }

@@ -2,6 +2,7 @@
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
 import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './check.ts';
+import { duration } from '../view/progress.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 
 /** The list with the key, without a key and with an invalid key, and an unknown path. */
@@ -14,7 +15,7 @@ export interface Bounds {
 }
 
 export interface ReadCheck extends CheckFacts {
-  /** What it looks at, each answer by itself: asked for only if some check wants it. */
+  /** The answers it checks, one by one. Only those that some check needs are requested. */
   readonly asks: readonly Question[];
   check(answer: Answer, bounds: Bounds): Finding;
 }
@@ -34,17 +35,25 @@ const ofRefusal = (check: (answer: Answer) => Finding): ReadCheck['check'] => {
 const repeatsStatus = ofRefusal(({ json: body, status }) => {
   const claimed = body instanceof Map ? body.get('status') : undefined;
   if (typeof claimed !== 'number') return skip('the body has no status');
-  return claimed === status ? PASS : fail(`the status is ${status}, but Error.status is ${claimed}`);
+  return claimed === status ? PASS : fail(`Error.status ${status}`, String(claimed));
 });
 
 const hasStatus = (status: number): ReadCheck['check'] => {
   return (answer) => withStatus(answer, status);
 };
 
+/** Characters of the service's text in a report. */
+const SHOWN = 60;
 const LIST = ['list'] as const;
 const REFUSALS = ['keyless', 'wrong'] as const;
 
-type Line = readonly [id: string, clause: string, title: string, asks: readonly Question[], check: ReadCheck['check']];
+type Line = readonly [
+  id: string,
+  clause: string | undefined,
+  title: string,
+  asks: readonly Question[],
+  check: ReadCheck['check'],
+];
 const LINES: readonly Line[] = [
   ['list-status', '4.1', 'the list is answered with 200', LIST, checkList],
   ['list-type', '4.1', 'the list is application/json', LIST, ofList(checkType)],
@@ -54,11 +63,11 @@ const LINES: readonly Line[] = [
   ['limit-values', '8, rule 1', 'limit and remaining make sense together', LIST, checkValues],
   ['limit-reset', '8, rule 2', 'the reset is a Unix timestamp ahead', LIST, checkReset],
   ['clock', '8, rule 2', "the service's clock is right", LIST, checkClock],
-  ['latency', 'none: --max-latency', 'the list comes in time', LIST, checkLatency],
+  ['latency', undefined, 'the list comes in time', LIST, checkLatency],
   ['keyless-status', '5', 'without a key: 401', ['keyless'], hasStatus(401)],
   ['wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)],
   ['error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)],
-  ['error-status', '7, rule 1', 'Error.status is the status', REFUSALS, repeatsStatus],
+  ['error-status', '7', 'Error.status is the status', REFUSALS, repeatsStatus],
   ['unknown-status', '4, 7', 'an unknown path: 404', ['unknown'], hasStatus(404)],
 ];
 export const READ_CHECKS: readonly ReadCheck[] = LINES.map(([id, clause, title, asks, check]) => ({
@@ -72,25 +81,27 @@ export const READ_CHECKS: readonly ReadCheck[] = LINES.map(([id, clause, title, 
 function checkList({ status, headers }: Answer): Finding {
   if (status === 200) return PASS;
   const to = headers.get('location')?.[0];
-  return fail(`the status is ${status}, not 200${to === undefined ? '' : `; it redirects to ${to}`}`);
+  return fail('status 200', `${status}${to === undefined ? '' : `, a redirect to ${to}`}`);
 }
 
 function checkType({ headers }: Answer): Finding {
   const type = headers.get('content-type')?.join(', ');
-  if (type === undefined) return fail('the Content-Type header is missing');
-  return /^application\/json\s*(;|$)/i.test(type) ? PASS : fail(`the content type is ${type}`);
+  return /^application\/json\s*(;|$)/i.test(type ?? '')
+    ? PASS
+    : fail('application/json', type ?? 'no Content-Type header');
 }
 
 function checkRows({ json, problem }: Answer): Finding {
-  if (json === undefined) return fail(`the body is not JSON: ${problem ?? ''}`);
-  if (!Array.isArray(json)) return fail('the body is not an array');
+  if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
+  if (!Array.isArray(json)) return fail('a JSON array', stringifyJson(json).slice(0, SHOWN));
   for (const [i, row] of json.entries()) {
     const fields = row instanceof Map ? Object.fromEntries(row) : {};
     const result = InventoryItemSchema.safeParse(fields);
     if (result.success) continue;
     const field = String(result.error.issues[0]?.path[0] ?? 'petId');
     const value = row instanceof Map ? row.get(field) : undefined;
-    return fail(`row ${i + 1}: ${field} is ${value === undefined ? 'missing' : stringifyJson(value).slice(0, 60)}`);
+    const found = value === undefined ? `no ${field}` : `${field} ${stringifyJson(value).slice(0, SHOWN)}`;
+    return fail(`an InventoryItem in row ${i + 1}`, found);
   }
   return PASS;
 }
@@ -101,7 +112,7 @@ function checkIds({ json }: Answer): Finding {
   for (const row of json) {
     const id = row instanceof Map ? row.get('petId') : undefined;
     if (typeof id !== 'number' && typeof id !== 'bigint') continue;
-    if (seen.has(id.toString())) return fail(`pet ${id} is listed twice`);
+    if (seen.has(id.toString())) return fail('each pet once', `pet ${id} twice`);
     seen.add(id.toString());
   }
   return PASS;
@@ -115,28 +126,37 @@ function numberIn({ headers }: Answer, name: string): number | undefined {
   return values?.length === 1 && value !== undefined && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
+function headerText({ headers }: Answer, name: string): string {
+  return headers.get(name.toLowerCase())?.join(', ') ?? 'none';
+}
+
 function checkHeaders({ headers }: Answer): Finding {
-  const missing = LIMITS.filter((name) => !headers.has(name.toLowerCase()));
-  return missing.length === 0 ? PASS : fail(`missing: ${missing.join(', ')}`);
+  const present = LIMITS.filter((name) => headers.has(name.toLowerCase()));
+  if (present.length === LIMITS.length) return PASS;
+  return fail(LIMITS.join(', '), present.length === 0 ? 'none of them' : `only ${present.join(', ')}`);
 }
 
 function checkValues(answer: Answer): Finding {
   if (LIMITS.slice(0, 2).some((name) => !answer.headers.has(name.toLowerCase()))) return skip('they are not all there');
   const [limit, remaining] = LIMITS.map((name) => numberIn(answer, name));
-  if (limit === undefined || remaining === undefined) return fail('they are not whole numbers, each sent once');
-  return remaining <= limit ? PASS : fail(`${remaining} remaining of ${limit}`);
+  if (limit === undefined || remaining === undefined) {
+    const [first, second] = LIMITS.map((name) => headerText(answer, name));
+    return fail('two whole numbers', `${first} and ${second}`);
+  }
+  return remaining <= limit ? PASS : fail(`at most ${limit} remaining`, String(remaining));
 }
 
 /** Longer windows are implausible; treat the header as missing. */
 const LONGEST_S = 32 * 86_400;
+const RESET = 'a Unix time in the next 32 days, in seconds';
 
 function checkReset(answer: Answer): Finding {
   if (!answer.headers.has('x-ratelimit-reset')) return skip('the header is missing');
   const reset = numberIn(answer, 'X-RateLimit-Reset');
-  if (reset === undefined) return fail('it is not a whole number of seconds');
+  if (reset === undefined) return fail(RESET, headerText(answer, 'X-RateLimit-Reset'));
   const ahead = reset - Math.floor(serverNow(answer) / 1_000);
   if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
-  return fail(`${reset} is ${Math.abs(ahead)} s ${ahead < 0 ? 'past' : 'ahead'} by the service's own clock`);
+  return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
 function serverNow(answer: Answer): number {
@@ -145,13 +165,14 @@ function serverNow(answer: Answer): number {
 
 function checkClock(answer: Answer, { maxSkewMs }: Bounds): Finding {
   const date = dateOf(answer);
-  if (date === undefined) return fail('the Date header is missing or malformed');
+  if (date === undefined) return fail('a Date header', headerText(answer, 'date'));
   const skew = Math.round((date - answer.receivedAt) / 1_000);
   if (Math.abs(skew) * 1_000 <= maxSkewMs) return PASS;
-  return fail(`it is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} this machine's`);
+  const found = `one that is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead'}`;
+  return fail(`a clock within ${duration(maxSkewMs)} of this machine's`, found);
 }
 
 function checkLatency({ ms }: Answer, { maxLatencyMs }: Bounds): Finding {
   if (maxLatencyMs === undefined) return skip('no --max-latency was given');
-  return ms <= maxLatencyMs ? PASS : fail(`it took ${Math.round(ms)} ms, longer than ${maxLatencyMs} ms`);
+  return ms <= maxLatencyMs ? PASS : fail(`the list within ${maxLatencyMs} ms`, `it after ${Math.round(ms)} ms`);
 }

@@ -42,11 +42,23 @@ function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' 
 
 const VERDICT_WORDS = { pass: 'ok  ', fail: 'FAIL', skip: 'skip' } as const;
 
+/** Returns the text of a check. A title states success, so it is shown only for a check that passed. */
+function result({ verdict, title, problem = '' }: Checked): string {
+  if (verdict === 'pass') return title;
+  return verdict === 'skip' ? `not checked: ${problem}` : problem;
+}
+
+function place(clause: string | undefined): string {
+  return clause === undefined ? '' : `docs/service.md, part ${clause}`;
+}
+
 function text({ checks }: Suite): string {
   const width = Math.max(0, ...checks.map(({ id }) => id.length));
-  const lines = checks.flatMap(({ verdict, id, title, problem, clause, evidence }) => [
-    `${VERDICT_WORDS[verdict]}  ${id.padEnd(width)}  ${title}${verdict === 'skip' ? `: ${problem ?? ''}` : ''}`,
-    ...(verdict === 'fail' ? [`      ${problem ?? ''} (${evidence?.request ?? ''}; clause ${clause})`] : []),
+  const lines = checks.flatMap((check) => [
+    `${VERDICT_WORDS[check.verdict]}  ${check.id.padEnd(width)}  ${result(check)}`,
+    ...(check.verdict === 'fail'
+      ? [`      ${[check.evidence?.request, place(check.clause)].filter(Boolean).join('; ')}`]
+      : []),
   ]);
   const { passed, failed, skipped } = tally(checks);
   return [...lines, `${passed} passed, ${failed} failed, ${skipped} skipped`, ''].join('\n');
@@ -60,7 +72,7 @@ function junit({ name, startedAt, checks }: Suite): string {
   const cases = checks.map(({ id, title, ms, verdict, problem = '', clause, evidence }) => {
     const inside =
       verdict === 'fail'
-        ? `<failure message="${xml(problem)}" type="contract">${xml(`clause ${clause}\n${evidenceText(evidence)}`)}</failure>`
+        ? `<failure message="${xml(problem)}" type="contract">${xml([place(clause), evidenceText(evidence)].filter(Boolean).join('\n'))}</failure>`
         : verdict === 'skip'
           ? `<skipped message="${xml(problem)}"/>`
           : '';
@@ -103,7 +115,7 @@ function tap({ checks }: Suite): string {
     const point = `${verdict === 'fail' ? 'not ok' : 'ok'} ${i + 1} - ${name}`;
     if (verdict === 'skip') return [`${point} # SKIP ${escaped(visible(problem))}`];
     if (verdict === 'pass') return [point];
-    const facts = { message: problem, severity: 'fail', clause, request: evidence?.request ?? '' };
+    const facts = { message: problem, severity: 'fail', contract: place(clause), request: evidence?.request ?? '' };
     const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${yaml(value)}`);
     return [point, '  ---', ...diagnosis, '  ...'];
   });
@@ -127,7 +139,7 @@ function json({ name, startedAt, checks }: Suite): string {
     jsonObject({
       id,
       title,
-      clause,
+      contract: place(clause) || null,
       verdict,
       problem,
       ms: Math.round(ms),
@@ -147,8 +159,8 @@ function github(suite: Suite): string {
   const lines = suite.checks
     .filter(({ verdict }) => verdict === 'fail')
     .map(
-      ({ id, title, problem = '' }) =>
-        `::error title=${property(`${suite.name} ${id}`)}::${data(`${title}: ${problem}`)}\n`,
+      ({ id, problem = '', evidence }) =>
+        `::error title=${property(`${suite.name} ${id}`)}::${data(`${evidence?.request ?? ''}: ${problem}`)}\n`,
     );
   return `${lines.join('')}${text(suite)}`;
 }

@@ -3,11 +3,12 @@ import { plural } from '../view/words.ts';
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
-import type { Checked, SmokeClients } from './check.ts';
+import { type Checked, checked, skip, type SmokeClients } from './check.ts';
 import { probe } from '../client/probe.ts';
 import { REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
-import { ALL, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
+import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
 
 export interface RunOptions extends SmokeOptions {
   readonly format: ReportFormat;
@@ -16,49 +17,62 @@ export interface RunOptions extends SmokeOptions {
   readonly waitReadyMs?: number;
 }
 
-/** No service has given this key to anybody. */
+/** Not a valid key of any service. */
 const WRONG_KEY = 'petstore-smoke-wrong-key';
 const READY_PACE_MS = 2_000;
-/** How long after a signal a pet may still be put back: longer than the 2 s that the write before may still take. */
+/** Time to put a pet back after a signal, in ms: longer than the 2 s that the write before it may still take. */
 const RESTORE_MS = 2_500;
 
-/** @throws {Failure} `invalid-value`, `file`, and what connect and the gate throw */
+/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
 export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { clock, notices } = context;
   const startedAt = clock.now();
   const count = requestsFor(options);
-  const { doors, close } = await openDoors(context, count);
+  const { doors, close } = await openDoors(context, count, options.waitReadyMs);
   const { environment } = doors.keyed;
   try {
     const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
     const more = options.provoke ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
     notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
-    await doors.afford();
-    if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
-    const checks: Checked[] = [];
-    for await (const checked of runSmoke(doors, options)) checks.push(checked);
+    const checks = await check(context, doors, options);
     const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
     for (const { format, path } of options.out) await write(context, path, REPORTERS[format](suite));
     const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    const contract = failed.length === 0 ? [] : [new Failure('checks-failed', { failed, of: checks.length })];
+    const failure = firstCause([...doors.causes, ...contract]);
     return {
       view: 'raw',
       head: '',
       body: Buffer.from(REPORTERS[options.format](suite)),
-      ...(failed.length > 0 && { failure: new Failure('checks-failed', { failed, of: checks.length }) }),
+      ...(failure && { failure }),
     };
   } finally {
     await close();
   }
 }
 
+/** Returns every chosen check. Where a failure ends the run early, it is noted and the rest is skipped. */
+async function check(context: CommandContext, doors: SmokeClients, options: RunOptions): Promise<readonly Checked[]> {
+  const found = new Map<string, Checked>();
+  try {
+    await doors.afford();
+    if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
+    for await (const each of runSmoke(doors, options)) found.set(each.id, each);
+  } catch (error) {
+    if (!isFailure(error) || context.signal.aborted) throw error;
+    doors.causes.push(error);
+  }
+  return chosenChecks(options).map((facts) => found.get(facts.id) ?? checked(facts, skip('the run ended early')));
+}
+
+/** @throws {Failure} `usage` */
 function checkIds(ids: readonly string[]): void {
   const unknown = ids.find((id) => ALL.every((each) => each.id !== id));
   if (unknown === undefined) return;
-  throw new Failure('invalid-value', {
-    name: 'a check',
-    value: unknown,
-    expected: 'one of those that petstore smoke --list shows',
+  throw new Failure('usage', {
+    problem: `Unknown check ${JSON.stringify(unknown)}.`,
+    hint: 'See petstore smoke --list',
   });
 }
 
@@ -66,25 +80,29 @@ function checkIds(ids: readonly string[]): void {
 async function openDoors(
   context: CommandContext,
   need: number,
+  waitReadyMs = 0,
 ): Promise<{ doors: SmokeClients; close(): Promise<void> }> {
   const keyed = await connect(context);
   const { baseUrl, http } = keyed.service;
   const sessions: Session[] = [keyed];
   const late = { ...context, signal: afterGrace(context) };
+  const patient = { ...context, globals: { ...context.globals, maxWait: waitReadyMs } };
   const spending = { ...context, globals: { ...context.globals, reserve: -1, maxWait: 0 } };
   const serviceFor = async (ports: CommandContext, apiKey = keyed.service.apiKey): Promise<Session['service']> => {
-    const target = { environment: keyed.environment, baseUrl, apiKey, keySource: 'the check' };
+    const target = { environment: keyed.environment, baseUrl, apiKey, keySource: keyed.service.keySource };
     const session = await open(ports, target, { http });
     sessions.unshift(session);
     return session.service;
   };
   const doors = {
     keyed: keyed.service,
+    patient: await serviceFor(patient),
     spender: await serviceFor(spending),
     restorer: await serviceFor(late),
     keyless: await serviceFor(context, ''),
     wrong: await serviceFor(context, WRONG_KEY),
     afford: allowing(keyed, need),
+    causes: [],
   };
   context.notices.watchLimits(() => keyed.service.gate.limits);
   return {
@@ -121,16 +139,18 @@ function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   };
 }
 
-/** Politely: one request every two seconds, through the governor, until there is any answer but a 5xx. */
-async function waitReady(context: CommandContext, { keyed }: SmokeClients, ms: number): Promise<void> {
+/** Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx. */
+async function waitReady(context: CommandContext, { patient }: SmokeClients, ms: number): Promise<void> {
   const { clock, notices, signal } = context;
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
-    const answer = await probe(keyed, { method: 'GET', path: '/inventory' });
+    const answer = await probe(patient, { method: 'GET', path: '/inventory' });
     if (!('unreachable' in answer) && answer.status < 500) return;
-    if (clock.monotonic() + READY_PACE_MS > giveUp) return;
-    if (tries === 1) notices.info('The service is not ready; waiting, Ctrl-C ends it.');
-    await clock.sleep(READY_PACE_MS, signal);
+    const left = giveUp - clock.monotonic();
+    // The checks ask once more.
+    if (left <= 0) return;
+    if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
+    await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The update's contract, as checks that write: one pet, put back to what it was, whatever happens. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
-import type { Service } from '../client/service.ts';
 import {
+  ask,
   type CheckFacts,
   type Checked,
   checked,
@@ -13,16 +13,16 @@ import {
   type SmokeClients,
   withStatus,
 } from './check.ts';
-import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+import type { Answer, Unreachable } from '../client/probe.ts';
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
   ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
   ['write-no-quantity', 'a body without quantity: 400', '{}'],
-  ['write-text', 'a quantity that is a text: 400', '{"quantity":"1"}'],
+  ['write-text', 'a quantity that is a string: 400', '{"quantity":"1"}'],
   ['write-fraction', 'a quantity that is a fraction: 400', '{"quantity":1.5}'],
 ];
 
-const SAME: CheckFacts = { id: 'write-same', title: 'setting what is there: 200 and the entry', clause: '4.2' };
+const SAME: CheckFacts = { id: 'write-same', title: 'setting the current quantity: 200 and the entry', clause: '4.2' };
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
 const RESTORE: CheckFacts = { id: 'write-restore', title: 'putting it back: 200', clause: '4.2' };
 const UNKNOWN: CheckFacts = { id: 'write-unknown', title: 'an unknown pet: 404', clause: '4.2' };
@@ -34,7 +34,7 @@ type CheckFilter = (facts: CheckFacts) => boolean;
 
 /** @param list the list as it was just read */
 export async function* runWrites(
-  { keyed, restorer }: SmokeClients,
+  clients: SmokeClients,
   petId: bigint,
   list: Answer | Unreachable,
   isChosen: CheckFilter,
@@ -45,47 +45,48 @@ export async function* runWrites(
     return;
   }
   const path = `/inventory/${petId}`;
-  const set = (service: Service, quantity: bigint): Promise<Answer | Unreachable> =>
-    probe(service, { method: 'PATCH', path, body: `{"quantity":${quantity}}` });
+  const update = (to: string, body: string, isUsual = false): Promise<Answer | Unreachable> =>
+    ask(clients, 'keyed', { method: 'PATCH', path: to, body }, { isUsual });
+  const set = (quantity: bigint): Promise<Answer | Unreachable> => update(path, `{"quantity":${quantity}}`, true);
   if (isChosen(SAME)) {
-    const answer = await set(keyed, present);
+    const answer = await set(present);
     yield checked(SAME, isEntry(answer, petId, present), answer);
   }
-  const pet = new Touched(restorer, petId, present);
+  const pet = new Touched(clients, petId, present);
   try {
     if (isChosen(SET) || isChosen(RESTORE)) {
-      const changed = await pet.touch(() => set(keyed, present + 1n));
+      const changed = await pet.touch(() => set(present + 1n));
       const back = await pet.restore();
       if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, present + 1n), changed);
       if (isChosen(RESTORE)) yield checked(RESTORE, isEntry(back, petId, present), back);
     }
     for (const facts of BAD.filter(isChosen)) {
-      const answer = await pet.touch(() => probe(keyed, { method: 'PATCH', path, body: facts.body }));
+      const answer = await pet.touch(() => update(path, facts.body));
       yield checked(facts, withStatus(answer, 400, isError), answer);
     }
   } finally {
     await pet.restoreIfTouched();
   }
   if (isChosen(UNKNOWN)) {
-    const answer = await probe(keyed, { method: 'PATCH', path: `/inventory/${freeId(list)}`, body: '{"quantity":1}' });
+    const answer = await update(`/inventory/${freeId(list)}`, '{"quantity":1}');
     yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
   }
 }
 
-/** A pet that may hold something else than it should until it has been put back. */
+/** A pet whose quantity may differ from the original until it has been put back. */
 class Touched {
   private isTouched = false;
-  private readonly restorer: Service;
+  private readonly clients: SmokeClients;
   private readonly petId: bigint;
   private readonly present: bigint;
 
-  constructor(restorer: Service, petId: bigint, present: bigint) {
-    this.restorer = restorer;
+  constructor(clients: SmokeClients, petId: bigint, present: bigint) {
+    this.clients = clients;
     this.petId = petId;
     this.present = present;
   }
 
-  /** A request that may change it; only a refusal tells that it did not. */
+  /** Sends a request that may change it; only a refusal shows that it did not. */
   async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
     this.isTouched = true;
     const answer = await send();
@@ -95,7 +96,8 @@ class Touched {
 
   async restore(): Promise<Answer | Unreachable> {
     const path = `/inventory/${this.petId}`;
-    const answer = await probe(this.restorer, { method: 'PATCH', path, body: `{"quantity":${this.present}}` });
+    const call = { method: 'PATCH', path, body: `{"quantity":${this.present}}` } as const;
+    const answer = await ask(this.clients, 'restorer', call, { isUsual: true });
     this.isTouched = !('status' in answer && answer.status === 200);
     return answer;
   }
@@ -105,17 +107,17 @@ class Touched {
       if (this.isTouched) await this.restore();
     } finally {
       if (this.isTouched) {
-        const { watch, environment } = this.restorer;
+        const { watch, environment } = this.clients.restorer;
         watch.warning(
           `Pet ${this.petId} could not be put back to ${this.present} in ${environment}; ` +
-            `look, then: petstore --env ${environment} inventory set ${this.petId} ${this.present}`,
+            `check it, then run petstore --env ${environment} inventory set ${this.petId} ${this.present}`,
         );
       }
     }
   }
 }
 
-/** How many requests the chosen ones make. */
+/** Returns how many requests the chosen checks send. */
 export function writeRequests(isChosen: CheckFilter): number {
   const pair = isChosen(SET) || isChosen(RESTORE) ? 2 : 0;
   return [SAME, UNKNOWN, ...BAD].filter(isChosen).length + pair;
@@ -144,10 +146,11 @@ function freeId(list: Answer | Unreachable): bigint {
 }
 
 function isEntry(answer: Answer | Unreachable, petId: bigint, quantity: bigint): Finding {
+  const wanted = `pet ${petId} with a quantity of ${quantity}`;
   return withStatus(answer, 200, ({ json }) => {
-    if (!(json instanceof Map)) return fail('the body is not an object');
+    if (!(json instanceof Map)) return fail(wanted, 'a body that is not an object');
     const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
     if (id === petId && stored === quantity) return PASS;
-    return fail(`the entry is ${stringifyJson(json).slice(0, 80)}, not pet ${petId} with ${quantity}`);
+    return fail(wanted, stringifyJson(json).slice(0, 80));
   });
 }

@@ -51,6 +51,8 @@ export interface RecordView {
   readonly csv?: Members;
   /** What went wrong all the same: reported once the record is printed. */
   readonly failure?: Failure;
+  /** True where it only confirms what the command did: with --quiet the text is not printed. */
+  readonly isConfirmation?: boolean;
 }
 
 type Members = readonly (readonly [name: string, value: JsonValue])[];
@@ -59,9 +61,14 @@ type Members = readonly (readonly [name: string, value: JsonValue])[];
 export function record(
   text: string,
   members: Members,
-  more: Partial<Pick<RecordView, 'margin' | 'csv' | 'failure'>> = {},
+  more: Partial<Pick<RecordView, 'margin' | 'csv' | 'failure' | 'isConfirmation'>> = {},
 ): RecordView {
   return { view: 'record', text, json: new Map(members), ...more };
+}
+
+/** Returns a record that only confirms what the command did. */
+export function confirmation(...[text, members, more]: Parameters<typeof record>): RecordView {
+  return record(text, members, { ...more, isConfirmation: true });
 }
 
 /** Returns rows that are at hand, whose columns are the members of their JSON too; an undefined one is null there. */

@@ -61,7 +61,7 @@ async function* poll(context: CommandContext, filter: Filter, intervalMs: number
     if (before === undefined) {
       const shown = [...stock.values()].filter(matches);
       for (const item of shown) yield { at, event: 'listed', item };
-      notices.info(`Watching ${plural(shown.length, 'pet')}; Ctrl-C ends it.`);
+      notices.info(`Watching ${plural(shown.length, 'pet')}; press Ctrl-C to stop.`);
     } else yield* changes(before, stock, matches, at);
     before = stock;
     await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);
@@ -90,24 +90,31 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   /** ms. */
   readonly for: number;
   readonly interval: number;
+  /** Waits for a pet that is not in the list, in place of a failure. */
+  readonly allowMissing?: boolean;
 }
 
-/** Resolves with the pet once it meets all conditions. @throws {Failure} `wait-timeout`, and what connect throws */
+/**
+ * Resolves with the pet once it meets all conditions. Checks a last time when the time is over.
+ * @throws {Failure} `wait-timeout`, `pet-not-found`, and what ends a read of the list
+ */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, globals, notices, signal } = context;
   const giveUp = clock.monotonic() + wanted.for;
   await using session = await connect(context);
-  for (let looks = 1; ; looks++) {
+  for (let isFirst = true; ; isFirst = false) {
     const found = (await readStock(session.service)).get(wanted.pet);
+    if (found === undefined && wanted.allowMissing !== true) {
+      throw new Failure('pet-not-found', { petId: wanted.pet, environment: session.environment });
+    }
     if (found !== undefined && holds(found, wanted)) return found;
     const state =
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
+    const left = giveUp - clock.monotonic();
+    if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
+    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting. Press Ctrl-C to stop.`);
     const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
-    if (clock.monotonic() + pause > giveUp) {
-      throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-    }
-    if (looks === 1) notices.info(`Pet ${wanted.pet} ${state}; waiting, Ctrl-C ends it.`);
-    await clock.sleep(pause, signal);
+    await clock.sleep(Math.min(pause, left), signal);
   }
 }
 
@@ -121,11 +128,11 @@ function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): bool
 }
 
 /** Returns the time until the next request, ms, so that a watch uses only its share of the rate limit. */
-export function paceMs(allowance: RateLimit | undefined, reserve: number, intervalMs: number, now: number): number {
-  if (allowance === undefined) return intervalMs;
-  const looks = Math.floor((allowance.remaining - reserve) * SHARE);
-  const left = Math.max(0, allowance.resetAt - now);
-  return Math.max(intervalMs, looks < 1 ? left : Math.ceil(left / looks));
+export function paceMs(limits: RateLimit | undefined, reserve: number, intervalMs: number, now: number): number {
+  if (limits === undefined) return intervalMs;
+  const requests = Math.floor((limits.remaining - reserve) * SHARE);
+  const left = Math.max(0, limits.resetAt - now);
+  return Math.max(intervalMs, requests < 1 ? left : Math.ceil(left / requests));
 }
 
 function line({ at, event, item, before }: Change): string {

@@ -67,7 +67,7 @@ const SUITE: Suite = {
     { ...facts('good'), ...PASS },
     {
       ...facts('bad'),
-      ...fail(HOSTILE),
+      ...fail('x', HOSTILE),
       evidence: { request: 'GET /inventory', status: 500, headers: { 'content-type': HOSTILE } },
     },
     { ...facts('left'), ...skip(HOSTILE) },
@@ -88,7 +88,7 @@ describe.skipIf(!installed)('reports of smoke', () => {
     expect(await xsdErrors(REPORTERS.junit(SUITE))).toEqual([]);
     const { results, extra } = await readTap(REPORTERS.tap(SUITE));
     expect({ ...results, extra }).toMatchObject({ ok: false, count: 3, fail: 1, skip: 1, extra: [] });
-    expect(results.failures[0]).toMatchObject({ id: 2, diag: { message: HOSTILE } });
+    expect(results.failures[0]).toMatchObject({ id: 2, diag: { message: `expected x, got ${HOSTILE}` } });
   });
 
   it('without any check', async () => {

@@ -15,9 +15,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { seedItems } from '../../src/sandbox/seed.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { serveSandbox } from '../support/served.ts';
+import { patch, type Served, serveSandbox } from '../support/served.ts';
 import { freePort } from '../support/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -149,6 +150,7 @@ interface Job {
   readonly variables?: Readonly<Record<string, string>>;
   readonly before_script?: readonly string[];
   readonly script?: readonly string[];
+  readonly retry?: { readonly exit_codes: readonly number[] };
   readonly steps?: readonly { readonly run?: string; readonly uses?: string }[];
 }
 
@@ -221,6 +223,15 @@ describe('the recipes for CI, from the install to the report', () => {
     const bad = await run(gitlabLines(), literal(gitlab().variables), ['--fault', 'no-header=limits']);
     expect([bad.code, /failures="(\d+)"/.exec(bad.report)?.[1]]).toEqual([13, '1']);
   });
+
+  it('GitLab CI: tries again where the network or the service failed, and leaves its report', async () => {
+    const lines = gitlabLines().map((line) => line.replace('--wait-ready 60s', '--wait-ready 1ms'));
+    const away = { PETSTORE_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` };
+    const network = await run(lines, { ...literal(gitlab().variables), ...away });
+    const service = await run(lines, literal(gitlab().variables), ['--fault', 'status=503']);
+    expect(gitlab().retry?.exit_codes).toEqual([network.code, service.code]);
+    for (const { report } of [network, service]) expect(report).toContain('failures="1"');
+  });
 });
 
 describe('the recipe for cron', () => {
@@ -233,18 +244,19 @@ describe('the recipe for cron', () => {
   /** The job, as cron starts it, on a machine whose mail goes to a file. */
   async function cron(
     fault: readonly string[] = [],
-  ): Promise<{ job: (env?: Record<string, string>) => Promise<Run>; home: Home }> {
+  ): Promise<{ job: (env?: Record<string, string>) => Promise<Run>; home: Home; shop: Served }> {
     const home = createHome();
     const shop = await serveSandbox(['--ban-after', '1', ...fault], { home });
-    const path = pathIn(home);
+    pathIn(home);
     writeFileSync(join(home.path, 'mail'), `#!/bin/sh\n{ echo "$*"; cat; } > "$HOME/sent"\n`, { mode: 0o755 });
     const job = async (env = {}): Promise<Run> => {
       rmSync(join(home.path, 'sent'), { force: true });
-      const { code: exit } = await runPetstore(['-c', code('recipe-cron')], {
+      const { code: exit } = await runPetstore(['-c', code('recipe-cron').replace('/usr/local/bin', home.path)], {
         command: ['sh'],
         home,
         env: {
-          PATH: path,
+          // cron's own.
+          PATH: '/usr/bin:/bin',
           MAILTO: 'stock@example.com',
           PETSTORE_ENV: 'production',
           PETSTORE_BASE_URL: shop.baseUrl,
@@ -260,7 +272,7 @@ describe('the recipe for cron', () => {
         code: exit,
       };
     };
-    return { job, home };
+    return { job, home, shop };
   }
 
   it('mails low stock, and nothing else that is well', async () => {
@@ -268,15 +280,26 @@ describe('the recipe for cron', () => {
     const low = await job();
     expect([low.code, low.subject]).toEqual([0, 'low stock']);
     expect(low.text).toContain('9223372036854775807');
-    expect(low.text).toMatch(/\d+ pets match \(--fail-if-any\)/);
+    expect(low.text).not.toContain('error:');
   });
 
-  it('is silent about what passes, and tells when it has lasted for an hour, once', async () => {
+  it('mails the same list once, then what changes, and when it is over', async () => {
+    const { job, shop } = await cron();
+    const subjects = async (): Promise<(string | undefined)[]> => [(await job()).subject, (await job()).subject];
+    expect(await subjects()).toEqual(['low stock', undefined]);
+    const low = seedItems().filter(({ quantity }) => quantity <= 2n);
+    await patch(shop, low.pop()!.petId, 50);
+    expect(await subjects()).toEqual(['low stock', undefined]);
+    for (const { petId } of low) await patch(shop, petId, 50);
+    expect(await subjects()).toEqual(['no low stock', undefined]);
+  });
+
+  it('is silent about what passes, and mails when it has lasted for an hour, once', async () => {
     const { job } = await cron();
     const away = { PETSTORE_BASE_URL: `http://127.0.0.1:${await freePort()}/v1` };
     const subjects = [];
     for (let i = 0; i < 5; i++) subjects.push((await job(away)).subject);
-    expect(subjects).toEqual([undefined, undefined, undefined, 'exit 7 for an hour', undefined]);
+    expect(subjects).toEqual([undefined, undefined, undefined, 'failing for an hour', undefined]);
     expect((await job()).subject).toBe('low stock');
     expect((await job(away)).subject).toBeUndefined();
   });

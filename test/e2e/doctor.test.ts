@@ -454,7 +454,7 @@ describe('doctor at a terminal', () => {
       expect((await pty.exited).code).toBe(13);
       const lines = await screenOf(pty.output, { cols, rows: 60 });
       expect(lines[0]).toMatch(/^ok {4}version {6}petstore/);
-      expect(lines.join('\n')).not.toContain('Looked at');
+      expect(lines.join('\n')).not.toContain('Checked ');
       const words = lines.join(' ').split(/\s+/).join(' ');
       expect(words).toContain('There is no API key for staging. Fix: Log in with: petstore login');
     },
@@ -464,7 +464,7 @@ describe('doctor at a terminal', () => {
 describe('doctor, its options', () => {
   it.each([
     [['--domain', 'shop.example.com'], '--domain needs --target'],
-    [['--target', 'stores.example.com'], '--target goes with --domain'],
+    [['--target', 'stores.example.com'], '--target needs --domain'],
     [['--domain', '192.0.2.1', '--target', 'stores.example.com'], '--domain must be a domain name'],
     [['--domain', 'https://shop.example.com', '--target', 'x.example'], 'must be a domain name'],
     [['--domain', '*.example.com', '--target', 'x.example'], 'must be a domain name'],

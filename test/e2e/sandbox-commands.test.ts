@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
-import { ask, control, patch, serveSandbox } from '../support/served.ts';
+import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const LIST = ['--env', 'sandbox', 'inventory', 'list', '--json'];
@@ -93,6 +93,13 @@ describe('the sandbox’s own commands', () => {
 });
 
 describe('sandbox serve', () => {
+  /** The texts of stderr's JSON lines. */
+  const messages = ({ stderr }: Served): string[] =>
+    stderr
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { info: { message: string } }).info.message);
+
   it('says where it is, which key it takes, and what to paste', async () => {
     const home = createHome();
     const running = await serveSandbox([], { home });
@@ -101,6 +108,7 @@ describe('sandbox serve', () => {
       baseUrl,
       apiKey: 'sandbox',
       command: `curl -H 'Authorization: Bearer sandbox' ${baseUrl}/inventory`,
+      login: `petstore login --env staging --base-url ${baseUrl}`,
       page: baseUrl.replace(/v1$/, ''),
     });
     const pasted = await runPetstore(['-c', (JSON.parse(running.stdout) as { command: string }).command], {
@@ -109,13 +117,44 @@ describe('sandbox serve', () => {
     expect(JSON.parse(pasted.stdout)).toHaveLength(25);
   });
 
-  it('one line on stderr for each request, quiet on demand', async () => {
-    const served = await serveSandbox(['--verbose']);
+  it('on a terminal or in a file: how to log in, and how to stop', async () => {
+    const running = startPetstore(['sandbox', 'serve', '--port', '0']);
+    await running.waitFor(/Press Ctrl-C to stop\.\n/, 'stdout');
+    running.kill('SIGINT');
+    const { code, stdout } = await running.exited;
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Log in {4}petstore login --env staging --base-url http/m),
+    ]);
+  });
+
+  it('the log names a status fault only where it was applied', async () => {
+    const served = await serveSandbox(['-v', '--fault', 'status=503']);
+    await ask(served.port, '/v1/inventory');
+    await patch(served, 7, 3);
+    await served.waitFor(/PATCH.*\n/, 'stderr');
+    expect(messages(served)).toEqual([
+      expect.stringMatching(/ 401 {2}GET (?!.*fault)/),
+      expect.stringMatching(/ 503 {2}PATCH .*fault: status$/),
+    ]);
+  });
+
+  it('--seed replaces no stock where the log or the port cannot be used', async () => {
+    const home = createHome();
+    const data = ['--data', join(home.path, 'shop.db')];
+    const { port } = await serveSandbox(data, { home });
+    const serve = (...args: string[]) => runPetstore(['sandbox', 'serve', ...data, '--seed', '3', ...args], { home });
+    expect((await serve('--port', String(port))).code).toBe(3);
+    expect((await serve('--port', '0', '--log', join(home.path, 'no', 'folder'))).code).toBe(3);
+    expect((await control(port, 'GET', '/pets?after=0&limit=100')) as unknown[]).toHaveLength(25);
+  });
+
+  it('one line on stderr for each request; with --json only with -v', async () => {
+    const served = await serveSandbox(['-v']);
     await patch(served, 7, 3);
     await ask(served.port, '/v1/nowhere\u001b[31m'.replace(/[^ -~]/g, '%1b'));
     await served.waitFor(/nowhere.*\n/, 'stderr');
-    const lines = served.stderr.trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { info: { message: string } }).info.message)).toEqual([
+    expect(messages(served)).toEqual([
       expect.stringMatching(/^\d\d:\d\d:\d\d {2}200 {2}PATCH {2}\/v1\/inventory\/7 {2}[0-9.]+ ms {2}59\/60 left$/),
       expect.stringMatching(/^\d\d:\d\d:\d\d {2}401 {2}GET {2}\/v1\/nowhere%1b\[31m {2}[0-9.]+ ms {2}59\/60 left$/),
     ]);

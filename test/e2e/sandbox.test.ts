@@ -30,8 +30,8 @@ describe('fault 106: others than this machine', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: On 0.0.0.0 others can reach the sandbox, and everybody knows its usual key.\n' +
-        'hint: Give it keys of your own with --key; made up, never a real one.\n',
+        'error: On 0.0.0.0 others can reach the sandbox, and its usual key is public.\n' +
+        'hint: Set other keys with --key: made-up ones, never a real one.\n',
     });
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { control, type Served, serveSandbox } from '../support/served.ts';
-import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
+import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
 import { scriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
@@ -100,18 +100,7 @@ const HTML = { headers: { 'content-type': 'text/html' }, body: '<html>' };
 
 describe('each fault fails exactly its check', () => {
   it.each<readonly [string, Spoil, readonly string[]]>([
-    ['the list is a 500', list(refusal(500, 'x')), ['list-status']],
-    [
-      'the list redirects',
-      (reply, kind) =>
-        kind === 'list'
-          ? { ...reply, status: 301, headers: { ...reply.headers, location: 'http://elsewhere.example/' } }
-          : reply,
-      ['list-status'],
-    ],
-    ['every answer redirects', (reply) => ({ ...reply, status: 302, body: '' }), ['list-status']],
-    ['every answer is a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), ['list-type']],
-    ['the list is a page', list(PAGE), ['list-type']],
+    ['the list is a 404', list(refusal(404, 'x')), ['list-status']],
     [
       'every Error.status is another',
       (reply) => ({ ...reply, body: String(reply.body).replace(/"status":\d+/, '"status":500') }),
@@ -158,15 +147,83 @@ describe('each fault fails exactly its check', () => {
   ])('%s', async (_name, spoil, ids) => {
     expect(await failing(spoil)).toEqual([13, ids]);
   });
+});
 
-  it.each([
-    ['connect', 'ECONNREFUSED', 'reachable'],
-    ['tls', 'CERT_HAS_EXPIRED', 'tls'],
-  ] as const)('%s: %s', async (phase, code, id) => {
-    const unreachable = (): never => {
+describe('what would end any command ends the checks with the same error', () => {
+  const lost =
+    (phase: HttpFailureFacts['phase'], code: string): Spoil =>
+    () => {
       throw new HttpFailure({ phase, code, peer: 'pets.example', mayHaveBeenSent: false, detail: '' });
     };
-    expect(await failing(unreachable)).toEqual([13, [id]]);
+  const later =
+    (spoil: Spoil): Spoil =>
+    (reply, kind, request) =>
+      kind === 'refused' ? spoil(reply, kind, request) : reply;
+  const asleep = { ...refusal(429, 'x'), headers: { 'retry-after': '3600', 'content-type': 'application/json' } };
+
+  it.each<readonly [string, Spoil, number, string, readonly string[]]>([
+    ['a refused key', list(refusal(401, 'x')), 4, 'unauthorized', ['list-status']],
+    ['a 429 for longer than allowed', list(asleep), 6, 'rate-limited', []],
+    ['no connection', lost('connect', 'ECONNREFUSED'), 7, 'network', ['reachable']],
+    ['a name that does not resolve', lost('dns', 'ENOTFOUND'), 7, 'network', ['reachable']],
+    ['a certificate that has expired', lost('tls', 'CERT_HAS_EXPIRED'), 7, 'network', ['tls']],
+    ['an answer that is not HTTP', lost('protocol', 'HPE_INVALID_CONSTANT'), 8, 'contract', ['reachable']],
+    ['a 500', list(refusal(500, 'x')), 8, 'service-failed', ['list-status']],
+    ['a 503 of the gateway', list({ status: 503, ...PAGE }), 8, 'service-failed', ['list-status']],
+    ['a redirect', list({ status: 302, body: '' }), 8, 'redirected', ['list-status']],
+    ['a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), 8, 'contract', ['list-type']],
+    ['a ban', list(refusal(403, 'x')), 12, 'forbidden', ['list-status']],
+    ['no connection later on', later(lost('connect', 'ECONNREFUSED')), 7, 'network', []],
+    ['a 503 later on', later(() => refusal(503, 'x')), 8, 'service-failed', ['keyless-status', 'wrong-status']],
+  ])('%s', async (_what, spoil, exit, kind, ids) => {
+    const context = against(spoil).context;
+    const report = join(context.home.path, 'report.xml');
+    const { code, stdout, stderr } = await runIn(context, '--json', 'smoke', '--skip', 'error-body', '--out', report);
+    const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
+    const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+    const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as {
+      error: { kind: string; exitCode: number };
+    };
+    expect([code, error.exitCode, error.kind, failed, checks.length]).toEqual([exit, exit, kind, ids, 15]);
+    expect(readFileSync(report, 'utf8')).toContain('tests="15"');
+  });
+
+  it('has the message and hint of inventory list', async () => {
+    const spoil = list(refusal(401, 'x'));
+    const smoke = await against(spoil).run();
+    const plain = await runIn(against(spoil).context, 'inventory', 'list');
+    expect(smoke.stderr).toBe(`Smoke test of staging: 4 requests, read-only.\n${plain.stderr}`);
+  });
+
+  it('sends nothing more after it, and nothing at all while the key is blocked', async () => {
+    const { context, run } = against(list(refusal(403, 'x')));
+    expect([(await run()).code, context.sent.length]).toEqual([12, 1]);
+    const again = await run();
+    expect([again.code, context.sent.length]).toEqual([12, 1]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 0, skipped: 16 });
+  });
+
+  it('several causes: the first in the order of bulk runs', async () => {
+    const { code } = await against((reply, kind, request) => {
+      if (kind === 'unknown') return refusal(403, 'x');
+      return later(lost('connect', 'ECONNREFUSED'))(reply, kind, request);
+    }).run();
+    expect(code).toBe(12);
+  });
+
+  it('a 429 that passes is waited for, as in every command', async () => {
+    let asked = 0;
+    const { code } = await against((reply, kind) =>
+      kind === 'list' && ++asked === 1 ? { ...asleep, headers: { ...asleep.headers, 'retry-after': '5' } } : reply,
+    ).run();
+    expect([code, asked]).toEqual([0, 2]);
+  });
+
+  it('a request that has to be refused may get a 500: that fails its check alone', async () => {
+    expect(await failing((reply, kind) => (kind === 'unknown' ? refusal(500, 'x') : reply))).toEqual([
+      13,
+      expect.arrayContaining(['unknown-status']),
+    ]);
   });
 });
 
@@ -219,7 +276,7 @@ describe('on a real server', () => {
     ['of another name', () => tlsIdentities().wrongHost],
   ])('with a certificate that is %s: the check "tls" fails, and nothing is sent', async (_what, identity) => {
     const server = await scriptedServer([], { tls: identity() });
-    expect(await run(server)).toEqual([13, ['tls']]);
+    expect(await run(server)).toEqual([7, ['tls']]);
     expect(server.log()).toEqual([]);
   });
 });
@@ -240,7 +297,7 @@ describe('the budget', () => {
     const { context, run } = against(header('x-ratelimit-remaining', '2'));
     expect(await run()).toEqual({
       code: 6,
-      stdout: '',
+      stdout: expect.stringContaining('"passed":0,"failed":0,"skipped":16') as string,
       stderr:
         'Smoke test of staging: 4 requests, read-only.\n' +
         'error: The checks need 3 requests, but only 2 of 60 are left until 14:04:21; nothing more was sent.\n' +
@@ -297,12 +354,12 @@ describe('--provoke-429', () => {
   });
 
   it.each([
-    ['no 429, but a 503', 'status=503,nth=21', ['limit-429']],
-    ['a 429 that does not say when to come back', 'no-header=retry-after', ['limit-retry']],
-  ])('%s', async (_what, fault, ids) => {
+    ['no 429, but a 503', 'status=503,nth=21', 8, ['limit-429']],
+    ['a 429 that does not say when to come back', 'no-header=retry-after', 13, ['limit-retry']],
+  ])('%s', async (_what, fault, exit, ids) => {
     const sandbox = await served(['--fault', fault]);
     const { code, failed } = await run(sandbox, createHome());
-    expect([code, failed]).toEqual([13, ids]);
+    expect([code, failed]).toEqual([exit, ids]);
     expect((await statuses(sandbox)).length).toBeLessThan(30);
   });
 
@@ -325,17 +382,18 @@ describe('--write', () => {
   });
 
   it.each([
-    ['status=500,after,method=PATCH,nth=2', ['write-set']],
-    ['reset,after,method=PATCH,nth=2', ['write-set']],
-    ['status=422,method=PATCH,nth=5', ['write-no-quantity']],
-    ['status=422,method=PATCH,nth=8', ['write-unknown']],
-  ])('%s: exactly its check fails, and the pet is put back', async (fault, ids) => {
+    ['status=500,after,method=PATCH,nth=2', 8, ['write-set']],
+    ['reset,after,method=PATCH,nth=2', 7, ['write-set']],
+    ['status=422,method=PATCH,nth=5', 13, ['write-no-quantity']],
+    ['status=500,method=PATCH,nth=5', 13, ['write-no-quantity']],
+    ['status=422,method=PATCH,nth=8', 13, ['write-unknown']],
+  ])('%s: exactly its check fails, and the pet is put back', async (fault, exit, ids) => {
     const home = createHome();
     const served = await serveSandbox(['--fault', fault, '--data', join(home.path, 'shop.db')], { home });
     const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
     const { code, stdout } = await runPetstore(['smoke', '--write', '--pet', '7', '--json'], { home, env });
     const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
-    expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([13, ids]);
+    expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([exit, ids]);
     const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
     expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available' }]);
   });
@@ -363,9 +421,9 @@ describe('--write', () => {
           : { ...reply, status: 200 };
     const { context } = against(stuck);
     const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
-    expect(code).toBe(13);
+    expect(code).toBe(8);
     expect(stderr).toContain(
-      'warning: Pet 7 could not be put back to 12 in staging; look, then: petstore --env staging inventory set 7 12\n',
+      'warning: Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12\n',
     );
   });
 
@@ -398,7 +456,11 @@ describe('what is run, and how it is told', () => {
     const { context, run } = against(undefined, ['--only', 'unknown-status']);
     const { stdout } = await run();
     expect([(JSON.parse(stdout) as { checks: unknown[] }).checks.length, context.sent.length]).toEqual([1, 2]);
-    expect((await against(undefined, ['--only', 'nonsense']).run()).code).toBe(2);
+    expect(await against(undefined, ['--only', 'nosuch']).run()).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: Unknown check "nosuch".\nhint: See petstore smoke --list\n',
+    });
   });
 
   it('as text, TAP, JUnit and annotations, into files too', async () => {
@@ -418,10 +480,10 @@ describe('what is run, and how it is told', () => {
     );
     expect([code, stdout]).toEqual([
       13,
-      'FAIL  list-type  the list is application/json\n' +
-        '      the content type is text/html (GET /inventory; clause 4.1)\n' +
+      'FAIL  list-type  expected application/json, got text/html\n' +
+        '      GET /inventory; docs/service.md, part 4.1\n' +
         "ok    clock      the service's clock is right\n" +
-        'skip  latency    the list comes in time: no --max-latency was given\n' +
+        'skip  latency    not checked: no --max-latency was given\n' +
         '1 passed, 1 failed, 1 skipped\n',
     ]);
     expect(stderr).toContain('error: 1 of 3 checks failed: list-type.\n');
@@ -432,11 +494,13 @@ describe('what is run, and how it is told', () => {
       '  ---',
     ]);
     expect(readFileSync(at('r.log'), 'utf8')).toMatch(
-      /^::error title=petstore smoke staging list-type::the list is application\/json: the content type is text\/html\n/,
+      /^::error title=petstore smoke staging list-type::GET \/inventory: expected application\/json, got text\/html\n/,
     );
     const junit = readFileSync(at('r.xml'), 'utf8');
     expect(junit).toContain('tests="3" failures="1" errors="0" skipped="1"');
-    expect(junit).toContain('<failure message="the content type is text/html" type="contract">');
+    expect(junit).toContain(
+      '<failure message="expected application/json, got text/html" type="contract">docs/service.md, part 4.1',
+    );
   });
 
   it('--list shows the checks and asks nothing', async () => {
@@ -456,8 +520,27 @@ describe('what is run, and how it is told', () => {
     const { code, stderr } = await runIn(context, 'smoke', '--wait-ready', '60s');
     expect([code, stderr]).toEqual([
       0,
-      expect.stringContaining('The service is not ready; waiting, Ctrl-C ends it.\n'),
+      expect.stringContaining('The service is not ready; waiting. Press Ctrl-C to stop.\n'),
     ]);
+  });
+
+  it.each([
+    ['2m', 0],
+    ['11m', 8],
+  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit) => {
+    let asked = 0;
+    const seconds = String(Number.parseInt(wait) * 60);
+    const { context } = against((reply) =>
+      ++asked === 1 ? { ...reply, status: 503, headers: { ...PAGE.headers, 'retry-after': seconds } } : reply,
+    );
+    expect((await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0')).code).toBe(exit);
+  });
+
+  it('--wait-ready asks a last time at its end', async () => {
+    const { context } = against(list({ status: 503, ...PAGE }));
+    const { code } = await runIn(context, 'smoke', '--wait-ready', '3s');
+    // At 0, 2 and 3 s, and then the check.
+    expect([code, context.sent.length]).toEqual([8, 4]);
   });
 
   it('the key appears in no report', async () => {

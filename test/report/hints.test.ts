@@ -51,7 +51,7 @@ interface Advice {
 function adviceIn(text: string): Advice[] {
   return [...text.matchAll(/(: |\b)petstore ((?:(?!: petstore )[^`<>|&)(])*)/g)].flatMap(([, before, rest = '']) => {
     const argv = splitWords(rest.split(/[.,;](?: |$)|\?$/)[0]!);
-    const isAdvice = argv[0]?.startsWith('-') === true || NAMES.has(argv[0] ?? '');
+    const isAdvice = argv.length > 0 && (argv[0]!.startsWith('-') || NAMES.has(argv[0]!));
     return isAdvice ? [{ text, argv, isWhole: before === ': ' }] : [];
   });
 }

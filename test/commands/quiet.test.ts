@@ -1,0 +1,54 @@
+/** --quiet: a command that succeeds and was not asked for data prints nothing. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { OutputClosed } from '../../src/ports.ts';
+import { runIn } from '../support/in-process.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const inSandbox = () => createTestContext({ env: { PETSTORE_ENV: 'sandbox' } });
+
+it.each([
+  [['inventory', 'set', '7', '12']],
+  [['inventory', 'adjust', '7', '+1']],
+  [['inventory', 'adjust', '7', '0']],
+  [['inventory', 'import', 'delivery.csv', '--yes']],
+  [['sandbox', 'reset']],
+  [['sandbox', 'seed', '--pets', '3']],
+  [['config', 'set', 'environment', 'staging']],
+  [['config', 'unset', 'environment']],
+  [['--env', 'staging', 'logout']],
+])('%j -q prints nothing; with --json its object', async (args) => {
+  const context = inSandbox();
+  const file = join(context.home.path, 'delivery.csv');
+  writeFileSync(file, 'petId,quantity\n8,9\n');
+  const words = args.map((word) => (word === 'delivery.csv' ? file : word));
+  expect(await runIn(context, ...words, '-q')).toEqual({ code: 0, stdout: '', stderr: '' });
+  const { code, stdout } = await runIn(context, ...words, '-q', '--json');
+  expect([code, typeof JSON.parse(stdout)]).toEqual([0, 'object']);
+});
+
+it.each([
+  [['inventory', 'list', '--pet', '7']],
+  [['inventory', 'set', '7', '12', '--dry-run']],
+  [['status']],
+  [['limits']],
+  [['config', 'path']],
+  [['doctor', '--offline']],
+])('%j -q prints what was asked for', async (args) => {
+  const { code, stdout } = await runIn(inSandbox(), ...args, '-q');
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/\S/)]);
+});
+
+it('a failure is reported, and its exit code kept, though the reader of the summary has gone', async () => {
+  const context = inSandbox();
+  const file = join(context.home.path, 'bad.csv');
+  writeFileSync(file, 'petId,quantity\n999,1\n');
+  context.stdout.failWith = new OutputClosed();
+  expect(await runIn(context, 'inventory', 'import', file, '--yes')).toEqual({
+    code: 11,
+    stdout: '',
+    stderr: expect.stringContaining('error: Not everything was applied: 1 failed') as string,
+  });
+  expect((await runIn(context, 'inventory', 'list')).code).toBe(0);
+});
