@@ -4,7 +4,7 @@ import { type JsonValue, parseJson } from '../api/json.ts';
 import { findPet, updateCall, updateInventory } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
+import { requireBaseUrl } from '../session/resolve.ts';
 import { undoCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
@@ -49,10 +49,6 @@ async function readAndWrite(context: CommandContext, change: PetChange): Promise
   await using session = await connect(context);
   const { environment, service } = session;
   const isSet = 'quantity' in change;
-  const words = isSet
-    ? `Setting pet ${petId} to ${change.quantity}`
-    : `Adjusting pet ${petId} by ${signed(change.delta)}`;
-  context.notices.info(`${words} in ${environment} (${environmentSource(await context.settings())}).`);
   const { found, before, after } = blindStep(context, change) ?? (await stepFrom(session, change));
   if (found !== undefined && before === after) {
     const why = isSet ? `pet ${petId} already has ${after} in ${environment}` : 'the adjustment is 0';

@@ -6,7 +6,7 @@ import type { View } from '../view/view.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
-  summary: 'List imports, counts, edits and undos; resume or discard unfinished ones',
+  summary: 'List, resume or discard imports, counts, edits and undos',
   description:
     'Every import, count, edit and undo is a run with a number. "list" (the default) shows them newest first, ' +
     'without a request, as "inventory history" shows changes. "resume" continues an unfinished run: the newest, or the one you name; no ' +

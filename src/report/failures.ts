@@ -51,6 +51,7 @@ const WRITE_FAILURES = {
     message: describeInterrupted(details),
     hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
     outcome: details.outcome,
+    ...(details.during === undefined && isPlainStop(details) && { text: 'plain' }),
     ...(details.during !== undefined && { text: details.during === 'prompt' ? 'plain' : 'none' }),
     bulkRow: {
       ...(details.outcome === 'unknown'
@@ -100,8 +101,15 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
   return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 
-function describeInterrupted({ signal, outcome, write, during }: FailureDetails['interrupted']): string {
+/** True for Ctrl-C while no write was under way. */
+function isPlainStop({ signal, write }: Pick<FailureDetails['interrupted'], 'signal' | 'write'>): boolean {
+  return signal === 'SIGINT' && write === undefined;
+}
+
+function describeInterrupted(details: FailureDetails['interrupted']): string {
+  const { signal, outcome, write, during } = details;
   if (during === 'prompt') return 'Cancelled.';
+  if (isPlainStop(details)) return 'Stopped.';
   const stopped = `Stopped by ${signal}`;
   if (write === undefined) return `${stopped}; nothing was being sent.`;
   const { petId, quantity } = write;

@@ -63,6 +63,6 @@ export async function askKey(
 
 function refusal({ details }: Failure<'unauthorized'>): string {
   const { message } = details.serviceError;
-  const reason = message === undefined ? '' : ` (${message})`;
+  const reason = message === undefined ? '' : ` (${message.replace(/\.$/, '')})`;
   return `The service refused the key${reason}. It was not saved; check it and type it again.`;
 }

@@ -41,7 +41,7 @@ describe('set', () => {
     expect(await ask([], 'set', '7', '120')).toMatchObject({
       code: 0,
       stdout: 'Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore --env sandbox inventory undo\n',
-      stderr: 'Setting pet 7 to 120 in sandbox (environment from --env).\n',
+      stderr: '',
     });
     expect(await ask([false], 'undo')).toMatchObject({ code: 2, stdout: '' });
     expect(await quantity(7)).toBe(120);

@@ -221,6 +221,6 @@ describe('a write to production', () => {
     const finished = await runPetstore([...flags, ...write], { env, home: createHome() });
     expect(finished.code).toBe(code);
     if (code === 2) expect(finished.stderr).toContain('petstore --env production inventory set 7 12');
-    else expect(finished.stderr).toContain('in production');
+    else expect(finished.stdout).toContain('in production');
   });
 });

@@ -1,5 +1,4 @@
 /** Every command line that the program prints as advice is one that it takes. */
-import { splitWords } from '../../src/session/split-words.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -22,7 +21,7 @@ const NAMES = new Set(childrenOf(TREE, '').map(({ name }) => name));
 /** What stands in the place of `${…}` in a text. */
 function filler(expression: string): string {
   if (/environment|^name$/.test(expression)) return 'staging';
-  if (/command/.test(expression)) return 'inventory get';
+  if (/command/.test(expression)) return 'inventory runs resume';
   if (/path/i.test(expression)) return 'inventory list';
   if (/^found$/.test(expression)) return 'environments';
   if (/^where$/.test(expression)) return '';
@@ -50,8 +49,9 @@ interface Advice {
 /** Returns each `petstore …` of a text up to the end of its clause, where a command or an option comes first. */
 function adviceIn(text: string): Advice[] {
   return [...text.matchAll(/(: |\b)petstore ((?:(?!: petstore )[^`<>|&)(])*)/g)].flatMap(([, before, rest = '']) => {
-    const argv = splitWords(rest.split(/[.,;](?: |$)|\?$/)[0]!);
-    const isAdvice = argv.length > 0 && (argv[0]!.startsWith('-') || NAMES.has(argv[0]!));
+    const words = rest.split(/[.,;](?: |$)|\?$/)[0]!.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
+    const argv = words.map((word) => word.replace(/^(["'])(.*)\1$/, '$2'));
+    const isAdvice = argv[0]?.startsWith('-') === true || NAMES.has(argv[0] ?? '');
     return isAdvice ? [{ text, argv, isWhole: before === ': ' }] : [];
   });
 }
