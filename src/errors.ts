@@ -63,7 +63,7 @@ export interface LocalFailures {
   'production-not-confirmed': { command: string };
   /** The user answered no, or ended the question. */
   cancelled: Record<string, never>;
-  /** The command would have to ask a question, and there is no terminal. */
+  /** The command needs to ask a question, but has no terminal. */
   'no-terminal': { what: string; instead: string };
 
   'config-invalid': { path: string; problem: string; line?: number; column?: number };

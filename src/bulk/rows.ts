@@ -68,7 +68,7 @@ export function parseRows(text: string, options: RowOptions): Rows {
     if ('reason' in merged) problems.push(merged);
     else byPet.set(merged.petId, merged);
   }
-  if (byPet.size === 0 && problems.length === 0) problems.push({ line: 1, reason: 'there are no rows' });
+  if (byPet.size === 0 && problems.length === 0) problems.push({ line: 1, reason: 'the file has no rows' });
   return { rows: [...byPet.values()], adds: first?.adds === true, problems, ignored };
 }
 

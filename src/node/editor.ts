@@ -31,7 +31,7 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
   });
 }
 
-/** What a shell ends with where there is no such program. */
+/** Exit code of a shell that does not find the program. */
 const NOT_FOUND = 127;
 
 /** Returns what keeps the shell's own words about a missing program off the screen, where the name is a plain one. */

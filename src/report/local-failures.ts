@@ -97,7 +97,7 @@ export const LOCAL_FAILURES = {
 
   'no-key': ({ environment }) => ({
     ...stops(EXIT.key),
-    message: `There is no API key for ${environment}.`,
+    message: `No API key is set for ${environment}.`,
     hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
   'key-command': ({ command, problem, isLocal = false, hint }) => ({

@@ -16,7 +16,7 @@ const CONFIG_VERSION = 1;
 export interface EnvironmentSettings {
   readonly baseUrl?: string;
   readonly apiKey?: string;
-  /** Prints the key; there is no `apiKey` beside it. */
+  /** Prints the key; excludes `apiKey`. */
   readonly keyCommand?: string;
 }
 

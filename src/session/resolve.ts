@@ -32,7 +32,7 @@ export interface ResolvedSettings {
   /** As it was given, not yet checked. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string>;
   readonly apiKey?: Sourced<string>;
-  /** The command that prints the key; there is no `apiKey` then. */
+  /** The command that prints the key; excludes `apiKey`. */
   readonly keyCommand?: Sourced<string>;
 }
 

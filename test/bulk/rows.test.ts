@@ -168,8 +168,8 @@ describe('what is added to the stock', () => {
 
 describe('what cannot be used is named with its line', () => {
   it.each([
-    ['petId,quantity\n', ['1: there are no rows']],
-    ['[]', ['1: there are no rows']],
+    ['petId,quantity\n', ['1: the file has no rows']],
+    ['[]', ['1: the file has no rows']],
     ['petId,petId,quantity\n1,1,1', ['1: the columns "petId" and "petId" are both petId']],
     ['petId,Pet ID,quantity\n1,1,1', ['1: the columns "petId" and "Pet ID" are both petId']],
     [

@@ -35,7 +35,7 @@ describe('fault 62: without a key', () => {
       stdout: '',
       told: {
         kind: 'no-key',
-        message: 'There is no API key for staging.',
+        message: 'No API key is set for staging.',
         exitCode: 4,
         retryable: false,
         hint: expect.stringContaining('petstore login') as string,

@@ -456,7 +456,7 @@ describe('doctor at a terminal', () => {
       expect(lines[0]).toMatch(/^ok {4}version {6}petstore/);
       expect(lines.join('\n')).not.toContain('Checked ');
       const words = lines.join(' ').split(/\s+/).join(' ');
-      expect(words).toContain('There is no API key for staging. Fix: Log in with: petstore login');
+      expect(words).toContain('No API key is set for staging. Fix: Log in with: petstore login');
     },
   );
 });
