@@ -1,13 +1,14 @@
-import { argument, defineCommand, flag } from '../cli/command.ts';
-import { wordValue } from '../cli/values.ts';
+import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
+import { wordIn, wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { TextView, View } from '../view/view.ts';
 
-const SHELL_ARGUMENTS = ['bash', 'zsh', 'fish', 'powershell', 'pets'] as const;
-type Shell = Exclude<(typeof SHELL_ARGUMENTS)[number], 'pets'>;
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+const SHELL_ARGUMENTS = [...SHELLS, 'pets'] as const;
+type Shell = (typeof SHELLS)[number];
 
 export const completion = defineCommand({
   path: 'completion',
@@ -21,10 +22,13 @@ export const completion = defineCommand({
     { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
   ],
-  arguments: { shell: argument(wordValue(SHELL_ARGUMENTS), SHELL_ARGUMENTS.join(', ')) },
+  arguments: {
+    shell: optionalArgument(wordValue(SHELL_ARGUMENTS), `${SHELL_ARGUMENTS.join(', ')} (default: the shell in SHELL)`),
+  },
   options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
-  async run({ shell, install }, context): Promise<View> {
+  async run({ shell: named, install }, context): Promise<View> {
+    const shell = named ?? loginShell(context);
     if (shell === 'pets') {
       if (install !== true) return text((await knownPets(context)).join('\n'));
       throw new Failure('usage', {
@@ -37,6 +41,16 @@ export const completion = defineCommand({
     return install === true ? installed(context, shell, script) : text(script.trimEnd());
   },
 });
+
+/** @throws {Failure} `usage` where SHELL names no shell that petstore has a script for */
+function loginShell({ env }: Context): Shell {
+  const name = wordIn(SHELLS, env.SHELL?.replace(/^.*\//, '') ?? '');
+  if (name !== undefined) return name;
+  throw new Failure('usage', {
+    problem: `Name the shell: ${SHELLS.join(', ')}.`,
+    hint: 'See: petstore completion --help',
+  });
+}
 
 function text(content: string): View {
   return content === '' ? { view: 'nothing' } : { view: 'text', text: content };

@@ -144,6 +144,15 @@ describe('petstore completion', () => {
     expect(await runPetstore(['completion', 'pets'], { env })).toMatchObject({ code: 0, stdout: '' });
     expect((await runPetstore(['completion', 'tcsh'])).stderr).toContain('shell must be one of bash, zsh');
     expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
+    const bash = await runPetstore(['completion', 'bash']);
+    expect(await runPetstore(['completion'], { env: { SHELL: '/bin/bash' } })).toEqual(bash);
+    for (const SHELL of ['/bin/ksh', '']) {
+      const unknown = await runPetstore(['completion'], { env: { SHELL } });
+      expect(unknown).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Name the shell: bash, zsh') as string,
+      });
+    }
     const pets = await runPetstore(['completion', 'pets', '--install']);
     expect([pets.code, pets.stdout, pets.stderr]).toEqual([2, '', expect.stringContaining('--install needs a shell')]);
   });
