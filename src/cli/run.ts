@@ -41,7 +41,7 @@ export async function run(
   let invocation: Invocation;
   try {
     request = await readRequest(commands, argv);
-    onCommand?.(codeName(request));
+    onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, helpWidth(context.stdout), defaults);
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
@@ -54,8 +54,8 @@ export async function run(
   return runCommand(invocation, { ...safe, configFile }, secrets);
 }
 
-function codeName({ line }: Request): string {
-  const place = lastValue(line, '--env') === 'sandbox' ? ['sandbox'] : [];
+function codeName({ line }: Request, env: Context['env']): string {
+  const place = (lastValue(line, '--env') ?? env.PETSTORE_ENV) === 'sandbox' ? ['sandbox'] : [];
   return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
 }
 
@@ -198,11 +198,22 @@ function helpWidth(stdout: Output): number {
   return Math.max(stdout.columns ?? 80, 20);
 }
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Passwords that the environment holds for other purposes, and that an error text might repeat. */
 function addFromEnvironment(secrets: Secrets, env: Context['env']): void {
   secrets.add(env.PETSTORE_API_KEY ?? '');
   const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
   for (const name of [...proxies, 'PETSTORE_LEDGER']) {
-    secrets.add(/\/\/[^/@]*?:([^/@]*)@/.exec(env[name] ?? '')?.[1] ?? '');
+    // Up to the last @: an unescaped password may hold any character.
+    const password = /^(?:[a-z][\w+.-]*:\/\/)?[^:@]*:(.*)@/i.exec(env[name] ?? '')?.[1] ?? '';
+    secrets.add(password);
+    secrets.add(decoded(password));
   }
 }

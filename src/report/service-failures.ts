@@ -82,7 +82,7 @@ export const SERVICE_FAILURES = {
     ...uncertain(EXIT.network),
     message: describeNetwork(details),
     hint: networkHint(details),
-    retryable: details.phase !== 'tls',
+    retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY,
     ...(!details.mayHaveBeenSent && {
       outcome: 'not-sent',
       bulkRow: { state: 'planned', continues: 'unless-often' },
