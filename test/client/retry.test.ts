@@ -122,23 +122,23 @@ describe('the wait', () => {
   type Backoff = Parameters<Service['watch']['backoff']>[0];
 
   /** What the watcher is told, of a 503 that is followed by a success. */
-  async function told(first: Step): Promise<{ told: Backoff[]; start: number }> {
+  async function backoffsOf(first: Step): Promise<{ waits: Backoff[]; start: number }> {
     const clock = new VirtualClock({ autoAdvance: true });
-    const told: Backoff[] = [];
+    const waits: Backoff[] = [];
     const sends = [first, 200].map(
       (step): Send =>
         () =>
           clock.during(() => answer(step)),
     );
     const { service } = scriptedService(sends, { clock, maxWaitMs: 60_000, random: () => 0.3 });
-    const watch = { ...service.watch, backoff: (wait: Backoff) => told.push(wait) };
+    const watch = { ...service.watch, backoff: (wait: Backoff) => waits.push(wait) };
     const start = clock.now();
     await perform({ ...service, watch }, { call: LIST, read: () => Promise.resolve('done') });
-    return { told, start };
+    return { waits, start };
   }
 
   it('is told of once a second, with the attempt that follows it, and when it is over', async () => {
-    const { told: waits, start } = await told([503, '3']);
+    const { waits, start } = await backoffsOf([503, '3']);
     const wait = { until: start + 3_000, attempt: 2, attempts: 3 };
     expect(waits).toEqual([
       { ...wait, remainingMs: 3_000 },
@@ -149,7 +149,7 @@ describe('the wait', () => {
   });
 
   it('is not told of where it is shorter than 0.2 s', async () => {
-    expect((await told(503)).told).toEqual([undefined]);
+    expect((await backoffsOf(503)).waits).toEqual([undefined]);
   });
 
   it('ends when the program is to stop', async () => {

@@ -86,11 +86,11 @@ describe('doctor --offline', () => {
       /editor/,
     ],
   ])('%s', async (_what, content, sick, says, fix) => {
-    const { code, ...told } = await offline({ home: configured(content).home, env: {} });
-    expect({ code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
-    expect(told.first?.says).toMatch(says);
-    expect(told.first?.fix).toMatch(fix);
-    expect(told.found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
+    const { code, ...report } = await offline({ home: configured(content).home, env: {} });
+    expect({ code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(report.first?.says).toMatch(says);
+    expect(report.first?.fix).toMatch(fix);
+    expect(report.found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
   });
 
   it('a config that others may read, or put another in place of', async () => {
@@ -158,9 +158,9 @@ describe('doctor --offline', () => {
     ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /no API key for staging/],
     ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /holds a line break/],
   ])('%s', async (_what, env, sick, says) => {
-    const told = await offline({ env: { ...STAGING_ENV, ...env } });
-    expect({ code: told.code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
-    expect(told.first?.says).toMatch(says);
+    const report = await offline({ env: { ...STAGING_ENV, ...env } });
+    expect({ code: report.code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(report.first?.says).toMatch(says);
   });
 
   it('a damaged state database is named, and left alone', async () => {
@@ -294,18 +294,18 @@ describe('doctor, on the way to the service', () => {
       /192\.0\.2\.1:3128/,
     ],
   ])('%s', async (_what, change, sick, says) => {
-    const told = await online(way(change));
-    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: sick[0]?.endsWith('warn') ? 1 : 0 });
-    expect(told.first?.says).toMatch(says);
-    expect(told.first?.fix).not.toBeNull();
-    expect(JSON.stringify(told.found)).not.toContain('secret');
+    const report = await online(way(change));
+    expect({ sick: report.sick, requests: report.requests }).toEqual({ sick, requests: sick[0]?.endsWith('warn') ? 1 : 0 });
+    expect(report.first?.says).toMatch(says);
+    expect(report.first?.fix).not.toBeNull();
+    expect(JSON.stringify(report.found)).not.toContain('secret');
   });
 
   it('warns of a certificate that ends soon', async () => {
     const clock = new VirtualClock({ autoAdvance: true });
     const ending = { ...GOOD, validTo: clock.now() + 5.5 * DAY };
-    const told = await online(way({ handshake: () => Promise.resolve(ending) }), {}, { clock });
-    expect({ code: told.code, says: told.first?.says }).toEqual({
+    const report = await online(way({ handshake: () => Promise.resolve(ending) }), {}, { clock });
+    expect({ code: report.code, says: report.first?.says }).toEqual({
       code: 0,
       says: 'The certificate of pets.example ends in 5 days.',
     });
@@ -347,9 +347,9 @@ describe('doctor, on the way to the service', () => {
       /lacks X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset/,
     ],
   ])('an answer of %s', async (_what, reply, sick, says) => {
-    const told = await online(way(), reply);
-    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: 1 });
-    expect(told.first?.says).toMatch(says);
+    const report = await online(way(), reply);
+    expect({ sick: report.sick, requests: report.requests }).toEqual({ sick, requests: 1 });
+    expect(report.first?.says).toMatch(says);
   });
 
   it('does not ask while the key is blocked', async () => {

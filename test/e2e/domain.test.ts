@@ -191,13 +191,13 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
   });
 
   it('no certificate yet: says how long to wait; with CAA in the way, that this is why', async () => {
-    const nobody = '127.0.0.1:1';
-    const free = await examine('shop.pets.test', ['--connect', nobody]);
+    const deadAddress = '127.0.0.1:1';
+    const free = await examine('shop.pets.test', ['--connect', deadAddress]);
     expect(free.first).toMatchObject({
       says: 'shop.pets.test has no certificate yet: it does not answer TLS (ECONNREFUSED).',
       fix: expect.stringContaining('usually appears within 2 minutes') as string,
     });
-    const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);
+    const blocked = await examine('shop.strict.test', ['--connect', deadAddress, '--ca', CA]);
     expect(blocked.sick).toEqual(['caa: fail', 'certificate: fail']);
     expect(blocked.found.find(({ check }) => check === 'certificate')?.fix).toBe(
       'No authority may issue it now: fix the CAA records first, then click Re-verify.',

@@ -241,9 +241,9 @@ it.skipIf(spawnSync('unshare', ['-m', 'true']).status !== 0)(
     const small = onSmallDisk(home, staging(server.baseUrl), commands);
     disk.fill = small.fill;
     const { stderr } = await small.exited;
-    const [told] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
+    const [reported] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
     expect(stderr).toContain('code 3\n');
-    expect(JSON.parse(told ?? '')).toMatchObject({
+    expect(JSON.parse(reported ?? '')).toMatchObject({
       error: {
         kind: 'unrecorded',
         outcome: 'applied',

@@ -6,7 +6,7 @@ import { item, json } from '../support/replies.ts';
 import { startPetstore } from '../support/binary.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging, takeApart, type Told } from '../support/staging.ts';
+import { runJson, staging, takeApart, type JsonRun } from '../support/staging.ts';
 import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
 
 const LIST = ['--insecure-http', 'inventory', 'list'];
@@ -15,7 +15,7 @@ const STOCK = [item(1, 5), item(7, 10)];
 /** Both variables that are read first. */
 const through = (url: string): Record<string, string> => ({ http_proxy: url, https_proxy: url });
 
-function run(baseUrl: string, env: Record<string, string>): Promise<Told> {
+function run(baseUrl: string, env: Record<string, string>): Promise<JsonRun> {
   return runJson(baseUrl, ['--debug', ...LIST], { env: { NODE_EXTRA_CA_CERTS: caFile(), ...env } });
 }
 

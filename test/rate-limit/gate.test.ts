@@ -258,12 +258,12 @@ describe('while another request asks', () => {
     const entering = enter(second.gate);
     await clock.advance(3_500);
     const until = START + 120_000;
-    const told = { why: 'asking', until, attempt: 1, attempts: 2 };
+    const expected = { why: 'asking', until, attempt: 1, attempts: 2 };
     await ticket.lost(false);
     await clock.advance(50);
     await entering;
     expect(second.waits.slice(0, 3)).toEqual(
-      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...told, remainingMs })),
+      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...expected, remainingMs })),
     );
     expect(second.waits.at(-1)).toBeUndefined();
     expect(second.waits.filter((wait) => wait === undefined)).toHaveLength(1);

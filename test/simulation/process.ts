@@ -48,7 +48,7 @@ export class SimulatedProcess {
   /** Until when its connection is open. */
   #openUntil = Number.NEGATIVE_INFINITY;
   /** A 429 that it has in hand and has told nobody yet. */
-  #untold: Block | undefined;
+  #unrecorded: Block | undefined;
   /** Blocks that the shared ledger has told it of in the present step. */
   readonly #heard = new Set<Block>();
   /** The block of its latest answer, where that was a 429. */
@@ -86,7 +86,7 @@ export class SimulatedProcess {
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
-    this.#untold?.knownTo.delete(this.#host.index);
+    this.#unrecorded?.knownTo.delete(this.#host.index);
     this.#host.onDeath();
   }
 
@@ -104,7 +104,7 @@ export class SimulatedProcess {
     };
     const tell = async (answer: Answered): Promise<LedgerView> => {
       const view = await ledger.answered(answer);
-      this.#untold = undefined;
+      this.#unrecorded = undefined;
       return view;
     };
     return eachStep({ ...ledger, answered: tell }, step);
@@ -120,8 +120,8 @@ export class SimulatedProcess {
   }
 
   /** What it had in hand is kept somewhere. */
-  told(): void {
-    this.#untold = undefined;
+  recorded(): void {
+    this.#unrecorded = undefined;
   }
 
   /** The shared ledger has told it of these. Its machine knows of them once this process has lived through the step. */
@@ -200,7 +200,7 @@ export class SimulatedProcess {
     this.latest = block;
     if (block === undefined) return;
     block.knownTo.set(this.#host.index, this.#world.time.now);
-    this.#untold = block;
+    this.#unrecorded = block;
   }
 
   /** A moment at which a process may be killed or stopped. */
@@ -221,10 +221,10 @@ export class SimulatedProcess {
     const { time } = this.#world;
     if (time.now >= this.#stoppedUntil) return;
     // What it has in hand, nobody can know of meanwhile.
-    this.#untold?.knownTo.delete(this.#host.index);
+    this.#unrecorded?.knownTo.delete(this.#host.index);
     while (time.now < this.#stoppedUntil) await time.sleep(this.#stoppedUntil - time.now);
     if (this.#dead) return never();
-    this.#untold?.knownTo.set(this.#host.index, time.now);
+    this.#unrecorded?.knownTo.set(this.#host.index, time.now);
   }
 }
 

@@ -120,9 +120,9 @@ describe('a state database that is open', () => {
     expect(['one', 'two', 'three']).toContain(got(state));
     expect(got(other)).toBe(got(state));
     other.close();
-    expect({ aside: asideIn(context).length, said: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
+    expect({ aside: asideIn(context).length, warnings: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
       aside: 1,
-      said: 1,
+      warnings: 1,
     });
   });
 

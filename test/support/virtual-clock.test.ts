@@ -81,9 +81,9 @@ test('with autoAdvance an alarm alone does not ring, and nothing moves while tim
 
 test('whenSleeping tells as soon as so many sleep', async () => {
   const clock = new VirtualClock();
-  const told = clock.whenSleeping(2).then(() => clock.sleeping);
+  const sleeping = clock.whenSleeping(2).then(() => clock.sleeping);
   const sleeps = [clock.sleep(5), clock.sleep(7)];
-  expect(await told).toEqual([5, 7]);
+  expect(await sleeping).toEqual([5, 7]);
   await clock.advance(7);
   await Promise.all(sleeps);
 });
