@@ -12,7 +12,7 @@ interface Module {
   readonly path: string;
   /** Specifiers, of `import()` too. */
   readonly imports: readonly string[];
-  /** What the code names as a value: `process`, `Date.now`, `new Date()`. Comments, texts and properties are no names. */
+  /** What the code names as a value: `process`, `Date.now`, `new Date()`. Comments, strings and properties do not count. */
   readonly names: readonly string[];
 }
 

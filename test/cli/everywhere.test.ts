@@ -1,4 +1,4 @@
-/** One definition of each command and option; wherever commands are told of, all of them are. */
+/** Each command and option is defined once, and every list of commands has all of them. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -132,7 +132,7 @@ describe('the first unknown word', () => {
     expect(scanLine(line).unknown).toEqual(unknown);
   });
 
-  it('is told from a value that is missing', () => {
+  it('differs from a missing value', () => {
     expect(scanLine('inventory list --sort')).toMatchObject({ pending: { flags: '--sort <field>' } });
     expect(scanLine('inventory list --pet 7')).toMatchObject({ variadic: { flags: '--pet <id...>' } });
     expect(scanLine('inventory list --pet 7 --')).toMatchObject({ isOver: true });

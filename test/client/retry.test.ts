@@ -58,8 +58,8 @@ describe('a read', () => {
     ['a response that does not come', [['response-timeout', 'sent'], 200], 'done', [0, 250]],
     ['a body that breaks off', [['body-cut', 'sent'], 200], 'done', [0, 250]],
     ['a server that fails for a while', [500, 503, 200], 'done', [0, 250, 750]],
-    ['a server that goes on failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
-    ['a network that goes on failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
+    ['a server that keeps failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
+    ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
     ['a certificate that is refused', [['tls', 'unsent']], 'network, never', [0]],
     ['a server that cannot do it', [501], 'service-failed, never', [0]],
     ['a refusal', [401], 'unauthorized, never', [0]],
@@ -92,7 +92,7 @@ describe('a write', () => {
 });
 
 describe('a 429', () => {
-  it('is no attempt of the three, and the wait before the next request is the gate’s', async () => {
+  it('does not count as one of the three attempts, and leaves the wait before the next request to the gate', async () => {
     expect(await run([429, 429, 429, 429, 429, 200])).toEqual({ outcome: 'done', at: [0, 0, 0, 0, 0, 0] });
     expect(await run([429, 503, 429, 503, 429, 503])).toEqual({
       outcome: 'service-failed, read',
@@ -121,7 +121,7 @@ describe('the wait', () => {
 
   type Backoff = Parameters<Service['watch']['backoff']>[0];
 
-  /** What the watcher is told, of a 503 that is followed by a success. */
+  /** Returns the waits that the watcher sees for a 503 that is followed by a success. */
   async function backoffsOf(first: Step): Promise<{ waits: Backoff[]; start: number }> {
     const clock = new VirtualClock({ autoAdvance: true });
     const waits: Backoff[] = [];
@@ -137,7 +137,7 @@ describe('the wait', () => {
     return { waits, start };
   }
 
-  it('is told of once a second, with the attempt that follows it, and when it is over', async () => {
+  it('is reported once a second, with the attempt that follows it, and when it is over', async () => {
     const { waits, start } = await backoffsOf([503, '3']);
     const wait = { until: start + 3_000, attempt: 2, attempts: 3 };
     expect(waits).toEqual([
@@ -148,7 +148,7 @@ describe('the wait', () => {
     ]);
   });
 
-  it('is not told of where it is shorter than 0.2 s', async () => {
+  it('is not reported where it is shorter than 0.2 s', async () => {
     expect((await backoffsOf(503)).waits).toEqual([undefined]);
   });
 

@@ -29,7 +29,11 @@ function configFile(home: Home): string {
 describe('fault 62: without a key', () => {
   it.each([LIST, ['inventory', 'set', '7', '12']])('%s %s tells how to log in, and sends nothing', async (...args) => {
     const server = await scriptedServer([]);
-    const { code, stdout, error: reported } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
+    const {
+      code,
+      stdout,
+      error: reported,
+    } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
     expect({ code, stdout, reported }).toEqual({
       code: 4,
       stdout: '',
@@ -43,7 +47,7 @@ describe('fault 62: without a key', () => {
     });
   });
 
-  it('a fresh machine is told of the sandbox', async () => {
+  it('points to the sandbox on a fresh machine', async () => {
     const { code, stderr } = await runPetstore(LIST);
     expect({ code, stderr }).toEqual({
       code: 4,

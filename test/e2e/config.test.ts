@@ -207,7 +207,7 @@ describe('fault 77: without a home', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: alone });
   });
 
-  it('a relative HOME is none: each folder would have blocks of its own', async () => {
+  it('ignores a relative HOME: each folder would have blocks of its own', async () => {
     const server = await scriptedServer([json([item(1, 5)])]);
     const { path: cwd } = createHome();
     const relative = { ...none, HOME: 'home' };
@@ -229,7 +229,7 @@ describe('fault 77: without a home', () => {
   });
 });
 
-describe('fault 78: a config that is no plain file is refused', () => {
+describe('fault 78: a config that is not a plain file is refused', () => {
   it.each([
     ['symlink', (path: string, home: Home) => symlinkSync(join(home.path, 'elsewhere.json'), path)],
     ['directory', (path: string) => mkdirSync(path)],

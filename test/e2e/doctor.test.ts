@@ -76,10 +76,10 @@ describe('doctor --offline', () => {
   });
 
   it.each([
-    ['a config that is no JSON', '{"version":1,', 'config: fail', /is not valid JSON/, /editor/],
+    ['a config that is not JSON', '{"version":1,', 'config: fail', /is not valid JSON/, /editor/],
     ['a config of a newer petstore', '{"version":99}', 'config: fail', /version 99/, /Update petstore/],
     [
-      'an environment that is none',
+      'an unknown environment',
       '{"version":1,"environment":"moon"}',
       'config: fail',
       /names an unknown environment/,
@@ -127,7 +127,7 @@ describe('doctor --offline', () => {
     const other = await offline({ home, machine: { userId: 4_000_000 } });
     const foreign = other.found.filter(({ says }) => says.endsWith(' belongs to another user.'));
     expect(foreign.map(({ check }) => check)).toEqual(
-      // To root everything else belongs to others; what belongs to root is nobody's worry.
+      // For root everything else belongs to another user; files that belong to root are never reported.
       process.geteuid?.() === 0 ? [] : ['config', 'config', 'state', 'state'],
     );
   });
@@ -206,7 +206,7 @@ function way(change: Partial<Network> = {}): Network {
     }),
     connect: () => Promise.resolve(),
     handshake: () => Promise.resolve(GOOD),
-    ask: () => Promise.reject(new Error('nobody asks that')),
+    ask: () => Promise.reject(new Error('unexpected request')),
     ...change,
   };
 }
@@ -253,7 +253,7 @@ describe('doctor, on the way to the service', () => {
   it.each<[string, Partial<Network>, string[], RegExp]>([
     ['no such name', { lookup: refuse('ENOTFOUND') }, ['dns: fail'], /pets\.example cannot be resolved \(ENOTFOUND\)/],
     [
-      'nobody there',
+      'a refused connection',
       { connect: refuse('ECONNREFUSED') },
       ['tcp: fail'],
       /No connection to 192\.0\.2\.1:443 \(ECONNREFUSED\), \[2001/,
@@ -295,7 +295,10 @@ describe('doctor, on the way to the service', () => {
     ],
   ])('%s', async (_what, change, sick, says) => {
     const report = await online(way(change));
-    expect({ sick: report.sick, requests: report.requests }).toEqual({ sick, requests: sick[0]?.endsWith('warn') ? 1 : 0 });
+    expect({ sick: report.sick, requests: report.requests }).toEqual({
+      sick,
+      requests: sick[0]?.endsWith('warn') ? 1 : 0,
+    });
     expect(report.first?.says).toMatch(says);
     expect(report.first?.fix).not.toBeNull();
     expect(JSON.stringify(report.found)).not.toContain('secret');

@@ -12,7 +12,7 @@ const ALIAS = `shop CNAME ${TARGET}.`;
 const CA = 'letsencrypt.org';
 
 const ZONES = {
-  // What the registry of the top-level domain would say of names that nobody has.
+  // What the registry of the top-level domain would answer for unregistered names.
   test: [],
   'platform.test': ['stores A 127.0.0.1', 'old A 127.0.0.1'],
   'pets.test': [
@@ -65,7 +65,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
       env: { NODE_EXTRA_CA_CERTS: caFile() },
     });
 
-  /** What is wrong, by check; and all that is said. */
+  /** The failed checks, and the whole output. */
   async function examine(domain: string, args: readonly string[] = []) {
     const { code, stdout } = await run(domain, ['--json', ...args]);
     const found = JSON.parse(stdout) as Found[];
@@ -236,7 +236,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
       ],
       ['to nowhere', { status: 301 }, 'www.pets.test redirects to nowhere, not to shop.pets.test.'],
       ['to itself', { status: 301, location: '/shop' }, 'www.pets.test redirects to /shop, not to shop.pets.test.'],
-      ['that is none', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
+      ['without a redirect', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
     ])('%s', async (_what, answer, says) => {
       const connect = await serve(issueIdentity(both), answer);
       const { first } = await examine('shop.pets.test', ['--connect', connect, ...entry]);

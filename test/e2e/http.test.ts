@@ -226,7 +226,12 @@ describe('a write that may have been applied', () => {
     expect({ code, stdout, reported, log: server.log() }).toMatchObject({
       code: 9,
       stdout: '',
-      reported: { kind: 'outcome-unknown', exitCode: 9, outcome: 'unknown', message: expect.stringMatching(why) as string },
+      reported: {
+        kind: 'outcome-unknown',
+        exitCode: 9,
+        outcome: 'unknown',
+        message: expect.stringMatching(why) as string,
+      },
       log: [PATCH, GET, PATCH],
     });
   });
@@ -234,7 +239,11 @@ describe('a write that may have been applied', () => {
   it('is not looked after where the service wants longer than --max-wait', async () => {
     const server = await scriptedServer([error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } })]);
     const { code, error: reported } = await runJson(server.baseUrl, SET);
-    expect({ code, kind: reported?.kind, log: server.log() }).toEqual({ code: 9, kind: 'outcome-unknown', log: [PATCH] });
+    expect({ code, kind: reported?.kind, log: server.log() }).toEqual({
+      code: 9,
+      kind: 'outcome-unknown',
+      log: [PATCH],
+    });
   });
 });
 
@@ -282,7 +291,7 @@ describe('a service that says it goes away', () => {
     expect({ code, notes }).toEqual({ code: 0, notes: [`warning: ${sentence}`] });
   });
 
-  it('fault 26: in a form that nobody knows is ignored', async () => {
+  it('fault 26: in an unknown form is ignored', async () => {
     const server = await scriptedServer([json(STOCK, { headers: { Deprecation: 'true', Sunset: 'soon' } })]);
     expect(await runJson(server.baseUrl, LIST)).toMatchObject({ code: 0, notes: [] });
   });

@@ -90,7 +90,7 @@ const ROWS: Row[] = [
     most: 608,
   },
   {
-    name: 'fault 36: a Date that is none, and a Reset that is past by this machine’s clock',
+    name: 'fault 36: an invalid Date, and a Reset that is past by this machine’s clock',
     reply: () => tooMany(undefined, { limits: { remaining: 0, resetsIn: -5 }, headers: { Date: 'yesterday' } }),
     least: 61,
     most: 67,

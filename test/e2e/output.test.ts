@@ -43,7 +43,11 @@ describe('fault 57, 59: a hostile body', () => {
   it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops at --max-body', async (how) => {
     const reply = endless(how);
     const server = await scriptedServer([reply]);
-    const { code, stdout, error: reported } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
+    const {
+      code,
+      stdout,
+      error: reported,
+    } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
     expect({ code, stdout, message: reported?.message }).toEqual({
       code: 8,
       stdout: '',
@@ -137,7 +141,7 @@ describe.runIf(process.platform === 'linux')('fault 131: stdout', () => {
     ['a script > /dev/null', shell('(: ; "$@"; exit $?) >/dev/null')],
     ['what another program ignores', { command: [...fromNode, ...petstoreCommand()] as const }],
     ['a script that another program ignores', { command: [...fromNode, ...shell('"$@"; exit $?').command] as const }],
-  ])('%s is none', async (_, how) => {
+  ])('%s exits 0', async (_, how) => {
     const server = await scriptedServer([json(STOCK)]);
     const { code } = await runPetstore([...LIST], { env: staging(server.baseUrl), ...how });
     expect(code).toBe(0);

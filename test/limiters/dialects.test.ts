@@ -50,7 +50,7 @@ describe.each(DIALECTS.map((dialect) => ({ ...dialect })))('$name', (dialect) =>
   );
 });
 
-it('where nothing is told, an import says so once, not before each row', async () => {
+it('without limit headers, an import says so once, not before each row', async () => {
   const { front, runPlain, file } = await bench((stock) => serve(stock));
   const { code, notes } = await runPlain(importOf(file(8)));
   expect({ code, refused: refused(front.log) }).toEqual({ code: 0, refused: [] });

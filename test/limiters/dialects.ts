@@ -10,13 +10,13 @@ export interface Counted {
 
 export interface Dialect {
   readonly name: string;
-  /** On each answer. */
+  /** Headers of each answer. */
   readonly limits: (counted: Counted) => Readonly<Record<string, string | readonly string[]>>;
   /** Added where a request is refused. */
   readonly refusal: (counted: Counted) => Readonly<Record<string, string | readonly string[]>>;
   /** Default 429. */
   readonly status?: number;
-  /** Answers tell limit, remaining and reset, so that nothing need ever be refused. */
+  /** True when answers have limit, remaining and reset, so that nothing need ever be refused. */
   readonly hasLimits: boolean;
   /** The refusal names its time. */
   readonly isNamed: boolean;

@@ -29,7 +29,7 @@ export function expressLimiter(headers: 'legacy' | 'draft-6' | 'draft-7' | 'draf
 export const fastifyLimiter: Limiter = ({ limit, windowMs, stock }) =>
   fastifyWith(stock, { max: limit, timeWindow: windowMs });
 
-/** The same, which bans a client (403) that goes on after two refusals. */
+/** The same, which bans a client (403) that continues after two refusals. */
 export const fastifyBan: Limiter = ({ limit, windowMs, stock }) =>
   fastifyWith(stock, { max: limit, timeWindow: windowMs, ban: 1 });
 

@@ -121,7 +121,7 @@ export async function imported(
 
 /**
  * Another client takes the rest of the window while requests of an import are under way, and the whole of the next one
- * just before the import asks again: it waits, and goes on.
+ * just before the import asks again: it waits, and continues.
  */
 export async function drained(
   limiter: Limiter,

@@ -30,7 +30,7 @@ export class Stock {
   }
 }
 
-/** GET and PATCH over plain node:http. `told`: headers of each answer. */
+/** Serves GET and PATCH over plain node:http. `headers`: those of each answer. */
 export function serve(stock: Stock, headers: Readonly<Record<string, string>> = {}, afterMs = 0): Handler {
   return async (req: IncomingMessage, res: ServerResponse) => {
     const chunks: Buffer[] = [];

@@ -138,7 +138,7 @@ async function guarded(given: Place = {}) {
 }
 
 describe('a ledger with a second place', () => {
-  it('fault 115: a refusal that the ledger cannot take is kept, told, and holds for other processes', async () => {
+  it('fault 115: a refusal that the ledger cannot take is kept, reported, and holds for other processes', async () => {
     const here = await guarded();
     await here.safe.admit(INTENT);
     here.state.isBroken = true;
@@ -181,7 +181,11 @@ describe('a ledger with a second place', () => {
       'name',
     );
     const reported: boolean[] = [];
-    const safe = withBlockFile(ledger, { clock, file: nowhere, onUnwritten: (_f, _b, isKept) => reported.push(isKept) });
+    const safe = withBlockFile(ledger, {
+      clock,
+      file: nowhere,
+      onUnwritten: (_f, _b, isKept) => reported.push(isKept),
+    });
     await safe.admit(INTENT);
     state.isBroken = true;
     await safe.answered(REFUSAL);
@@ -190,7 +194,7 @@ describe('a ledger with a second place', () => {
     expect((await safe.admit(INTENT)).do).toBe('refuse');
   });
 
-  it('once the block is over, exactly one request asks how things stand', async () => {
+  it('once the block is over, exactly one request asks for the limits', async () => {
     const here = await guarded();
     await here.file.note(block(here.clock, 60_000));
     await here.clock.advance(60_000);
@@ -201,7 +205,7 @@ describe('a ledger with a second place', () => {
     expect(here.names()).toEqual(['name']);
   });
 
-  it('an answer that is no refusal, and a loss, are told and change nothing else', async () => {
+  it('an answer other than a refusal, and a loss, are reported and change nothing else', async () => {
     const here = await guarded();
     await here.safe.admit(INTENT);
     here.state.isBroken = true;

@@ -201,7 +201,7 @@ describe('the connection comes first', () => {
 });
 
 describe('fault 134: two requests that are refused together', () => {
-  it('are one strike, and the run goes on after the wait', async () => {
+  it('are one strike, and the run continues after the wait', async () => {
     const clock = new VirtualClock({ autoAdvance: true });
     const { gate } = bench(75_000, clock);
     const open = new Map([
@@ -251,7 +251,7 @@ describe('while another request asks', () => {
     return { first: gates[0], second: gates[1] };
   };
 
-  it('for a second nothing is said; then that it is waited for, once a second and until when at the latest', async () => {
+  it('reports nothing for a second; then the wait, once a second, with its latest end', async () => {
     const clock = new VirtualClock();
     const { first, second } = pair(clock);
     const ticket = await enter(first.gate);

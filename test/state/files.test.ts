@@ -149,7 +149,7 @@ describe('a state database that is open', () => {
     expect(readdirSync(context.home.path).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 
-  it('waits for another holder as long as it is told to', async () => {
+  it('waits for another holder as long as it is set to', async () => {
     const context = createTestContext();
     const state = await open(context);
     const holder = new DatabaseSync(state.path);

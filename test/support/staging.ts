@@ -11,14 +11,18 @@ export function staging(baseUrl: string): Record<string, string> {
 export interface JsonRun {
   readonly code: number | null;
   readonly stdout: string;
-  /** What stderr says beside the error: `warning: …`, or with --verbose the text alone. */
+  /** Lines of stderr other than the error: `warning: …`, or with --verbose the text alone. */
   readonly notes: readonly string[];
-  /** The error object, where there is one. */
+  /** The error object, if any. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Runs with --json and takes stderr apart: the last line is the error object of a failed command. */
-export async function runJson(baseUrl: string, args: readonly string[], options: PetstoreOptions = {}): Promise<JsonRun> {
+export async function runJson(
+  baseUrl: string,
+  args: readonly string[],
+  options: PetstoreOptions = {},
+): Promise<JsonRun> {
   const finished = await runPetstore(['--json', ...args], {
     ...options,
     env: { ...staging(baseUrl), ...options.env },

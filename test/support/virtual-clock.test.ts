@@ -45,7 +45,7 @@ test.each(['before', 'during'] as const)('a signal that aborts %s the sleep reje
   expect(clock.sleeping).toEqual([]);
 });
 
-test('stepping the wall clock wakes nobody; a suspended machine wakes them late', async () => {
+test('stepping the wall clock wakes no sleeper; a suspended machine wakes them late', async () => {
   const clock = new VirtualClock({ now: 0, monotonic: 0 });
   const woken = clock.sleep(60_000).then(() => [clock.now(), clock.monotonic()]);
   clock.stepWall(3_600_000);
