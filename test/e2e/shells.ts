@@ -85,7 +85,7 @@ export const INTERACTIVE: Readonly<
   bash: { command: ['bash', '--norc', '--noprofile', '-i'], setUp: `source ${COMPLETIONS}petstore.bash` },
   zsh: {
     command: ['zsh', '-f', '-i'],
-    // By itself TAB is expand-or-complete, with which zsh runs what stands in $( ) before any completion is asked.
+    // By itself TAB is expand-or-complete, with which zsh runs what is in $( ) before any completion is asked.
     setUp: `fpath=(${COMPLETIONS} $fpath); autoload -Uz compinit; compinit -u -D; bindkey '^I' complete-word`,
   },
   fish: { command: ['fish', '--no-config', '-i'], setUp: `source ${COMPLETIONS}petstore.fish` },
