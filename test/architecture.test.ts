@@ -12,7 +12,7 @@ interface Module {
   readonly path: string;
   /** Specifiers, of `import()` too. */
   readonly imports: readonly string[];
-  /** What the code names as a value: `process`, `Date.now`, `new Date()`. Comments, texts and properties are no names. */
+  /** What the code names as a value: `process`, `Date.now`, `new Date()`. Comments, strings and properties do not count. */
   readonly names: readonly string[];
 }
 
@@ -40,7 +40,7 @@ const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: t
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
   .map((path) => toModule(path, readFileSync(join(ROOT, 'src', path), 'utf8')));
 
-/** From the top of the house to its ground. What stands in one entry may not import one another, unless it is one folder. */
+/** Layers, from top to bottom. Modules of one entry may not import one another, unless it is a single folder. */
 const FLOORS: readonly (readonly string[])[] = [
   ['build/lower.ts', 'build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
   ['build'],

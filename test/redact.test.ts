@@ -91,7 +91,7 @@ describe('a secret in a text', () => {
   });
 
   it.each(['abc', '1234567890', '-12.5e10', 'quantity', 'sandbox', ''])(
-    '%j cannot be told from a text of our own',
+    '%j cannot be distinguished from a text of our own',
     (secret) => {
       const text = '{"petId":1234567890,"quantity":-12.5e10,"abc":"sandbox"}';
       expect(secretsOf(secret).redact(text)).toBe(text);

@@ -132,7 +132,7 @@ function outcome(work: () => unknown): { value?: unknown; error?: string } {
 }
 
 describe('readJsonValue', () => {
-  it('tells a value that may still go on from one that is broken, at every cut', () => {
+  it('distinguishes a value that is cut short from one that is broken, at every cut', () => {
     const text = '{"a":[1,-2.5e3,true,null,"x\\u00e9\\n"],"b":{"c":9223372036854775807}}';
     for (let cut = 0; cut < text.length; cut++) {
       expect(() => readJsonValue(text.slice(0, cut), 0)).toThrow(JsonIncomplete);
@@ -142,7 +142,7 @@ describe('readJsonValue', () => {
 });
 
 describe('stringifyJson', () => {
-  it('escapes what nobody sees, as two units where it is two', () => {
+  it('escapes invisible characters, as two units where they have two', () => {
     expect(stringifyJson('a\u{e0041}b\u180e')).toBe('"a\\udb40\\udc41b\\u180e"');
   });
 

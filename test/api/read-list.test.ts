@@ -94,7 +94,7 @@ describe('readInventoryList', () => {
       'lacks the field quantity',
       1,
     ],
-    ['a row that is no object', '[7]', 'Row 1 of the list', 'is the number 7, not an object', 0],
+    ['a row that is not an object', '[7]', 'Row 1 of the list', 'is the number 7, not an object', 0],
     [
       'fault 57: a duplicate key',
       '[{"petId":1,"petId":1,"quantity":2,"status":"sold"}]',

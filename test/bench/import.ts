@@ -1,6 +1,6 @@
 /**
  * A stocktake on one key: petstore beside `xargs -P curl`, without and with curl's own --retry, against the sandbox
- * with the Business plan and a shortened minute. What counts is how often each was told 429, and how often it came
+ * with the Business plan and a shortened minute. What counts is how often each got a 429, and how often it came
  * back before the time that the 429 had named. Markdown on stdout.
  *
  *   npm run bench -- import [--rows 2500] [--minute 15s] [--assert]

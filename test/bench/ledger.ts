@@ -49,7 +49,7 @@ process.exitCode = await withService(async ({ env, home }) => {
   const measure = (command: string): Pair[] => {
     const pairs: Pair[] = [];
     for (let run = -WARM_UPS; run < Number(values.runs); run++) {
-      // Whoever comes second finds the machine warm: they take turns at that too.
+      // The second run finds the machine warm, so the two alternate.
       const isFirst = run % 2 === 0;
       const before = isFirst ? undefined : timed(command, noFolder);
       const database = timed(command, join(home, 'state'));

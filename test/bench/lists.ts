@@ -158,7 +158,7 @@ function report(runs: ReadonlyMap<Contender, readonly Run[]>): boolean {
     median(seconds).toFixed(2),
     spread(seconds, 2),
     first.toFixed(2),
-    // Of a pipe there is no one figure.
+    // A pipe has several processes, so it gets no single figure.
     command[0] === 'sh' ? '' : `${peak.toFixed(0)}${isBound ? ` (at most ${mostMb.toFixed(0)})` : ''}`,
   ]);
   console.log(markdownTable(HEAD, rows));

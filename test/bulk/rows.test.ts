@@ -41,7 +41,7 @@ describe('CSV, as spreadsheets write it', () => {
     });
   });
 
-  it('an empty line in between is none', () => {
+  it('skips an empty line in between', () => {
     expect(read('petId,quantity\n7,12\n\n8,1\n').rows.map(({ line }) => line)).toEqual([2, 4]);
   });
 });
@@ -226,7 +226,7 @@ describe('what cannot be used is named with its line', () => {
     expect(problemsOf(text)).toEqual(problems);
   });
 
-  it('fault 96: a pet that stands there twice, with both lines', () => {
+  it('fault 96: a pet that is listed twice, with both lines', () => {
     expect(problemsOf('petId,quantity\n7,1\n8,1\n7,2\n')).toEqual(['4: pet 7 is already on line 2']);
   });
 
@@ -242,7 +242,7 @@ describe('what cannot be used is named with its line', () => {
     ]);
   });
 
-  it('cells that are empty, and lines of delimiters or blanks, are no rows and no surplus', () => {
+  it('ignores empty cells, and lines of delimiters or blanks', () => {
     expect(read('petId,quantity\n7,12,,\n,,\n  \n\t\n8,1, ')).toEqual({
       rows: [
         { line: 2, petId: 7n, quantity: 12n },

@@ -64,7 +64,7 @@ describe('a plan', () => {
     ['one more window', 80, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 30_000],
     ['and another one', 81, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 90_000],
     ['in windows of an hour', 200, { limit: 100, remaining: 0, resetAt: 3_600_000 }, 0, 7_200_000],
-    ['where nothing is told: one a second', 10, undefined, 0, 10_000],
+    ['without limit headers: one a second', 10, undefined, 0, 10_000],
   ])('takes its time: %s', (_name, requests, allowance, reserve, ms) => {
     expect(forecastMs(requests, allowance, reserve, 0)).toBe(ms);
   });
@@ -113,7 +113,7 @@ async function world(
 const csv = (rows: readonly (readonly [number, number])[]): string =>
   ['petId,quantity', ...rows.map((row) => row.join(','))].join('\n');
 
-it('fault 100: what somebody else changed since the start is a conflict, and is not overwritten', async () => {
+it('fault 100: a pet that another client changed since the start is a conflict, and is not overwritten', async () => {
   const rows = Array.from({ length: 20 }, (_, i) => [i + 1, 900 + i] as const);
   // Eight requests a minute: when the fifth row is done, another till sells pet 20.
   const { context, store, sent } = await world(8, csv(rows), (count, theirs) => {

@@ -120,7 +120,7 @@ describe('a row that could not be sent is tried again at the end of the run', ()
   });
 });
 
-describe('how long a run waits is said by --max-wait alone', () => {
+describe('only --max-wait decides how long a run waits', () => {
   const slow = (options: TestContextOptions = {}) =>
     service(40, { limit: 10, remaining: 9, resetsIn: 60 }, () => ({}), options);
 

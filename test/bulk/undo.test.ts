@@ -209,8 +209,8 @@ describe('runs', () => {
     const resume = 'petstore --env staging inventory runs resume 1';
     const discard = 'petstore --env staging inventory runs discard 1';
     for (const command of [['status'], ['doctor', '--offline']]) {
-      const said = (await runIn(context, ...command)).stdout;
-      expect([command, said.includes(resume), said.includes(discard)]).toEqual([command, true, true]);
+      const output = (await runIn(context, ...command)).stdout;
+      expect([command, output.includes(resume), output.includes(discard)]).toEqual([command, true, true]);
     }
     const resumed = await runIn(context, ...resume.split(' ').slice(1));
     expect([resumed.code, stock.get(8)]).toEqual([0, 13]);

@@ -1,4 +1,4 @@
-/** One definition of each command and option; wherever commands are told of, all of them are. */
+/** Each command and option is defined once, and every list of commands has all of them. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -46,7 +46,7 @@ describe.each(Object.entries(PLACES))('%s', (_place, textFor) => {
 });
 
 it('every command and option says what it does, in one place', () => {
-  const unsaid = commandsOf(TREE).flatMap(({ path, summary, options, arguments: args }) => [
+  const undescribed = commandsOf(TREE).flatMap(({ path, summary, options, arguments: args }) => [
     ...(summary.length < 10 ? [path] : []),
     ...[
       ...options.map(({ flags, description }) => [flags, description]),
@@ -55,7 +55,7 @@ it('every command and option says what it does, in one place', () => {
       .filter(([, description = '']) => description.length < 5)
       .map(([name]) => `${path} ${name}`),
   ]);
-  expect(unsaid).toEqual([]);
+  expect(undescribed).toEqual([]);
 });
 
 const hasMandoc = spawnSync('mandoc', ['-T', 'lint', '/dev/null'], { stdio: 'ignore' }).error === undefined;

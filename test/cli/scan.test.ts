@@ -132,7 +132,7 @@ describe('the first unknown word', () => {
     expect(scanLine(line).unknown).toEqual(unknown);
   });
 
-  it('is told from a value that is missing', () => {
+  it('differs from a missing value', () => {
     expect(scanLine('inventory list --sort')).toMatchObject({ pending: { flags: '--sort <field>' } });
     expect(scanLine('inventory list --pet 7')).toMatchObject({ variadic: { flags: '--pet <id...>' } });
     expect(scanLine('inventory list --pet 7 --')).toMatchObject({ isOver: true });
@@ -244,11 +244,11 @@ it('reads a line as commander does', () => {
     const argv = randomLine(random);
     const reading = readWithCommander(argv);
     const line = scan(GRAMMAR, argv);
-    const told = JSON.stringify(argv);
+    const input = JSON.stringify(argv);
     if (reading.path !== undefined) {
       seen.accepted++;
-      expect([told, line.path, line.isCommand, line.unknown, line.pending]).toEqual([told, reading.path, true, undefined, undefined]); // prettier-ignore
-      expect([told, usesIn(line), argumentsIn(line)]).toEqual([told, reading.uses, reading.rest]);
+      expect([input, line.path, line.isCommand, line.unknown, line.pending]).toEqual([input, reading.path, true, undefined, undefined]); // prettier-ignore
+      expect([input, usesIn(line), argumentsIn(line)]).toEqual([input, reading.uses, reading.rest]);
     } else {
       seen.refused++;
       const { pending, unknown, isCommand } = line;
@@ -257,11 +257,11 @@ it('reads a line as commander does', () => {
         ...(unknown === undefined ? [] : [`commander.unknown${unknown.kind === 'option' ? 'Option' : 'Command'}`]),
         ...(isCommand || pending !== undefined || unknown !== undefined ? [] : ['commander.help']),
       ];
-      expect([told, reasons]).not.toEqual([told, []]);
+      expect([input, reasons]).not.toEqual([input, []]);
       // What follows an unknown word is read for help and format, where commander stops or reads another command.
-      if (unknown === undefined) expect([told, reasons]).toEqual([told, [reading.error]]);
+      if (unknown === undefined) expect([input, reasons]).toEqual([input, [reading.error]]);
       else if (reading.error !== 'commander.optionMissingArgument') {
-        expect([told, reasons.at(-1)]).toEqual([told, reading.error]);
+        expect([input, reasons.at(-1)]).toEqual([input, reading.error]);
         expect(reading.message).toContain(`'${unknown.text}'`);
       }
     }

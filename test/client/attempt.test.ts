@@ -1,4 +1,4 @@
-/** One attempt: what is asked for when, and what the gate and the watcher are told. */
+/** One attempt: what is asked for when, and what the gate and the watcher receive. */
 import { describe, expect, it } from 'vitest';
 import { exchange } from '../../src/client/attempt.ts';
 import type { Call } from '../../src/client/service.ts';
@@ -60,7 +60,7 @@ describe('an attempt', () => {
     expect(events[0]).toBe(`enter ${operation}`);
   });
 
-  it('fault 113: whose leave ended before the first byte asks for it again, and nobody is told of a failure', async () => {
+  it('fault 113: whose permit expired before the first byte asks for another, and reports no failure', async () => {
     const { service, events, attempts } = scriptedService([
       () => Promise.reject(HttpFailure.withdrawn('pets.example')),
       () => Promise.resolve(reply()),
@@ -84,14 +84,14 @@ describe('an attempt', () => {
     expect(attempts).toMatchObject([{ failure: { phase: 'reset' } }]);
   });
 
-  it('without a connection is told, and sends nothing', async () => {
+  it('without a connection reports the failure, and sends nothing', async () => {
     const { service, events, attempts } = scriptedService([], {}, failure('dns', false));
     await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
     expect([events.includes('send'), attempts]).toMatchObject([false, [{ failure: { phase: 'dns' } }]]);
   });
 });
 
-describe('once the program is told to stop', () => {
+describe('once the program has to stop', () => {
   const stopped = new Failure('interrupted', { signal: 'SIGINT' });
   /** Answers when its signal aborts. */
   const held: Send = ({ signal }) =>

@@ -167,7 +167,7 @@ describe('a status', () => {
     [404, WRITE, { serviceError: { ...serviceError, status: 404 }, petId: 7n, environment: 'staging' }],
     [418, READ, { serviceError: { ...serviceError, status: 418 } }],
     [500, READ, { serviceError: { ...serviceError, status: 500 }, attempts: 2 }],
-  ])('%i keeps what the service said, and about what', (status, asked, expected) => {
+  ])('%i keeps the message of the service, and what it is about', (status, asked, expected) => {
     expect(facts(status, asked)).toEqual(expected);
   });
 

@@ -58,8 +58,8 @@ describe('a read', () => {
     ['a response that does not come', [['response-timeout', 'sent'], 200], 'done', [0, 250]],
     ['a body that breaks off', [['body-cut', 'sent'], 200], 'done', [0, 250]],
     ['a server that fails for a while', [500, 503, 200], 'done', [0, 250, 750]],
-    ['a server that goes on failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
-    ['a network that goes on failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
+    ['a server that keeps failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
+    ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
     ['a certificate that is refused', [['tls', 'unsent']], 'network, never', [0]],
     ['a server that cannot do it', [501], 'service-failed, never', [0]],
     ['a refusal', [401], 'unauthorized, never', [0]],
@@ -92,7 +92,7 @@ describe('a write', () => {
 });
 
 describe('a 429', () => {
-  it('is no attempt of the three, and the wait before the next request is the gate’s', async () => {
+  it('does not count as one of the three attempts, and leaves the wait before the next request to the gate', async () => {
     expect(await run([429, 429, 429, 429, 429, 200])).toEqual({ outcome: 'done', at: [0, 0, 0, 0, 0, 0] });
     expect(await run([429, 503, 429, 503, 429, 503])).toEqual({
       outcome: 'service-failed, read',
@@ -121,24 +121,24 @@ describe('the wait', () => {
 
   type Backoff = Parameters<Service['watch']['backoff']>[0];
 
-  /** What the watcher is told, of a 503 that is followed by a success. */
-  async function told(first: Step): Promise<{ told: Backoff[]; start: number }> {
+  /** Returns the waits that the watcher sees for a 503 that is followed by a success. */
+  async function backoffsOf(first: Step): Promise<{ waits: Backoff[]; start: number }> {
     const clock = new VirtualClock({ autoAdvance: true });
-    const told: Backoff[] = [];
+    const waits: Backoff[] = [];
     const sends = [first, 200].map(
       (step): Send =>
         () =>
           clock.during(() => answer(step)),
     );
     const { service } = scriptedService(sends, { clock, maxWaitMs: 60_000, random: () => 0.3 });
-    const watch = { ...service.watch, backoff: (wait: Backoff) => told.push(wait) };
+    const watch = { ...service.watch, backoff: (wait: Backoff) => waits.push(wait) };
     const start = clock.now();
     await perform({ ...service, watch }, { call: LIST, read: () => Promise.resolve('done') });
-    return { told, start };
+    return { waits, start };
   }
 
-  it('is told of once a second, with the attempt that follows it, and when it is over', async () => {
-    const { told: waits, start } = await told([503, '3']);
+  it('is reported once a second, with the attempt that follows it, and when it is over', async () => {
+    const { waits, start } = await backoffsOf([503, '3']);
     const wait = { until: start + 3_000, attempt: 2, attempts: 3 };
     expect(waits).toEqual([
       { ...wait, remainingMs: 3_000 },
@@ -148,8 +148,8 @@ describe('the wait', () => {
     ]);
   });
 
-  it('is not told of where it is shorter than 0.2 s', async () => {
-    expect((await told(503)).told).toEqual([undefined]);
+  it('is not reported where it is shorter than 0.2 s', async () => {
+    expect((await backoffsOf(503)).waits).toEqual([undefined]);
   });
 
   it('ends when the program is to stop', async () => {

@@ -135,7 +135,7 @@ describe('api', () => {
     expect(stdout + stderr).not.toContain(STAGING_KEY);
   });
 
-  it('without a terminal, a write to production must be said', async () => {
+  it('without a terminal, a write to production must be explicit', async () => {
     const { PETSTORE_ENV: _default, ...env } = STAGING_ENV;
     const context = withReplies([], { env });
     const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
@@ -182,7 +182,7 @@ describe('an update through api', () => {
     ['PATCH', '/inventory', 'quantity=12'],
     ['PATCH', '/inventory/7', 'quantity=1.5'],
     ['PATCH', '/inventory/7', 'name=x'],
-  ])('%s %s -f %s is none', async (method, path, field) => {
+  ])('%s %s -f %s is not recorded as one', async (method, path, field) => {
     const context = withReplies([json(item(7, 12))]);
     await runIn(context, ...API, method, path, '-f', field);
     expect(await outcomes(context)).toEqual([]);
@@ -209,7 +209,7 @@ describe('wait', () => {
     ]);
   });
 
-  it('--timeout is the whole wait too, where --for is not said', async () => {
+  it('--timeout limits the whole wait too, where --for is not given', async () => {
     const context = withReplies(Array.from({ length: 4 }, () => json([item(7, 1)])));
     const { code, stderr } = await runIn(context, 'wait', '--pet', '7', '--max', '0', '--timeout', '12s');
     expect([code, stderr]).toEqual([13, expect.stringContaining('after 12 s')]);

@@ -250,7 +250,7 @@ describe('errors', () => {
     });
   });
 
-  it('that nobody expected are a bug, with a stack and how to report it', async () => {
+  it('that are unexpected are a bug, with a stack and how to report it', async () => {
     const context = createTestContext({
       env: ENV,
       http: () => {

@@ -4,9 +4,9 @@ import { type Browser, chromium } from 'playwright-core';
 
 const CHROMIUM = process.env.PETSTORE_CHROMIUM ?? '/usr/bin/chromium';
 
-/** What is missing, in words, or undefined. */
+/** Describes what is missing; undefined if nothing is. */
 export function missing(): string | undefined {
-  return existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM}`;
+  return existsSync(CHROMIUM) ? undefined : `${CHROMIUM} does not exist`;
 }
 
 export function openBrowser(): Promise<Browser> {

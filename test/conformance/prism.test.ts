@@ -20,7 +20,7 @@ if (!installed)
 
 const DOCUMENT = fileURLToPath(new URL('../../src/api/openapi.json', import.meta.url));
 
-/** Prism matches paths as they stand in the document: with the base path in them. */
+/** Prism matches paths as they are in the document: with the base path in them. */
 async function documentFor(port: number, home: Home): Promise<string> {
   const { body } = await ask(port, '/v1/openapi.json');
   const document = JSON.parse(body) as { paths: Record<string, unknown> };

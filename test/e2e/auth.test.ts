@@ -29,11 +29,15 @@ function configFile(home: Home): string {
 describe('fault 62: without a key', () => {
   it.each([LIST, ['inventory', 'set', '7', '12']])('%s %s tells how to log in, and sends nothing', async (...args) => {
     const server = await scriptedServer([]);
-    const { code, stdout, error: told } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
-    expect({ code, stdout, told }).toEqual({
+    const {
+      code,
+      stdout,
+      error: reported,
+    } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
+    expect({ code, stdout, reported }).toEqual({
       code: 4,
       stdout: '',
-      told: {
+      reported: {
         kind: 'no-key',
         message: 'No API key is set for staging.',
         exitCode: 4,
@@ -43,7 +47,7 @@ describe('fault 62: without a key', () => {
     });
   });
 
-  it('a fresh machine is told of the sandbox', async () => {
+  it('points to the sandbox on a fresh machine', async () => {
     const { code, stderr } = await runPetstore(LIST);
     expect({ code, stderr }).toEqual({
       code: 4,
@@ -144,8 +148,8 @@ describe('base URLs', () => {
     const fromVariable = await runJson(url, LIST);
     const fromFlag = await runJson('', ['--base-url', url, ...LIST]);
     const kept = await runPetstore(['--json', 'config', 'set', 'staging.base-url', url]);
-    for (const told of [fromVariable, fromFlag]) {
-      expect({ code: told.code, message: told.error?.message }).toEqual({ code: 3, message });
+    for (const result of [fromVariable, fromFlag]) {
+      expect({ code: result.code, message: result.error?.message }).toEqual({ code: 3, message });
     }
     // http is only refused where it is used: --insecure-http belongs to the call.
     expect(kept.code).toBe(message.includes('unencrypted') ? 0 : 3);
@@ -153,8 +157,8 @@ describe('base URLs', () => {
   });
 
   it.each(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])('fault 67: %s is loopback', async (origin) => {
-    const { code, error: told } = await runJson(`${origin}:9/v1`, ['--max-wait', '0', ...LIST]);
-    expect({ code, kind: told?.kind }).toEqual({ code: 7, kind: 'network' });
+    const { code, error: reported } = await runJson(`${origin}:9/v1`, ['--max-wait', '0', ...LIST]);
+    expect({ code, kind: reported?.kind }).toEqual({ code: 7, kind: 'network' });
   });
 
   it('fault 67: --insecure-http warns each time', async () => {
@@ -210,8 +214,8 @@ describe('the config file', () => {
     const asMortal = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...petstoreCommand()] as const;
     const options: PetstoreOptions = process.getuid?.() === 0 ? { command: [...asMortal] } : {};
     const finished = await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...options });
-    const told = takeApart(finished);
-    expect({ code: told.code, error: told.error }).toEqual({
+    const result = takeApart(finished);
+    expect({ code: result.code, error: result.error }).toEqual({
       code: 4,
       error: expect.objectContaining({
         kind: 'key-unreadable',
@@ -239,10 +243,10 @@ describe('fault 71: after a login and much trouble, the key is in the config fil
       error(403, KEY),
     ]);
     const home = createHome();
-    const said: unknown[] = [];
+    const outputs: unknown[] = [];
     const run = async (args: readonly string[], stdin?: string): Promise<number | null> => {
       const finished = await runPetstore(args, { home, ...(stdin !== undefined && { stdin }) });
-      said.push(finished);
+      outputs.push(finished);
       return finished.code;
     };
     const codes = [
@@ -258,7 +262,7 @@ describe('fault 71: after a login and much trouble, the key is in the config fil
       await run(['config', 'get', 'staging.api-key']),
     ];
     expect(codes).toEqual([0, 0, 0, 4, 8, 12, 0, 0, 0, 0]);
-    expect(JSON.stringify(said)).not.toContain(KEY);
+    expect(JSON.stringify(outputs)).not.toContain(KEY);
     expect(filesWith(home.path, KEY)).toEqual([configFile(home)]);
     expect({
       file: statSync(configFile(home)).mode & 0o777,

@@ -110,7 +110,7 @@ describe('inventory history and undo', () => {
     );
   });
 
-  it('of an import, but for what somebody else has changed', async () => {
+  it('of an import, except for what another client has changed', async () => {
     const { home, run, quantity } = shop();
     const file = join(home.path, 'delivery.csv');
     writeFileSync(file, 'petId,quantity\n7,12\n8,20\n1,14\n');
@@ -286,7 +286,7 @@ describe('inventory count', () => {
     expect([code, stderr.includes('\u0007'), await quantity(7), await quantity(8)]).toEqual([0, true, 1, 6]);
   });
 
-  it('killed in the midst of it, it goes on where it was', async () => {
+  it('resumes where it was killed', async () => {
     const home = createHome();
     const command = ['--env', 'sandbox', 'inventory', 'count', '--yes'];
     const running = startPetstore(command, { home, stdin: { open: true } });
@@ -355,7 +355,7 @@ describe('inventory edit', () => {
     expect(stderr).toContain('hint: Your file is kept; to start again from the present stock, run the command again.');
   });
 
-  it('keeps nobody else from work while the editor is open', async () => {
+  it('does not block other commands while the editor is open', async () => {
     const { home, run } = shop();
     const stock = join(home.path, 'meanwhile.csv');
     writeFileSync(stock, 'petId,quantity\n8,3\n');
@@ -420,7 +420,7 @@ describe('inventory edit', () => {
     expect(await edit('8,5', '8,-5', '--allow-negative')).toMatchObject({ code: 0 });
     const { stdout } = await run(['inventory', 'list', '--pet', '7', '8', '-o', 'csv', '--no-header']);
     expect(stdout).toBe('7,-3,available\n8,-5,available\n');
-    // What was refused is kept to be mended, what was done is not.
+    // The refused rows are kept so that they can be fixed; the finished ones are not.
     expect(readdirSync(join(home.state, 'petstore', 'edit'))).toHaveLength(1);
   });
 

@@ -54,7 +54,7 @@ const some = (count: number, quantity = 500) => Array.from({ length: count }, (_
 
 const IMPORT = ['inventory', 'import', '--yes'];
 
-it('fault 12: offline in the midst of it: it stops after three rows, 7, and goes on later', async () => {
+it('fault 12: offline halfway: stops after three rows, exits 7, and resumes later', async () => {
   const home = createHome();
   const plan = { perMinute: 60, perDay: 10_000 };
   let patches = 0;
@@ -147,7 +147,7 @@ describe('what stops it beforehand, with nothing sent', () => {
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
 
-  it('fault 96: a pet that stands there twice', async () => {
+  it('fault 96: a pet that is listed twice', async () => {
     const at = await shop();
     const { code, stderr } = await at.run([...IMPORT, csv(at, [...some(3), [2, 9]])]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 is already on line 3')]);
@@ -298,7 +298,7 @@ describe('a run that was stopped', () => {
     ]);
   });
 
-  it('goes on without its file', async () => {
+  it('resumes without its file', async () => {
     const { at, file } = await stopped();
     execFileSync('rm', [file]);
     await at.run(['limits', '--clear-block', '--yes']);
@@ -337,7 +337,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   expect(sent).toEqual(['1', '2', '3', '4', '5', '6']);
 });
 
-/** Until there is no room for another byte. */
+/** Fills the disk to the last byte. */
 function fill(path: string): void {
   const zeros = Buffer.alloc(4_096);
   try {

@@ -224,7 +224,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
     '--key-stdin',
   ];
 
-  it('a BOM before it is no part of it', async () => {
+  it('does not include the BOM before it', async () => {
     const here = await shop();
     expect(await here.run('echo', login(here.service.baseUrl), { stdin: `\ufeff${CANARY}\r\n` })).toBe(0);
     const config = readFileSync(join(here.home.config, 'petstore', 'config.json'), 'utf8');

@@ -75,7 +75,7 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
 describe.each(Object.entries(INTERACTIVE))('%s at a terminal', (name, { command, setUp }) => {
   const isThere = typeof SHELLS[name] !== 'string';
 
-  it.skipIf(!isThere)('TAB completes a command, and runs nothing of what stands there', async () => {
+  it.skipIf(!isThere)('TAB completes a command, and runs nothing that was typed', async () => {
     const home = createHome();
     const around = surroundings(home);
     const shell = startPty([], { command, home, cwd: around.cwd, env: { ...around.env, PS1: '$ ', PROMPT: '$ ' } });

@@ -55,8 +55,8 @@ describe('fault 73: a broken config file is reported with its place, and left as
       ['logout', '--all'],
       ['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin', '--no-verify'],
     ]) {
-      const told = takeApart(await runPetstore(['--json', ...args], { home, stdin: 'some-key-123\n' }));
-      expect({ code: told.code, message: told.error?.message }).toEqual({
+      const result = takeApart(await runPetstore(['--json', ...args], { home, stdin: 'some-key-123\n' }));
+      expect({ code: result.code, message: result.error?.message }).toEqual({
         code: 3,
         message: `The config file ${path}${problem}; it was left as it is.`,
       });
@@ -207,7 +207,7 @@ describe('fault 77: without a home', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: alone });
   });
 
-  it('a relative HOME is none: each folder would have blocks of its own', async () => {
+  it('ignores a relative HOME: each folder would have blocks of its own', async () => {
     const server = await scriptedServer([json([item(1, 5)])]);
     const { path: cwd } = createHome();
     const relative = { ...none, HOME: 'home' };
@@ -229,7 +229,7 @@ describe('fault 77: without a home', () => {
   });
 });
 
-describe('fault 78: a config that is no plain file is refused', () => {
+describe('fault 78: a config that is not a plain file is refused', () => {
   it.each([
     ['symlink', (path: string, home: Home) => symlinkSync(join(home.path, 'elsewhere.json'), path)],
     ['directory', (path: string) => mkdirSync(path)],
@@ -240,8 +240,8 @@ describe('fault 78: a config that is no plain file is refused', () => {
     writeFileSync(join(home.path, 'elsewhere.json'), '{"version":1}');
     make(configFile(home), home);
     for (const args of [['status'], ['config', 'set', 'environment', 'staging']]) {
-      const told = takeApart(await runPetstore(['--json', ...args], { home }));
-      expect({ code: told.code, message: told.error?.message }).toEqual({
+      const result = takeApart(await runPetstore(['--json', ...args], { home }));
+      expect({ code: result.code, message: result.error?.message }).toEqual({
         code: 3,
         message: `The config ${configFile(home)} is a ${found}, not a plain file, and was not touched.`,
       });
@@ -254,8 +254,8 @@ describe('fault 78: a config that is no plain file is refused', () => {
 it('fault 81: a config of a newer version is not written to', async () => {
   const text = '{"version":2,"new":true}';
   const home = homeWith(text);
-  const told = await config(home, 'set', 'environment', 'staging');
-  expect({ code: told.code, message: told.error?.message }).toEqual({
+  const result = await config(home, 'set', 'environment', 'staging');
+  expect({ code: result.code, message: result.error?.message }).toEqual({
     code: 3,
     message: `The config file ${configFile(home)} has version 2, which a newer petstore wrote; it was left as it is.`,
   });

@@ -171,7 +171,7 @@ describe('fault 120: a file of another program, named as a journal or a sandbox'
     expect(readFileSync(path, 'utf8')).toBe('petId,quantity\n7,12\n');
   });
 
-  it('a sandbox is no journal, and one that is not there is not made by a look', async () => {
+  it('refuses a sandbox as a journal, and does not create a missing journal just to read it', async () => {
     const home = createHome();
     expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
     const path = join(folderOf(home), 'sandbox.db');
@@ -258,10 +258,10 @@ describe('fault 120: a damaged state database', () => {
   });
 });
 
-/** What eight processes may meet: a file that is no database, and one that is damaged where the limits are. */
+/** The files that eight processes meet: one that is not a database, and one that is damaged where the limits are. */
 const MET: readonly (readonly [string, (path: string) => void])[] = [
   [
-    'that is no database',
+    'that is not a database',
     (path) => {
       writeFileSync(path, 'this is no database, however long it may be '.repeat(200));
     },
@@ -294,7 +294,7 @@ it.each(MET)(
       expect({
         codes: ended.map(({ code }) => code),
         requests: server.requests.length,
-        // Nobody has written to it since.
+        // It has not been written to since.
         aside: aside.map((name) => readFileSync(join(folderOf(home), name)).equals(damaged)),
         warnings: ended.filter(({ stderr }) => stderr.includes('was damaged')).length,
       }).toEqual({ codes: Array(8).fill(6), requests: 1, aside: [true], warnings: 1 });
@@ -303,10 +303,10 @@ it.each(MET)(
   120_000,
 );
 
-describe('fault 128: a lock file that is none', () => {
+describe('fault 128: a lock file with other content', () => {
   const TEXT = 'lock text, from who knows where '.repeat(300);
 
-  it('of the state folder is made one, and state.db stays', async () => {
+  it('of the state folder is replaced, and state.db stays', async () => {
     const home = createHome();
     const folder = folderOf(home);
     mkdirSync(join(folder, 'locks'));

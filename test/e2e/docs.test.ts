@@ -93,7 +93,7 @@ function lines(): string[] {
 }
 
 describe('each other line of shell', () => {
-  /** What ends only when it is told to, and by what it is seen to work. */
+  /** Commands that run until they are stopped, and the output that shows that they work. */
   const ENDLESS = /sandbox serve|--watch|^petstore wait|inventory count/;
 
   it.each(lines().map((line) => [line]))('%s', async (line) => {
@@ -134,7 +134,7 @@ describe('each other line of shell', () => {
       running.kill('SIGINT');
     }
     const { code: exit, stderr } = await running.exited;
-    // Nobody is there to be asked, nothing was stopped or done before, and the domain of the example has no such record.
+    // No terminal for a prompt, no earlier run to stop or undo, and the domain of the example has no such record.
     const expected =
       /^petstore login$|inventory edit|import (?!.*--(yes|dry-run))|clear-block|inventory count|runs \w+|undo/.test(
         line,
@@ -316,7 +316,7 @@ describe('the recipe for cron', () => {
     expect((await job()).subject).toBe('the key may be banned; low-stock has stopped');
   });
 
-  it('mails whatever else goes wrong, with what was said', async () => {
+  it('mails any other failure, with its output', async () => {
     const { job } = await cron();
     const wrong = await job({ PETSTORE_API_KEY: 'nobody' });
     expect([wrong.code, wrong.subject]).toEqual([0, 'exit 4']);

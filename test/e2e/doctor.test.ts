@@ -76,21 +76,21 @@ describe('doctor --offline', () => {
   });
 
   it.each([
-    ['a config that is no JSON', '{"version":1,', 'config: fail', /is not valid JSON/, /editor/],
+    ['a config that is not JSON', '{"version":1,', 'config: fail', /is not valid JSON/, /editor/],
     ['a config of a newer petstore', '{"version":99}', 'config: fail', /version 99/, /Update petstore/],
     [
-      'an environment that is none',
+      'an unknown environment',
       '{"version":1,"environment":"moon"}',
       'config: fail',
       /names an unknown environment/,
       /editor/,
     ],
   ])('%s', async (_what, content, sick, says, fix) => {
-    const { code, ...told } = await offline({ home: configured(content).home, env: {} });
-    expect({ code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
-    expect(told.first?.says).toMatch(says);
-    expect(told.first?.fix).toMatch(fix);
-    expect(told.found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
+    const { code, ...report } = await offline({ home: configured(content).home, env: {} });
+    expect({ code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(report.first?.says).toMatch(says);
+    expect(report.first?.fix).toMatch(fix);
+    expect(report.found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
   });
 
   it('a config that others may read, or put another in place of', async () => {
@@ -127,7 +127,7 @@ describe('doctor --offline', () => {
     const other = await offline({ home, machine: { userId: 4_000_000 } });
     const foreign = other.found.filter(({ says }) => says.endsWith(' belongs to another user.'));
     expect(foreign.map(({ check }) => check)).toEqual(
-      // To root everything else belongs to others; what belongs to root is nobody's worry.
+      // For root everything else belongs to another user; files that belong to root are never reported.
       process.geteuid?.() === 0 ? [] : ['config', 'config', 'state', 'state'],
     );
   });
@@ -158,9 +158,9 @@ describe('doctor --offline', () => {
     ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /no API key for staging/],
     ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /holds a line break/],
   ])('%s', async (_what, env, sick, says) => {
-    const told = await offline({ env: { ...STAGING_ENV, ...env } });
-    expect({ code: told.code, sick: told.sick }).toEqual({ code: 13, sick: [sick] });
-    expect(told.first?.says).toMatch(says);
+    const report = await offline({ env: { ...STAGING_ENV, ...env } });
+    expect({ code: report.code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });
+    expect(report.first?.says).toMatch(says);
   });
 
   it('a damaged state database is named, and left alone', async () => {
@@ -206,7 +206,7 @@ function way(change: Partial<Network> = {}): Network {
     }),
     connect: () => Promise.resolve(),
     handshake: () => Promise.resolve(GOOD),
-    ask: () => Promise.reject(new Error('nobody asks that')),
+    ask: () => Promise.reject(new Error('unexpected request')),
     ...change,
   };
 }
@@ -253,7 +253,7 @@ describe('doctor, on the way to the service', () => {
   it.each<[string, Partial<Network>, string[], RegExp]>([
     ['no such name', { lookup: refuse('ENOTFOUND') }, ['dns: fail'], /pets\.example cannot be resolved \(ENOTFOUND\)/],
     [
-      'nobody there',
+      'a refused connection',
       { connect: refuse('ECONNREFUSED') },
       ['tcp: fail'],
       /No connection to 192\.0\.2\.1:443 \(ECONNREFUSED\), \[2001/,
@@ -294,18 +294,21 @@ describe('doctor, on the way to the service', () => {
       /192\.0\.2\.1:3128/,
     ],
   ])('%s', async (_what, change, sick, says) => {
-    const told = await online(way(change));
-    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: sick[0]?.endsWith('warn') ? 1 : 0 });
-    expect(told.first?.says).toMatch(says);
-    expect(told.first?.fix).not.toBeNull();
-    expect(JSON.stringify(told.found)).not.toContain('secret');
+    const report = await online(way(change));
+    expect({ sick: report.sick, requests: report.requests }).toEqual({
+      sick,
+      requests: sick[0]?.endsWith('warn') ? 1 : 0,
+    });
+    expect(report.first?.says).toMatch(says);
+    expect(report.first?.fix).not.toBeNull();
+    expect(JSON.stringify(report.found)).not.toContain('secret');
   });
 
   it('warns of a certificate that ends soon', async () => {
     const clock = new VirtualClock({ autoAdvance: true });
     const ending = { ...GOOD, validTo: clock.now() + 5.5 * DAY };
-    const told = await online(way({ handshake: () => Promise.resolve(ending) }), {}, { clock });
-    expect({ code: told.code, says: told.first?.says }).toEqual({
+    const report = await online(way({ handshake: () => Promise.resolve(ending) }), {}, { clock });
+    expect({ code: report.code, says: report.first?.says }).toEqual({
       code: 0,
       says: 'The certificate of pets.example ends in 5 days.',
     });
@@ -347,9 +350,9 @@ describe('doctor, on the way to the service', () => {
       /lacks X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset/,
     ],
   ])('an answer of %s', async (_what, reply, sick, says) => {
-    const told = await online(way(), reply);
-    expect({ sick: told.sick, requests: told.requests }).toEqual({ sick, requests: 1 });
-    expect(told.first?.says).toMatch(says);
+    const report = await online(way(), reply);
+    expect({ sick: report.sick, requests: report.requests }).toEqual({ sick, requests: 1 });
+    expect(report.first?.says).toMatch(says);
   });
 
   it('does not ask while the key is blocked', async () => {

@@ -12,7 +12,7 @@ const ALIAS = `shop CNAME ${TARGET}.`;
 const CA = 'letsencrypt.org';
 
 const ZONES = {
-  // What the registry of the top-level domain would say of names that nobody has.
+  // What the registry of the top-level domain would answer for unregistered names.
   test: [],
   'platform.test': ['stores A 127.0.0.1', 'old A 127.0.0.1'],
   'pets.test': [
@@ -65,7 +65,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
       env: { NODE_EXTRA_CA_CERTS: caFile() },
     });
 
-  /** What is wrong, by check; and all that is said. */
+  /** The failed checks, and the whole output. */
   async function examine(domain: string, args: readonly string[] = []) {
     const { code, stdout } = await run(domain, ['--json', ...args]);
     const found = JSON.parse(stdout) as Found[];
@@ -191,13 +191,13 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
   });
 
   it('no certificate yet: says how long to wait; with CAA in the way, that this is why', async () => {
-    const nobody = '127.0.0.1:1';
-    const free = await examine('shop.pets.test', ['--connect', nobody]);
+    const deadAddress = '127.0.0.1:1';
+    const free = await examine('shop.pets.test', ['--connect', deadAddress]);
     expect(free.first).toMatchObject({
       says: 'shop.pets.test has no certificate yet: it does not answer TLS (ECONNREFUSED).',
       fix: expect.stringContaining('usually appears within 2 minutes') as string,
     });
-    const blocked = await examine('shop.strict.test', ['--connect', nobody, '--ca', CA]);
+    const blocked = await examine('shop.strict.test', ['--connect', deadAddress, '--ca', CA]);
     expect(blocked.sick).toEqual(['caa: fail', 'certificate: fail']);
     expect(blocked.found.find(({ check }) => check === 'certificate')?.fix).toBe(
       'No authority may issue it now: fix the CAA records first, then click Re-verify.',
@@ -236,7 +236,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
       ],
       ['to nowhere', { status: 301 }, 'www.pets.test redirects to nowhere, not to shop.pets.test.'],
       ['to itself', { status: 301, location: '/shop' }, 'www.pets.test redirects to /shop, not to shop.pets.test.'],
-      ['that is none', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
+      ['without a redirect', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
     ])('%s', async (_what, answer, says) => {
       const connect = await serve(issueIdentity(both), answer);
       const { first } = await examine('shop.pets.test', ['--connect', connect, ...entry]);

@@ -164,7 +164,7 @@ describe('fault 122: a file to write that is a FIFO', () => {
   });
 });
 
-describe('fault 122: state that is no plain file', () => {
+describe('fault 122: state that is not a plain file', () => {
   const KINDS: Readonly<Record<string, (path: string) => unknown>> = {
     FIFO: (path) => execFileSync('mkfifo', [path]),
     folder: (path) => mkdirSync(path),
@@ -216,7 +216,7 @@ describe('fault 122: a folder that cannot be made below one that is there', () =
     });
   });
 
-  it('XDG_STATE_HOME=/proc: rate limits are not shared, and the command goes on', async () => {
+  it('XDG_STATE_HOME=/proc: rate limits are not shared, and the command continues', async () => {
     const { code, stderr } = await runPetstore(['inventory', 'list'], { env: { ...NOWHERE, XDG_STATE_HOME: '/proc' } });
     expect({ code, stderr }).toEqual({
       code: 7,

@@ -123,8 +123,8 @@ describe.each<readonly [string, PlainReply]>([
   const stock = (quantity: number) => json([item(7, quantity)]);
   const ended = async (replies: PlainReply[]) => {
     const server = await scriptedServer(replies);
-    const { code, error: told } = await runJson(server.baseUrl, SET);
-    return { code, told, log: server.log().map((line) => line.split(' ')[0]) };
+    const { code, error: reported } = await runJson(server.baseUrl, SET);
+    return { code, reported, log: server.log().map((line) => line.split(' ')[0]) };
   };
 
   it('is looked up: it was applied', async () => {
@@ -134,7 +134,7 @@ describe.each<readonly [string, PlainReply]>([
   it('is looked up: looking fails too, and the outcome is unknown', async () => {
     expect(await ended([reply, reply])).toMatchObject({
       code: 9,
-      told: { kind: 'outcome-unknown', outcome: 'unknown' },
+      reported: { kind: 'outcome-unknown', outcome: 'unknown' },
       log: ['PATCH', 'GET'],
     });
   });
@@ -146,19 +146,19 @@ describe.each<readonly [string, PlainReply]>([
       // A redirect would be one again.
       isPage
         ? { code: 0, log: ['PATCH', 'GET', 'PATCH'] }
-        : { code: 8, told: { kind: 'redirected' }, log: ['PATCH', 'GET'] },
+        : { code: 8, reported: { kind: 'redirected' }, log: ['PATCH', 'GET'] },
     );
   });
 });
 
 it.each(FINAL)('$name ($args)', async ({ args, reply, exitCode, kind, message, more }) => {
   const server = await scriptedServer([reply]);
-  const { code, stdout, error: told } = await runJson(server.baseUrl, args);
-  expect({ code, stdout, told, requests: server.requests.length }).toEqual({
+  const { code, stdout, error: reported } = await runJson(server.baseUrl, args);
+  expect({ code, stdout, reported, requests: server.requests.length }).toEqual({
     code: exitCode,
     stdout: '',
     requests: 1,
-    told: expect.objectContaining({
+    reported: expect.objectContaining({
       kind,
       exitCode,
       message: typeof message === 'string' ? message : (expect.stringMatching(message) as string),
@@ -170,8 +170,8 @@ it.each(FINAL)('$name ($args)', async ({ args, reply, exitCode, kind, message, m
 describe('fault 16: a server error', () => {
   it.each([500, 502, 503, 504])('%i to a read is tried three times', async (status) => {
     const server = await scriptedServer([error(status), error(status), error(status)]);
-    const { code, error: told } = await runJson(server.baseUrl, LIST);
-    expect({ code, message: told?.message, log: server.log() }).toEqual({
+    const { code, error: reported } = await runJson(server.baseUrl, LIST);
+    expect({ code, message: reported?.message, log: server.log() }).toEqual({
       code: 8,
       message: `The service failed (${status}, error: No) after 3 attempts.`,
       log: [GET, GET, GET],
@@ -180,8 +180,8 @@ describe('fault 16: a server error', () => {
 
   it('that passes is forgotten', async () => {
     const server = await scriptedServer([error(502), json(STOCK)]);
-    const { code, error: told } = await runJson(server.baseUrl, LIST);
-    expect({ code, told, log: server.log() }).toEqual({ code: 0, told: undefined, log: [GET, GET] });
+    const { code, error: reported } = await runJson(server.baseUrl, LIST);
+    expect({ code, reported, log: server.log() }).toEqual({ code: 0, reported: undefined, log: [GET, GET] });
   });
 });
 
@@ -222,27 +222,36 @@ describe('a write that may have been applied', () => {
 
   it.each(faults)('%s twice: the outcome is unknown, and says why', async (_name, reply, why) => {
     const server = await scriptedServer([reply, OLD, reply]);
-    const { code, stdout, error: told } = await runJson(server.baseUrl, SET);
-    expect({ code, stdout, told, log: server.log() }).toMatchObject({
+    const { code, stdout, error: reported } = await runJson(server.baseUrl, SET);
+    expect({ code, stdout, reported, log: server.log() }).toMatchObject({
       code: 9,
       stdout: '',
-      told: { kind: 'outcome-unknown', exitCode: 9, outcome: 'unknown', message: expect.stringMatching(why) as string },
+      reported: {
+        kind: 'outcome-unknown',
+        exitCode: 9,
+        outcome: 'unknown',
+        message: expect.stringMatching(why) as string,
+      },
       log: [PATCH, GET, PATCH],
     });
   });
 
   it('is not looked after where the service wants longer than --max-wait', async () => {
     const server = await scriptedServer([error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } })]);
-    const { code, error: told } = await runJson(server.baseUrl, SET);
-    expect({ code, kind: told?.kind, log: server.log() }).toEqual({ code: 9, kind: 'outcome-unknown', log: [PATCH] });
+    const { code, error: reported } = await runJson(server.baseUrl, SET);
+    expect({ code, kind: reported?.kind, log: server.log() }).toEqual({
+      code: 9,
+      kind: 'outcome-unknown',
+      log: [PATCH],
+    });
   });
 });
 
 describe('an Error body', () => {
   it('fault 24: that gives another status is overruled by the response', async () => {
     const server = await scriptedServer([json({ code: 'x', message: 'y', status: 404 }, { status: 400 })]);
-    const { code, notes, error: told } = await runJson(server.baseUrl, ['--debug', ...SET]);
-    expect({ code, status: told?.status }).toEqual({ code: 10, status: 400 });
+    const { code, notes, error: reported } = await runJson(server.baseUrl, ['--debug', ...SET]);
+    expect({ code, status: reported?.status }).toEqual({ code: 10, status: 400 });
     expect(notes.join('\n')).toContain('The Error body says status 404, the response 400');
   });
 
@@ -253,8 +262,8 @@ describe('an Error body', () => {
     ['an object without its fields', { status: 400, body: '{"code":7}' }],
   ])('fault 25: that is %s leaves the status alone, and its first 200 bytes under --debug', async (_name, reply) => {
     const quiet = await scriptedServer([reply]);
-    const told = await runJson(quiet.baseUrl, SET);
-    expect({ code: told.code, message: told.error?.message, notes: told.notes.length }).toEqual({
+    const run = await runJson(quiet.baseUrl, SET);
+    expect({ code: run.code, message: run.error?.message, notes: run.notes.length }).toEqual({
       code: 10,
       message: 'The service refused the value (400).',
       notes: 0,
@@ -282,7 +291,7 @@ describe('a service that says it goes away', () => {
     expect({ code, notes }).toEqual({ code: 0, notes: [`warning: ${sentence}`] });
   });
 
-  it('fault 26: in a form that nobody knows is ignored', async () => {
+  it('fault 26: in an unknown form is ignored', async () => {
     const server = await scriptedServer([json(STOCK, { headers: { Deprecation: 'true', Sunset: 'soon' } })]);
     expect(await runJson(server.baseUrl, LIST)).toMatchObject({ code: 0, notes: [] });
   });

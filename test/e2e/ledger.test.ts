@@ -72,7 +72,7 @@ describe('fault 29, 40: a block that one process has met', () => {
     expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) until about .* nothing was sent\.$/m);
   });
 
-  it('is no block for another key', async () => {
+  it('does not apply to another key', async () => {
     const server = await scriptedServer([tooMany(86_400), STOCK]);
     const home = createHome();
     const env = staging(server.baseUrl);
@@ -95,13 +95,13 @@ it('fault 46: the request of a process that was killed counts as sent', async ()
   expect(server.log()).toHaveLength(2);
 });
 
-it('fault 46: killed while it asked whether a block is over: nothing is sent for two minutes, and that is said', async () => {
+it('fault 46: killed while it asked whether a block is over: nothing is sent for two minutes, and the error reports it', async () => {
   const server = await scriptedServer([tooMany(0, { limits: false }), never()]);
   const home = createHome();
   const env = staging(server.baseUrl);
   const first = startPetstore(LIST, { home, env });
   await server.received(2);
-  // Alive, it may be answered at any time: whoever may not wait is told what for.
+  // While it lives, its answer may come at any time: --no-wait reports what it would wait for.
   const during = await runPetstore([...LIST, '--no-wait'], { home, env });
   first.kill('SIGKILL');
   await first.exited;
@@ -119,9 +119,9 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent for
 });
 
 it.each([
-  ['is no database', Buffer.from('this is no database, however long it may be '.repeat(200))],
+  ['is not a database', Buffer.from('this is no database, however long it may be '.repeat(200))],
   ['is cut short', Buffer.from('SQLite format 3\0cut')],
-])('fault 47: a state database that %s is put aside, and one request asks how things stand', async (_name, bytes) => {
+])('fault 47: a state database that %s is put aside, and one request asks for the limits', async (_name, bytes) => {
   const home = createHome();
   const folder = join(home.state, 'petstore');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -154,7 +154,7 @@ it('eight processes at once, a window of five: five requests, no refusal', async
 describe('fault 115: a refusal that the state database cannot take', () => {
   const blocksOf = (state: string): string[] => readdirSync(join(state, 'petstore', 'blocks'));
 
-  it('while another process holds it is kept beside it, said, and obeyed', async () => {
+  it('while another process holds it is kept beside it, reported, and obeyed', async () => {
     const home = createHome();
     const path = join(home.state, 'petstore', 'state.db');
     let holder: DatabaseSync | undefined;
@@ -184,7 +184,7 @@ describe('fault 115: a refusal that the state database cannot take', () => {
     });
   });
 
-  it('because the disk is full is kept where no space is needed, said, and obeyed', async (test) => {
+  it('because the disk is full is kept where no space is needed, reported, and obeyed', async (test) => {
     if (spawnSync('unshare', ['-m', 'true']).status !== 0) return test.skip();
     const home = createHome();
     const disk: { fill?: () => void } = {};
@@ -241,9 +241,9 @@ it.skipIf(spawnSync('unshare', ['-m', 'true']).status !== 0)(
     const small = onSmallDisk(home, staging(server.baseUrl), commands);
     disk.fill = small.fill;
     const { stderr } = await small.exited;
-    const [told] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
+    const [reported] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
     expect(stderr).toContain('code 3\n');
-    expect(JSON.parse(told ?? '')).toMatchObject({
+    expect(JSON.parse(reported ?? '')).toMatchObject({
       error: {
         kind: 'unrecorded',
         outcome: 'applied',

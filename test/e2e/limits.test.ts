@@ -14,9 +14,9 @@ async function announced(
   reply: PlainReply,
 ): Promise<{ code: number | null; kind: unknown; wait: number; requests: number }> {
   const server = await scriptedServer([reply]);
-  const { code, error: told } = await runJson(server.baseUrl, ['--max-wait', '0', ...LIST]);
-  const wait = (Date.parse(String(told?.retryAt)) - Date.now()) / 1_000;
-  return { code, kind: told?.kind, wait, requests: server.requests.length };
+  const { code, error: reported } = await runJson(server.baseUrl, ['--max-wait', '0', ...LIST]);
+  const wait = (Date.parse(String(reported?.retryAt)) - Date.now()) / 1_000;
+  return { code, kind: reported?.kind, wait, requests: server.requests.length };
 }
 
 const httpDate = (secondsFromNow: number): string => new Date(Date.now() + secondsFromNow * 1_000).toUTCString();
@@ -90,7 +90,7 @@ const ROWS: Row[] = [
     most: 608,
   },
   {
-    name: 'fault 36: a Date that is none, and a Reset that is past by this machine’s clock',
+    name: 'fault 36: an invalid Date, and a Reset that is past by this machine’s clock',
     reply: () => tooMany(undefined, { limits: { remaining: 0, resetsIn: -5 }, headers: { Date: 'yesterday' } }),
     least: 61,
     most: 67,
@@ -118,11 +118,11 @@ it('fault 28: a short wait is waited out, and one probe answered', async () => {
 
 it('fault 28: a second 429 ends the command', async () => {
   const server = await scriptedServer([limited('0'), limited('0')]);
-  const { code, error: told } = await runJson(server.baseUrl, LIST);
-  expect({ code, told, log: server.log().length }).toMatchObject({
+  const { code, error: reported } = await runJson(server.baseUrl, LIST);
+  expect({ code, reported, log: server.log().length }).toMatchObject({
     code: 6,
     log: 2,
-    told: {
+    reported: {
       kind: 'rate-limited',
       exitCode: 6,
       retryable: true,
@@ -144,8 +144,8 @@ it('fault 43: a 429 counts, whatever Remaining says', async () => {
 
 it('a spent window is not overdrawn: the write that follows the last request is not sent', async () => {
   const server = await scriptedServer([json(STOCK, { limits: { remaining: 0, resetsIn: 600 } })]);
-  const { code, error: told } = await runJson(server.baseUrl, ['inventory', 'set', '7', '12', '--expect', '10']);
-  expect({ code, message: told?.message, log: server.log() }).toEqual({
+  const { code, error: reported } = await runJson(server.baseUrl, ['inventory', 'set', '7', '12', '--expect', '10']);
+  expect({ code, message: reported?.message, log: server.log() }).toEqual({
     code: 6,
     message: expect.stringMatching(/^The rate limit is used up until .* \(10 min/) as string,
     log: ['GET /v1/inventory'],

@@ -72,7 +72,7 @@ describe('a column', () => {
     },
   );
 
-  it('cannot be checked where there are no pets', async () => {
+  it('cannot be checked in an empty list', async () => {
     const server = await scriptedServer([json([])]);
     const { code, stdout } = await runPetstore(['inventory', 'list', '-o', 'csv', '--columns', 'shelf'], {
       env: staging(server.baseUrl),

@@ -1,4 +1,4 @@
-/** What this machine does not let the program do is said as such, and is no bug. */
+/** What this machine does not let the program do is reported as such, and not as a bug. */
 import { expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
@@ -36,7 +36,7 @@ it.runIf(isNode)('a current folder that has been removed ends with 3', async () 
   });
 });
 
-it.runIf(isNode)('a Node without WebAssembly is told apart from a service that cannot be reached', async () => {
+it.runIf(isNode)('reports a Node without WebAssembly differently from a service that cannot be reached', async () => {
   const { code, stdout, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], {
     env: { NODE_OPTIONS: '--jitless' },
   });

@@ -109,7 +109,7 @@ describe('certificates', () => {
     expect({ code, rows: (JSON.parse(stdout) as unknown[]).length }).toEqual({ code: 0, rows: 2 });
   });
 
-  it('trusts no authority that nobody named', async () => {
+  it('trusts only the authorities that were named', async () => {
     const server = await scriptedServer([], { tls: tlsIdentities().good });
     const { code } = await runJson(server.baseUrl, LIST);
     expect(code).toBe(7);

@@ -25,8 +25,8 @@ describe('fault 57, 59: a hostile body', () => {
     ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
   ])('fault 57: %s is refused', async (_name, body, message) => {
     const server = await scriptedServer([{ body }]);
-    const { code, stdout, error: told } = await runJson(server.baseUrl, LIST);
-    expect({ code, stdout, message: told?.message }).toEqual({
+    const { code, stdout, error: reported } = await runJson(server.baseUrl, LIST);
+    expect({ code, stdout, message: reported?.message }).toEqual({
       code: 8,
       stdout: '',
       message: expect.stringContaining(message) as string,
@@ -43,8 +43,12 @@ describe('fault 57, 59: a hostile body', () => {
   it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops at --max-body', async (how) => {
     const reply = endless(how);
     const server = await scriptedServer([reply]);
-    const { code, stdout, error: told } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
-    expect({ code, stdout, message: told?.message }).toEqual({
+    const {
+      code,
+      stdout,
+      error: reported,
+    } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
+    expect({ code, stdout, message: reported?.message }).toEqual({
       code: 8,
       stdout: '',
       message: 'Invalid response: the response is larger than the 4194304 bytes that --max-body allows.',
@@ -92,9 +96,9 @@ it.each(['table', 'json', 'ndjson', 'csv'])('fault 87: a full disk under stdout 
     env: staging(server.baseUrl),
     stdout: { file: '/dev/full' },
   });
-  expect({ code, said: stderr.includes('The output could not be written: the disk is full (ENOSPC).') }).toEqual({
+  expect({ code, isReported: stderr.includes('The output could not be written: the disk is full (ENOSPC).') }).toEqual({
     code: 3,
-    said: true,
+    isReported: true,
   });
 });
 
@@ -137,7 +141,7 @@ describe.runIf(process.platform === 'linux')('fault 131: stdout', () => {
     ['a script > /dev/null', shell('(: ; "$@"; exit $?) >/dev/null')],
     ['what another program ignores', { command: [...fromNode, ...petstoreCommand()] as const }],
     ['a script that another program ignores', { command: [...fromNode, ...shell('"$@"; exit $?').command] as const }],
-  ])('%s is none', async (_, how) => {
+  ])('%s exits 0', async (_, how) => {
     const server = await scriptedServer([json(STOCK)]);
     const { code } = await runPetstore([...LIST], { env: staging(server.baseUrl), ...how });
     expect(code).toBe(0);

@@ -102,7 +102,7 @@ describe('on a Node that is too old', () => {
     expect(await onOldNode(ROOT)).toMatchObject({ code: 0, stdout: 'petId,quantity,status\n7,10,available\n' });
   });
 
-  it('says so in a sentence where there is no other', async () => {
+  it('says so in a sentence where no other Node is installed', async () => {
     const root = mkdtempSync(join(folder, 'installed-'));
     cpSync(join(ROOT, 'bin'), join(root, 'bin'), { recursive: true });
     expect(await onOldNode(root)).toMatchObject({
@@ -117,7 +117,7 @@ it.each([
   ['no home', {}],
   ['a home that is a file', { HOME: '/dev/null' }],
   ['a home that is not there', { HOME: '/nowhere/at/all' }],
-  ['a home that nobody can write to', { HOME: '/proc/self' }],
+  ['a home that cannot be written to', { HOME: '/proc/self' }],
   ['a relative cache folder', { XDG_CACHE_HOME: 'cache' }],
 ])('starts with %s', async (_, env) => {
   const { code, stderr } = await runPetstore(['--version'], {

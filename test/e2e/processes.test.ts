@@ -35,7 +35,7 @@ it('200 processes on one ledger, 80 of them killed at any moment: no 429, and th
   };
   const { env, log } = await realSandbox(plan, { onRequest: kill });
   const home = createHome();
-  // Its headers make the window known, so that nobody waits for the probe of one who was killed.
+  // Its headers make the window known, so that no process waits for the probe of a killed one.
   expect((await runPetstore(['inventory', 'list'], { home, env })).code).toBe(0);
 
   let left = scaled(200);

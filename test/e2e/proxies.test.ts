@@ -6,7 +6,7 @@ import { item, json } from '../support/replies.ts';
 import { startPetstore } from '../support/binary.ts';
 import { hostileServer } from '../support/hostile-server.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging, takeApart, type Told } from '../support/staging.ts';
+import { runJson, staging, takeApart, type JsonRun } from '../support/staging.ts';
 import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
 
 const LIST = ['--insecure-http', 'inventory', 'list'];
@@ -15,7 +15,7 @@ const STOCK = [item(1, 5), item(7, 10)];
 /** Both variables that are read first. */
 const through = (url: string): Record<string, string> => ({ http_proxy: url, https_proxy: url });
 
-function run(baseUrl: string, env: Record<string, string>): Promise<Told> {
+function run(baseUrl: string, env: Record<string, string>): Promise<JsonRun> {
   return runJson(baseUrl, ['--debug', ...LIST], { env: { NODE_EXTRA_CA_CERTS: caFile(), ...env } });
 }
 
@@ -116,7 +116,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('fault 122: and with %s, at once: nothin
   });
 });
 
-it('fault 122: 103 without end is no answer: a read ends after --timeout', async () => {
+it('fault 122: 103 without end does not count as an answer: a read ends after --timeout', async () => {
   const endless = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n';
   const server = await hostileServer({ answers: { head: { endless } } });
   const { code, error } = await runJson(`http://127.0.0.1:${server.port}/v1`, ['--timeout', '400ms', ...LIST]);
@@ -129,7 +129,7 @@ it('fault 122: 103 without end is no answer: a read ends after --timeout', async
 it.each([
   ['socks5://clerk:proxy-secret-1@127.0.0.1:9', '"socks5://***@127.0.0.1:9", and petstore supports http and https'],
   ['clerk:proxy-secret-1@127.0.0.1:99999', 'not a URL: "***@127.0.0.1:99999"'],
-])('a variable that is no usable proxy is named, its credentials are not: %s', async (value, problem) => {
+])('names a variable that is not a usable proxy, but not its credentials: %s', async (value, problem) => {
   const { code, notes, error } = await run('https://pets.example/v1', { ALL_PROXY: value });
   expect({ code, notes: notes.filter((note) => note.includes('arning')) }).toEqual({ code: 7, notes: [] });
   expect(error?.message).toMatch(/^ALL_PROXY is .*; nothing was sent\.$/);

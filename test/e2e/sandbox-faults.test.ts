@@ -43,7 +43,7 @@ describe('a rule', () => {
     ['reset,after=1', 'gives after a value, and it has none'],
     ['delay=1s,retry-after=3', 'says "retry-after", which nothing knows here'],
     ['truncate,after', 'says "after", which nothing knows here'],
-  ])('%j is none', (text, problem) => {
+  ])('%j is refused', (text, problem) => {
     expect(() => parseFault(text)).toThrow(FaultSyntaxError);
     expect(() => parseFault(text)).toThrow(problem);
   });
@@ -127,7 +127,7 @@ describe('over the wire', () => {
     expect(body).toMatch(/^\[\{"petId":9223372036854775808,/);
   });
 
-  it('a rule that is none is refused before anything listens', async () => {
+  it('an invalid rule is refused before anything listens', async () => {
     await expect(serveSandbox(['--fault', 'status=9'])).rejects.toThrow();
   });
 

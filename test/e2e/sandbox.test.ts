@@ -35,7 +35,7 @@ describe('fault 106: others than this machine', () => {
     });
   });
 
-  it('are served with a key of one’s own, and the usual one is none', async () => {
+  it('need a key of their own; the usual one is refused', async () => {
     const { port, apiKey } = await serveSandbox([
       '--host',
       '0.0.0.0',
@@ -70,7 +70,7 @@ describe('fault 106: others than this machine', () => {
     }
   });
 
-  it('cannot use the controls through a page in somebody’s browser', async () => {
+  it('cannot use the controls through a page in a user’s browser', async () => {
     const { port } = await serveSandbox();
     const host = `127.0.0.1:${port}`;
     const reset = async (headers: Record<string, string>) =>
@@ -183,7 +183,7 @@ describe('fault 108: clients that mean no good', () => {
     );
   });
 
-  it('a head that is too long is refused: 431; what is no HTTP: 400', async () => {
+  it('refuses a head that is too long with 431, and what is not HTTP with 400', async () => {
     const { port } = await serveSandbox();
     const long = await sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(long).toMatch(/^HTTP\/1\.1 431 [^]*"code":"head_too_large"/);
@@ -325,7 +325,7 @@ async function rulesHaveSeen(port: number, requests: number): Promise<void> {
   }
 }
 
-describe('fault 112: told to end while it is busy', () => {
+describe('fault 112: stopped while it is busy', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('%s: answers what it was asked, and ends with 0', async (signal) => {
     const served = await serveSandbox(['--fault', 'delay=300ms', '--per-minute', '1000']);
     const asked = Array.from({ length: 20 }, (_, i) => patch(served, i + 1, 77));

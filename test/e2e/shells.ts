@@ -18,14 +18,14 @@ const isThere = (program: string): boolean => spawnSync(program, ['--version'], 
 const BASH_COMPLETION = '/usr/share/bash-completion/bash_completion';
 
 function run(program: string, args: readonly string[], { cwd, env }: Surroundings): string[] {
-  const said = execFileSync(program, [...args], {
+  const output = execFileSync(program, [...args], {
     cwd,
     env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,
   });
-  return said.split('\n').filter((line) => line !== '');
+  return output.split('\n').filter((line) => line !== '');
 }
 
 /** Sets what readline sets, and calls what `complete -p` names. */
@@ -62,8 +62,8 @@ const zsh: Complete = (words, around) => {
 /** What is typed at a prompt is not quoted either. */
 const fish: Complete = (words, around) => {
   const script = `source ${COMPLETIONS}petstore.fish; complete --do-complete $argv[1]`;
-  const said = run('fish', ['--no-config', '-c', script, `petstore ${words.join(' ')}`], around);
-  return said.map((line) => line.split('\t')[0]!);
+  const output = run('fish', ['--no-config', '-c', script, `petstore ${words.join(' ')}`], around);
+  return output.map((line) => line.split('\t')[0]!);
 };
 
 /** Complete, or why not. */
@@ -85,7 +85,7 @@ export const INTERACTIVE: Readonly<
   bash: { command: ['bash', '--norc', '--noprofile', '-i'], setUp: `source ${COMPLETIONS}petstore.bash` },
   zsh: {
     command: ['zsh', '-f', '-i'],
-    // By itself TAB is expand-or-complete, with which zsh runs what stands in $( ) before any completion is asked.
+    // By itself TAB is expand-or-complete, with which zsh runs what is in $( ) before any completion is asked.
     setUp: `fpath=(${COMPLETIONS} $fpath); autoload -Uz compinit; compinit -u -D; bindkey '^I' complete-word`,
   },
   fish: { command: ['fish', '--no-config', '-i'], setUp: `source ${COMPLETIONS}petstore.fish` },

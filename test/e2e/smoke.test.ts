@@ -106,7 +106,7 @@ describe('each fault fails exactly its check', () => {
       (reply) => ({ ...reply, body: String(reply.body).replace(/"status":\d+/, '"status":500') }),
       ['error-status'],
     ],
-    ['the list is said to be a text', header('content-type', 'text/plain'), ['list-type']],
+    ['the list has the content type of a text', header('content-type', 'text/plain'), ['list-type']],
     ['the list has no content type', header('content-type', undefined), ['list-type']],
     ['a petId is a text', row({ petId: '8' }), ['list-rows']],
     [
@@ -116,13 +116,13 @@ describe('each fault fails exactly its check', () => {
     ],
     ['a quantity is a fraction', row({ quantity: 1.5 }), ['list-rows']],
     ['a quantity is missing', row({ quantity: undefined }), ['list-rows']],
-    ['a status is none of the three', row({ status: 'lost' }), ['list-rows']],
+    ['a status is unknown', row({ status: 'lost' }), ['list-rows']],
     ['the list is an object', list({ body: '{}' }), ['list-rows']],
-    ['the list is no JSON', list({ body: '[{' }), ['list-rows']],
+    ['the list is not JSON', list({ body: '[{' }), ['list-rows']],
     ['a pet is listed twice', row({ petId: 7 }), ['list-ids']],
     ['a limit header is missing', header('x-ratelimit-limit', undefined), ['limit-headers']],
     ['more is left than there is', header('x-ratelimit-remaining', '61'), ['limit-values']],
-    ['what is left is no number', header('x-ratelimit-remaining', 'many'), ['limit-values']],
+    ['what is left is not a number', header('x-ratelimit-remaining', 'many'), ['limit-values']],
     ['fault 35: the reset is past', header('x-ratelimit-reset', '1000000000'), ['limit-reset']],
     ['fault 35: the reset is in ms', header('x-ratelimit-reset', '1772460260000'), ['limit-reset']],
     ['fault 35: the reset is a number of seconds', header('x-ratelimit-reset', '60'), ['limit-reset']],
@@ -138,7 +138,7 @@ describe('each fault fails exactly its check', () => {
     ],
     ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['error-body']],
     ['any key will do', refused({ status: 200, body: '[]' }, false), ['wrong-status']],
-    ['the refusal of a wrong key is no JSON', refused(NO_JSON, false), ['error-body']],
+    ['the refusal of a wrong key is not JSON', refused(NO_JSON, false), ['error-body']],
     [
       'every path is the list',
       (reply, kind) => (kind === 'unknown' ? { ...reply, status: 200, body: '[]' } : reply),
@@ -293,7 +293,7 @@ it.each([
 });
 
 describe('the budget', () => {
-  it('refuses once the first answer has told that too little is left', async () => {
+  it('refuses once the first answer shows that too little is left', async () => {
     const { context, run } = against(header('x-ratelimit-remaining', '2'));
     expect(await run()).toEqual({
       code: 6,
@@ -447,7 +447,7 @@ describe('--write', () => {
   });
 });
 
-describe('what is run, and how it is told', () => {
+describe('what is run, and how it is reported', () => {
   const broken = header('content-type', 'text/html');
 
   it('--only and --skip, and no more requests than they need', async () => {

@@ -101,14 +101,14 @@ it('fault 84: a second Ctrl-C does not wait for the write in flight', async () =
   await server.received(1);
   running.kill('SIGINT');
   running.kill('SIGINT');
-  // Two signals of one kind may arrive as one: go on until the process is gone.
+  // Two signals of one kind may arrive as one: repeat until the process is gone.
   const again = setInterval(() => running.kill('SIGINT'), 20);
   const { code } = await running.exited;
   clearInterval(again);
   expect(code).toBe(130);
 });
 
-describe('fault 89: a prompt that nobody can answer', () => {
+describe('fault 89: a prompt that cannot be answered', () => {
   it.each([
     ['an empty pipe', { stdin: '' }],
     ['/dev/null', { stdin: null }],

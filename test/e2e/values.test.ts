@@ -40,7 +40,7 @@ describe('fault 51: an int64 goes through digit for digit', () => {
   });
 });
 
-describe('fault 52: a petId that is no int64 breaks the contract', () => {
+describe('fault 52: a petId that is not an int64 breaks the contract', () => {
   it.each(['9223372036854775808', '1.0', '1e3', '"7"'])('%s', async (id) => {
     const body = `[{"petId":1,"quantity":2,"status":"sold"},{"petId":${id},"quantity":2,"status":"sold"}]`;
     const server = await scriptedServer([{ body }]);
@@ -56,7 +56,7 @@ describe('fault 52: a petId that is no int64 breaks the contract', () => {
   });
 });
 
-describe('fault 53, 54: what is no canonical integer is refused before anything is sent', () => {
+describe('fault 53, 54: what is not a canonical integer is refused before anything is sent', () => {
   it.each(['1e3', '0x10', '+7', ' 7', '7 ', '-0', '007', '12.5', 'NaN', '', '٣', '9223372036854775808'])(
     'petId %j',
     async (id) => {
@@ -182,7 +182,7 @@ describe('fault 58: an empty list', () => {
   });
 });
 
-it('fault 60: a BOM is stripped; bytes that are no UTF-8 are refused', async () => {
+it('fault 60: a BOM is stripped; bytes that are not UTF-8 are refused', async () => {
   const server = await scriptedServer([
     { body: '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]' },
     { body: new Uint8Array([...Buffer.from('[{"petId":1,"quantity":2,"status":"'), 0xc3, 0x28]) },

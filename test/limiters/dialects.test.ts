@@ -10,7 +10,7 @@ const WINDOW_S = 90;
 const LIMIT = 3;
 
 /** Counts in one window that begins with the first request. */
-function speaking({ told, refusal, status = 429 }: Dialect, stock: Stock): Handler {
+function speaking({ limits, refusal, status = 429 }: Dialect, stock: Stock): Handler {
   const service = serve(stock);
   let used = 0;
   let began: number | undefined;
@@ -24,7 +24,7 @@ function speaking({ told, refusal, status = 429 }: Dialect, stock: Stock): Handl
       left: Math.ceil(end - now),
       end: Math.ceil(end),
     };
-    const headers = { ...told(counted), ...(isRefused && refusal(counted)) };
+    const headers = { ...limits(counted), ...(isRefused && refusal(counted)) };
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     if (!isRefused) return service(req, res);
     res.statusCode = status;
@@ -39,7 +39,7 @@ describe.each(DIALECTS.map((dialect) => ({ ...dialect })))('$name', (dialect) =>
     await blockedFor(front, run, file(3), (dialect.isNamed ? WINDOW_S : 60) * 1_000);
   }, 120_000);
 
-  it.runIf(dialect.isTold)(
+  it.runIf(dialect.hasLimits)(
     'with the key to itself it is never refused',
     async () => {
       const { front, run } = await bench((stock) => speaking(dialect, stock));
@@ -50,7 +50,7 @@ describe.each(DIALECTS.map((dialect) => ({ ...dialect })))('$name', (dialect) =>
   );
 });
 
-it('where nothing is told, an import says so once, not before each row', async () => {
+it('without limit headers, an import says so once, not before each row', async () => {
   const { front, runPlain, file } = await bench((stock) => serve(stock));
   const { code, notes } = await runPlain(importOf(file(8)));
   expect({ code, refused: refused(front.log) }).toEqual({ code: 0, refused: [] });

@@ -10,14 +10,14 @@ export interface Counted {
 
 export interface Dialect {
   readonly name: string;
-  /** On each answer. */
-  readonly told: (counted: Counted) => Readonly<Record<string, string | readonly string[]>>;
+  /** Headers of each answer. */
+  readonly limits: (counted: Counted) => Readonly<Record<string, string | readonly string[]>>;
   /** Added where a request is refused. */
   readonly refusal: (counted: Counted) => Readonly<Record<string, string | readonly string[]>>;
   /** Default 429. */
   readonly status?: number;
-  /** Answers tell limit, remaining and reset, so that nothing need ever be refused. */
-  readonly isTold: boolean;
+  /** True when answers have limit, remaining and reset, so that nothing need ever be refused. */
+  readonly hasLimits: boolean;
   /** The refusal names its time. */
   readonly isNamed: boolean;
 }
@@ -28,18 +28,18 @@ const retryAfter = ({ left }: Counted): Record<string, string> => ({ 'Retry-Afte
 export const DIALECTS: readonly Dialect[] = [
   {
     name: 'Envoy, X-RateLimit-Limit with its window, no Retry-After',
-    told: ({ limit, remaining, left }) => ({
+    limits: ({ limit, remaining, left }) => ({
       'x-ratelimit-limit': `${limit}, ${limit};w=90`,
       'x-ratelimit-remaining': `${remaining}`,
       'x-ratelimit-reset': `${left}`,
     }),
     refusal: () => ({ 'x-envoy-ratelimited': 'true' }),
-    isTold: true,
+    hasLimits: true,
     isNamed: true,
   },
   {
     name: 'Kong',
-    told: ({ limit, remaining, left }) => ({
+    limits: ({ limit, remaining, left }) => ({
       'RateLimit-Limit': `${limit}`,
       'RateLimit-Remaining': `${remaining}`,
       'RateLimit-Reset': `${left}`,
@@ -47,12 +47,12 @@ export const DIALECTS: readonly Dialect[] = [
       'X-RateLimit-Remaining-Minute': `${remaining}`,
     }),
     refusal: retryAfter,
-    isTold: true,
+    hasLimits: true,
     isNamed: true,
   },
   {
     name: 'GitHub, primary limit (403, remaining 0)',
-    told: ({ limit, remaining, end }) => ({
+    limits: ({ limit, remaining, end }) => ({
       'x-ratelimit-limit': `${limit}`,
       'x-ratelimit-remaining': `${remaining}`,
       'x-ratelimit-reset': `${end}`,
@@ -61,23 +61,23 @@ export const DIALECTS: readonly Dialect[] = [
     }),
     refusal: nothing,
     status: 403,
-    isTold: true,
+    hasLimits: true,
     isNamed: true,
   },
   {
     name: 'GitHub, secondary limit (429 while thousands remain)',
-    told: ({ end }) => ({
+    limits: ({ end }) => ({
       'x-ratelimit-limit': '5000',
       'x-ratelimit-remaining': '4990',
       'x-ratelimit-reset': `${end + 3_000}`,
     }),
     refusal: retryAfter,
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
   {
     name: 'Discord, a fraction of an epoch',
-    told: ({ limit, remaining, left, end }) => ({
+    limits: ({ limit, remaining, left, end }) => ({
       'X-RateLimit-Limit': `${limit}`,
       'X-RateLimit-Remaining': `${remaining}`,
       'X-RateLimit-Reset': `${end}.421`,
@@ -85,56 +85,56 @@ export const DIALECTS: readonly Dialect[] = [
       'X-RateLimit-Bucket': 'abcd1234',
     }),
     refusal: ({ left }) => ({ 'Retry-After': `${left}.421`, 'X-RateLimit-Scope': 'user' }),
-    isTold: true,
+    hasLimits: true,
     isNamed: true,
   },
   {
     name: 'Laravel, a reset only where it refuses',
-    told: ({ limit, remaining }) => ({ 'X-RateLimit-Limit': `${limit}`, 'X-RateLimit-Remaining': `${remaining}` }),
+    limits: ({ limit, remaining }) => ({ 'X-RateLimit-Limit': `${limit}`, 'X-RateLimit-Remaining': `${remaining}` }),
     refusal: ({ left, end }) => ({ 'Retry-After': `${left}`, 'X-RateLimit-Reset': `${end}` }),
-    isTold: true,
+    hasLimits: true,
     isNamed: true,
   },
   {
     name: 'Shopify, a leaky bucket',
-    told: ({ limit, remaining }) => ({ 'X-Shopify-Shop-Api-Call-Limit': `${limit - remaining}/${limit}` }),
+    limits: ({ limit, remaining }) => ({ 'X-Shopify-Shop-Api-Call-Limit': `${limit - remaining}/${limit}` }),
     refusal: ({ left }) => ({ 'Retry-After': `${left}.0` }),
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
   {
-    name: 'Stripe, nothing told',
-    told: nothing,
+    name: 'Stripe, no limit headers',
+    limits: nothing,
     refusal: () => ({ 'Stripe-Rate-Limited-Reason': 'global-rate' }),
-    isTold: false,
+    hasLimits: false,
     isNamed: false,
   },
   {
     name: 'Traefik',
-    told: nothing,
+    limits: nothing,
     refusal: ({ left }) => ({ 'Retry-After': `${left}`, 'X-Retry-In': `${left}s` }),
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
   {
     name: 'two layers, each with its own Retry-After',
-    told: nothing,
+    limits: nothing,
     refusal: ({ left }) => ({ 'Retry-After': ['5', `${left}`] }),
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
   {
     name: 'a gateway that joins them',
-    told: nothing,
+    limits: nothing,
     refusal: ({ left }) => ({ 'Retry-After': `5, ${left}` }),
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
   {
     name: 'a reset alone',
-    told: nothing,
+    limits: nothing,
     refusal: ({ end }) => ({ 'X-RateLimit-Reset': `${end}` }),
-    isTold: false,
+    hasLimits: false,
     isNamed: true,
   },
 ];

@@ -17,7 +17,7 @@ describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
 });
 
 it.skipIf(!hasNginx)(
-  'fault 31: a block of 90 s, told twice by nginx in front of draft-8: nothing more is sent',
+  'fault 31: a block of 90 s, sent twice by nginx in front of draft-8: nothing more is sent',
   () =>
     longBlock(async (limited) =>
       nginxBefore(await expressLimiter('draft-8')(limited), {

@@ -16,7 +16,7 @@ it(
 );
 
 it(
-  'fault 134: another client takes the windows of an import twice: one strike each, and it goes on',
+  'fault 134: another client takes the windows of an import twice: one strike each, and it continues',
   () => drained(limiter, { limit: 30, windowMs: 2_000 }, 60),
   100_000,
 );

@@ -5,7 +5,7 @@ import { haproxyBefore, hasHaproxy } from './native.ts';
 import { bench, importOf, isFull } from './scenarios.ts';
 import { serve } from './stock.ts';
 
-/** Nothing is told but, in some cases, how long to wait. */
+/** Sends no limits; some rules send how long to wait. */
 const rules = (limit: number, seconds: number, refusal: string): string => `
   stick-table type string len 64 size 1k expire 60s store http_req_rate(${seconds}s)
   http-request track-sc0 req.hdr(authorization)
@@ -23,7 +23,7 @@ describe.skipIf(!hasHaproxy)('HAProxy', () => {
   }, 100_000);
 
   it.runIf(isFull)(
-    '6 requests in 10 s, nothing told: the pace of one a second is not kept for ever',
+    '6 requests in 10 s, no limits sent: the pace of one a second is not kept for ever',
     async () => {
       const { front, stock, run, file } = await bench((all) => haproxyBefore(serve(all), rules(6, 10, '')));
       const { code } = await run(importOf(file(40)), { killAfterMs: 900_000 });

@@ -18,7 +18,7 @@ describe.each([
   );
 
   it(
-    'fault 134: another client takes the windows of an import twice: one strike each, and it goes on',
+    'fault 134: another client takes the windows of an import twice: one strike each, and it continues',
     () => drained(limiter, { limit: 30, windowMs: 2_000 }, 60),
     100_000,
   );
@@ -27,7 +27,7 @@ describe.each([
 });
 
 it(
-  'fault 31: a block of 90 s, told as a fraction in Retry-After alone: nothing more is sent',
+  'fault 31: a block of 90 s, sent as a fraction in Retry-After alone: nothing more is sent',
   () => longBlock(flexibleLimiter('Retry-After alone')),
   120_000,
 );

@@ -91,15 +91,15 @@ function newFolder(name: string): string {
 /** Resolves once it accepts connections. */
 async function start(program: string, args: readonly string[], port: number): Promise<void> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece));
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (output += piece));
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onCleanup(async () => {
     child.kill('SIGKILL');
     await ended;
   });
   while (!(await accepts(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`${program} ended: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

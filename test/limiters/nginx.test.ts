@@ -20,7 +20,7 @@ const statuses = (log: readonly Entry[], status: number): number => log.filter((
 
 describe.skipIf(!hasNginx)('nginx', () => {
   it.each(['429', '503'])(
-    'limit_req, %s, no limits told: an import of 8 rows is never refused',
+    'limit_req, %s, no limits sent: an import of 8 rows is never refused',
     async (status) => {
       const { front, stock, run, file } = await bench((all) =>
         nginxBefore(serve(all), {
@@ -61,7 +61,7 @@ describe.skipIf(!hasNginx)('nginx', () => {
     100_000,
   );
 
-  it('fault 135: limit_conn, 503, wide limits told: an import makes no storm', async () => {
+  it('fault 135: limit_conn, 503, wide limits sent: an import makes no storm', async () => {
     const { front, run, file } = await bench((all) =>
       nginxBefore(serve(all, wide(), 50), {
         http: 'limit_conn_zone $http_authorization zone=key:1m;',
@@ -74,7 +74,7 @@ describe.skipIf(!hasNginx)('nginx', () => {
   }, 100_000);
 
   it.runIf(isFull)(
-    'fault 134: limit_conn, 429, wide limits told: an import goes on to its end',
+    'fault 134: limit_conn, 429, wide limits sent: an import runs to its end',
     async () => {
       const { front, stock, run, file } = await bench((all) =>
         nginxBefore(serve(all, wide(), 50), {

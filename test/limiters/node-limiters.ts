@@ -14,12 +14,12 @@ import { serve, type Stock } from './stock.ts';
 /** express-rate-limit with its legacy headers, or those of a draft. */
 export function expressLimiter(headers: 'legacy' | 'draft-6' | 'draft-7' | 'draft-8'): Limiter {
   return ({ limit, windowMs, stock }) => {
-    const told: Partial<ExpressOptions> =
+    const headerOptions: Partial<ExpressOptions> =
       headers === 'legacy'
         ? { legacyHeaders: true, standardHeaders: false }
         : { legacyHeaders: false, standardHeaders: headers };
     const app = express();
-    app.use(rateLimit({ windowMs, limit, ...told }));
+    app.use(rateLimit({ windowMs, limit, ...headerOptions }));
     app.use(serve(stock));
     return app as Handler;
   };
@@ -29,7 +29,7 @@ export function expressLimiter(headers: 'legacy' | 'draft-6' | 'draft-7' | 'draf
 export const fastifyLimiter: Limiter = ({ limit, windowMs, stock }) =>
   fastifyWith(stock, { max: limit, timeWindow: windowMs });
 
-/** The same, which bans a client (403) that goes on after two refusals. */
+/** The same, which bans a client (403) that continues after two refusals. */
 export const fastifyBan: Limiter = ({ limit, windowMs, stock }) =>
   fastifyWith(stock, { max: limit, timeWindow: windowMs, ban: 1 });
 

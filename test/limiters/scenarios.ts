@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { type Told, takeApart } from '../support/staging.ts';
+import { type JsonRun, takeApart } from '../support/staging.ts';
 import { type Front, type Handler, startFront } from './front.ts';
 import { refused, strikes, windowsUsed } from './judge.ts';
 import { Stock } from './stock.ts';
@@ -25,9 +25,9 @@ export interface Bench {
   readonly front: Front;
   readonly stock: Stock;
   /** With --json. */
-  run(args: readonly string[], options?: PetstoreOptions): Promise<Told>;
+  run(args: readonly string[], options?: PetstoreOptions): Promise<JsonRun>;
   /** Without: its notes are what people read. */
-  runPlain(args: readonly string[]): Promise<Told>;
+  runPlain(args: readonly string[]): Promise<JsonRun>;
   /** A file that sets pets 1 to `rows`. */
   file(rows: number): string;
 }
@@ -121,7 +121,7 @@ export async function imported(
 
 /**
  * Another client takes the rest of the window while requests of an import are under way, and the whole of the next one
- * just before the import asks again: it waits, and goes on.
+ * just before the import asks again: it waits, and continues.
  */
 export async function drained(
   limiter: Limiter,

@@ -30,8 +30,8 @@ export class Stock {
   }
 }
 
-/** GET and PATCH over plain node:http. `told`: headers of each answer. */
-export function serve(stock: Stock, told: Readonly<Record<string, string>> = {}, afterMs = 0): Handler {
+/** Serves GET and PATCH over plain node:http. `headers`: those of each answer. */
+export function serve(stock: Stock, headers: Readonly<Record<string, string>> = {}, afterMs = 0): Handler {
   return async (req: IncomingMessage, res: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
@@ -39,7 +39,7 @@ export function serve(stock: Stock, told: Readonly<Record<string, string>> = {},
     const text = Buffer.concat(chunks).toString();
     const answer = req.method === 'PATCH' ? stock.set(petId, JSON.parse(text)) : stock.list();
     if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
-    for (const [name, value] of Object.entries({ ...told, 'content-type': 'application/json' }))
+    for (const [name, value] of Object.entries({ ...headers, 'content-type': 'application/json' }))
       res.setHeader(name, value);
     res.end(JSON.stringify(answer));
   };

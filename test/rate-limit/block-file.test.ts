@@ -128,23 +128,23 @@ function fragile(clock: VirtualClock): { ledger: Ledger; state: { isBroken: bool
 async function guarded(given: Place = {}) {
   const here = await place(given);
   const { ledger, state } = fragile(here.clock);
-  const told: [until: number | undefined, isKept: boolean][] = [];
+  const reported: [until: number | undefined, isKept: boolean][] = [];
   const safe = withBlockFile(ledger, {
     clock: here.clock,
     file: here.file,
-    onUnwritten: (_failure, found, isKept) => told.push([found?.until, isKept]),
+    onUnwritten: (_failure, found, isKept) => reported.push([found?.until, isKept]),
   });
-  return { ...here, safe, state, told };
+  return { ...here, safe, state, reported };
 }
 
 describe('a ledger with a second place', () => {
-  it('fault 115: a refusal that the ledger cannot take is kept, told, and holds for other processes', async () => {
+  it('fault 115: a refusal that the ledger cannot take is kept, reported, and holds for other processes', async () => {
     const here = await guarded();
     await here.safe.admit(INTENT);
     here.state.isBroken = true;
     const until = here.clock.monotonic() + 61_000;
     expect(await here.safe.answered(REFUSAL)).toMatchObject({ block: { until }, strikes: 1 });
-    expect(here.told).toEqual([[until, true]]);
+    expect(here.reported).toEqual([[until, true]]);
     const there = await guarded(here);
     for (const isBroken of [true, false]) {
       there.state.isBroken = isBroken;
@@ -180,17 +180,21 @@ describe('a ledger with a second place', () => {
       '/proc/nowhere',
       'name',
     );
-    const told: boolean[] = [];
-    const safe = withBlockFile(ledger, { clock, file: nowhere, onUnwritten: (_f, _b, isKept) => told.push(isKept) });
+    const reported: boolean[] = [];
+    const safe = withBlockFile(ledger, {
+      clock,
+      file: nowhere,
+      onUnwritten: (_f, _b, isKept) => reported.push(isKept),
+    });
     await safe.admit(INTENT);
     state.isBroken = true;
     await safe.answered(REFUSAL);
-    expect([(await safe.check(INTENT)).do, told]).toEqual(['refuse', [false]]);
+    expect([(await safe.check(INTENT)).do, reported]).toEqual(['refuse', [false]]);
     state.isBroken = false;
     expect((await safe.admit(INTENT)).do).toBe('refuse');
   });
 
-  it('once the block is over, exactly one request asks how things stand', async () => {
+  it('once the block is over, exactly one request asks for the limits', async () => {
     const here = await guarded();
     await here.file.note(block(here.clock, 60_000));
     await here.clock.advance(60_000);
@@ -201,13 +205,13 @@ describe('a ledger with a second place', () => {
     expect(here.names()).toEqual(['name']);
   });
 
-  it('an answer that is no refusal, and a loss, are told and change nothing else', async () => {
+  it('an answer other than a refusal, and a loss, are reported and change nothing else', async () => {
     const here = await guarded();
     await here.safe.admit(INTENT);
     here.state.isBroken = true;
     await here.safe.answered({ ...REFUSAL, status: 200, headers: {} });
     await here.safe.lost('a', true);
-    expect([here.told, here.names()]).toEqual([
+    expect([here.reported, here.names()]).toEqual([
       [
         [undefined, false],
         [undefined, false],

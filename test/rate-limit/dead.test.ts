@@ -48,7 +48,7 @@ it('a request whose process was killed counts as drawn', async () => {
   expect({ remaining: windows[0]?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
 });
 
-it('but the probe of a block is waited out: its answer may have been a 429 that nobody saw', async () => {
+it('but the probe of a block is waited out: its answer may have been a 429 that was never read', async () => {
   const { dead, context, ledger: shared } = await ledger();
   await shared.admit(intent(1));
   await shared.answered({ ...answer(intent(1).id, 429, 0), headers: { retryAfterMs: 10_000 } });

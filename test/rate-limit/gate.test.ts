@@ -201,7 +201,7 @@ describe('the connection comes first', () => {
 });
 
 describe('fault 134: two requests that are refused together', () => {
-  it('are one strike, and the run goes on after the wait', async () => {
+  it('are one strike, and the run continues after the wait', async () => {
     const clock = new VirtualClock({ autoAdvance: true });
     const { gate } = bench(75_000, clock);
     const open = new Map([
@@ -251,19 +251,19 @@ describe('while another request asks', () => {
     return { first: gates[0], second: gates[1] };
   };
 
-  it('for a second nothing is said; then that it is waited for, once a second and until when at the latest', async () => {
+  it('reports nothing for a second; then the wait, once a second, with its latest end', async () => {
     const clock = new VirtualClock();
     const { first, second } = pair(clock);
     const ticket = await enter(first.gate);
     const entering = enter(second.gate);
     await clock.advance(3_500);
     const until = START + 120_000;
-    const told = { why: 'asking', until, attempt: 1, attempts: 2 };
+    const expected = { why: 'asking', until, attempt: 1, attempts: 2 };
     await ticket.lost(false);
     await clock.advance(50);
     await entering;
     expect(second.waits.slice(0, 3)).toEqual(
-      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...told, remainingMs })),
+      [119_000, 118_000, 117_000].map((remainingMs) => ({ ...expected, remainingMs })),
     );
     expect(second.waits.at(-1)).toBeUndefined();
     expect(second.waits.filter((wait) => wait === undefined)).toHaveLength(1);

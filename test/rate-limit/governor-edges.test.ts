@@ -83,7 +83,7 @@ describe('a wait', () => {
       { do: 'send', at: NOW },
     ],
     [
-      'in a window that nobody else draws on: none',
+      'in a window that no other client uses: none',
       { windows: [open(2)], inFlight: flying(NOW) },
       { do: 'send', at: NOW },
     ],
@@ -108,7 +108,7 @@ describe('a wait', () => {
   });
 });
 
-describe('what nobody will answer any more', () => {
+describe('what will never be answered', () => {
   const after = (before: Partial<LedgerState>) => decide(state(before), NOW, INTENT).state;
 
   it.each<readonly [string, Partial<LedgerState>, readonly string[]]>([
@@ -136,7 +136,7 @@ describe('an answer', () => {
     ]);
   });
 
-  it('to nobody’s request ends no block, and paces from now', () => {
+  it('to an unknown request ends no block, and paces from now', () => {
     const before = state({ block: blocked(NOW - 100), strikes: 3 });
     const pace = { everyMs: 1_000, nextAt: NOW + 1_000 };
     expect(answer(before, 200, {}, 'gone')).toEqual({ ...before, pace, seenAt: NOW });
@@ -163,11 +163,11 @@ describe('an answer', () => {
   });
 
   it.each<readonly [string, Partial<LedgerState>, number, Block['why']]>([
-    ['to what was sent before the block is no further strike', { inFlight: flying(NOW - 10) }, 2, 'rate-limited'],
-    ['to the probe is one', { inFlight: flying(NOW), block: blocked(NOW) }, 3, 'rate-limited'],
-    ['to nobody’s request is one', {}, 3, 'rate-limited'],
+    ['to what was sent before the block adds no strike', { inFlight: flying(NOW - 10) }, 2, 'rate-limited'],
+    ['to the probe adds one', { inFlight: flying(NOW), block: blocked(NOW) }, 3, 'rate-limited'],
+    ['to an unknown request adds one', {}, 3, 'rate-limited'],
     ['leaves a ban a ban', { block: blocked(NOW + 1, 'banned'), inFlight: flying(NOW) }, 2, 'banned'],
-    ['after a ban is none', { block: blocked(NOW, 'banned'), inFlight: flying(NOW) }, 3, 'rate-limited'],
+    ['after a ban is no longer a ban', { block: blocked(NOW, 'banned'), inFlight: flying(NOW) }, 3, 'rate-limited'],
   ])('429 %s', (_name, more, strikes, why) => {
     const after = answer(state({ strikes: 2, block: blocked(NOW + 2_000), ...more }), 429);
     expect({ strikes: after.strikes, why: after.block?.why }).toEqual({ strikes, why });
@@ -186,10 +186,10 @@ describe('the window', () => {
     open(remaining, resetAt, { seenAt: NOW, atFirst: remaining, sent: 0, quiet: 1 });
 
   it.each<readonly [string, LedgerState, LimitHeaders, Window]>([
-    ['goes on: the lesser is left, the earlier end', before(), reported(39, 59_500), open(39, NOW + 59_500)],
-    ['goes on: more left is an older word', before(), reported(45), open(40)],
-    ['goes on though named to end a little later', before(), reported(39, 62_500), open(39)],
-    ['goes on though named to end a little earlier', before(), reported(39, 57_500), open(39, NOW + 57_500)],
+    ['stays the same: the lesser is left, the earlier end', before(), reported(39, 59_500), open(39, NOW + 59_500)],
+    ['stays the same: more left is an older answer', before(), reported(45), open(40)],
+    ['stays the same though named to end a little later', before(), reported(39, 62_500), open(39)],
+    ['stays the same though named to end a little earlier', before(), reported(39, 57_500), open(39, NOW + 57_500)],
     ['is a new one', before(), reported(59, 62_501), next(59, NOW + 62_501)],
     ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), next(59, NOW + 1_000)],
     ['ours: all that was drawn', before(), reported(39), open(39)],
@@ -202,7 +202,7 @@ describe('the window', () => {
       open(3, undefined, { sent: 60 }),
     ],
     [
-      'no word from the one before: nobody’s',
+      'no answer in the window before: not shared',
       before({ sent: 60 }, { inFlight: [] }),
       reported(3, 57_499),
       open(3, undefined, { sent: 60 }),
@@ -304,7 +304,7 @@ describe('a request without an answer', () => {
   it.each<readonly [string, LedgerState, string, boolean, number, number]>([
     ['counts where it may have been sent', before, 'f1', true, NOW, 39],
     ['does not where it was not', before, 'f1', false, NOW, 40],
-    ['does not where it is nobody’s', before, 'gone', true, NOW, 40],
+    ['does not where it is unknown', before, 'gone', true, NOW, 40],
     ['does not once the window is over', before, 'f1', true, NOW + 60_000, 40],
     ['never brings less than nothing', { ...before, windows: [open(0)] }, 'f0', true, NOW, 0],
   ])('%s', (_name, from, id, sent, now, remaining) => {

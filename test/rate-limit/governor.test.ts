@@ -151,7 +151,7 @@ describe('an open window', () => {
     expect(key.window()).toMatchObject({ remaining: 59, resetAt: 62_000, sharedWithOthers: false });
   });
 
-  it('our own requests are nobody else’s', () => {
+  it('does not take our own requests for another client’s', () => {
     const key = Key.open(20);
     const ids = Array.from({ length: 10 }, () => key.send());
     for (const [i, id] of ids.reverse().entries()) key.answer(id, 200, window(10 + i));
@@ -206,7 +206,7 @@ describe('a 429', () => {
     expect(key.ask().do).toBe('send');
   });
 
-  it('again doubles the wait; an answer that is none forgets it', () => {
+  it('again doubles the wait; another answer resets it', () => {
     const key = Key.open(50);
     const waits: number[] = [];
     for (let strike = 0; strike < 4; strike++) {
@@ -283,7 +283,7 @@ describe('a 503', () => {
     else expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'paused', until: 1_000 + ms });
   });
 
-  it('is no strike, and after its pause one probe goes first', () => {
+  it('adds no strike, and after its pause one probe goes first', () => {
     const key = Key.open(50);
     key.answer(key.send(), 503, { retryAfterMs: 5_000 });
     expect(key.state.strikes).toBe(0);

@@ -121,7 +121,7 @@ describe('the window', () => {
     expect(read(headers(`${second + 23}`, '60', '60')).window).toEqual({ limit: 60, remaining: 60, resetInMs: 24_000 });
   });
 
-  it('fault 35: what is an instant, and in which unit, is told by its size', () => {
+  it('fault 35: the size decides what is an instant, and in which unit', () => {
     const resetInMs = (reset: string, at: number) =>
       read({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': reset }, at).window
         ?.resetInMs;
@@ -146,7 +146,7 @@ describe('the window', () => {
     ['not a number', '60', 'NaN'],
     ['empty', '60', ''],
     ['in hexadecimal', '60', '0x5'],
-    ['a limit that is none', 'many', '5'],
+    ['an invalid limit', 'many', '5'],
     ['40 digits', '9'.repeat(40), '5'],
   ])('fault 45: Remaining %s counts as no window', (_name, limit, remaining) => {
     const found = read(headers(`${second + 23}`, limit, remaining));

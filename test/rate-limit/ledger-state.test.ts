@@ -66,7 +66,7 @@ describe('fault 128: a damaged state is unknown, but for its block', () => {
     expect(parseState(damaged(change))).toEqual({ ...UNKNOWN, block, strikes });
   });
 
-  it('strikes that are not a count are none', () => {
+  it('ignores strikes that are not a count', () => {
     expect(parseState(damaged({ strikes: 'many' }))).toEqual({ ...UNKNOWN, block });
   });
 
@@ -74,7 +74,7 @@ describe('fault 128: a damaged state is unknown, but for its block', () => {
     ['a block of unknown reason', { block: { ...block, why: 'mood' } }],
     ['a block without an end', { block: { ...block, until: null } }],
     ['a block that is not an object', { block: 7 }],
-  ])('%s is none', (_name, change) => {
+  ])('%s is ignored', (_name, change) => {
     expect(parseState(damaged(change)).block).toBeUndefined();
   });
 

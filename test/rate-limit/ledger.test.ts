@@ -162,7 +162,7 @@ describe.for(KINDS)('a ledger %s', ([, openAll, isThere]) => {
     expect((await ledger.admit(ask('c'))).do).toBe('send');
   });
 
-  it.runIf(isThere)('forgets a block when it is told to', async () => {
+  it.runIf(isThere)('forgets a block when it is cleared', async () => {
     const ledger = await open(place());
     await ledger.admit(ask('a'));
     await ledger.answered(refusal('a', 30_000));
@@ -186,7 +186,7 @@ describe.for(KINDS)('a ledger %s', ([, openAll, isThere]) => {
 describe('the ledger in the state database', () => {
   it('fault 29, 40: is every process’s: a block holds for all of them, and after a restart', async () => {
     const place: Place = { home: createHome(), clock: new VirtualClock() };
-    // One after another: the virtual clock does not run while somebody waits for the lock.
+    // One after another: the virtual clock does not run while a process waits for the lock.
     const ledgers: Ledger[] = [];
     for (let process = 0; process < 8; process++) ledgers.push(await inDatabase(place));
     const [first, ...others] = ledgers;

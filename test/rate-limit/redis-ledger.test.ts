@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)('a ledger on a Redis server', () => {
     expect((await ledger.admit({ ...intent, id: 'b' })).do).toBe('refuse');
   });
 
-  it('two machines: what one is told, the other keeps to, and neither key nor address is told to the server', async () => {
+  it('two machines: a block that one gets holds for the other, and the Redis server sees neither key nor address', async () => {
     const redis = await startRedis();
     const server = await scriptedServer([tooMany(86_400)]);
     const env = { ...staging(server.baseUrl), PETSTORE_LEDGER: redis.url };
@@ -103,7 +103,7 @@ describe.skipIf(!hasRedis)('a ledger on a Redis server', () => {
     expect(await sandbox.stock()).toMatchObject({ 1: 75, 2: 75, 3: 75, 4: 75 });
   }, 60_000);
 
-  it('fault 48: lost, it is said, a 429 is not tried again, and the block holds on this machine', async () => {
+  it('fault 48: the loss is reported, a 429 is not tried again, and the block holds on this machine', async () => {
     const redis = await startRedis();
     const server = await scriptedServer([STOCK, tooMany(1)]);
     const home = createHome();

@@ -21,7 +21,7 @@ async function brokenSeeds(seeds: number, scenario: Scenario): Promise<{ broken:
 
 it.each([
   ['fault 113: handshakes are slow', { connect: 0.1 }],
-  ['fault 113: processes are stopped, and go on', { stop: 0.01 }],
+  ['fault 113: processes are stopped, and resume', { stop: 0.01 }],
   ['fault 114: the shared ledger is emptied or lost', { flush: 0.05 }],
   ['fault 115: refusals cannot be written down', { unwritable: 0.3 }],
   [

@@ -21,7 +21,7 @@ it('bin/, which loads nothing of the program before it fails, uses the code of a
 });
 
 const LINES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  // The tools of the build are no part of the program.
+  // The tools of the build are not part of the program.
   .filter((path) => path.endsWith('.ts') && !path.startsWith('build/'))
   .flatMap((path) => {
     const text = readFileSync(join(ROOT, 'src', path), 'utf8');

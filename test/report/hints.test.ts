@@ -18,7 +18,7 @@ const COMMANDS: Commands = { loaders: LOADERS, tree: buildTree };
 const TREE = await buildTree();
 const NAMES = new Set(childrenOf(TREE, '').map(({ name }) => name));
 
-/** What stands in the place of `${…}` in a text. */
+/** Returns a value to put in place of `${…}` in a text. */
 function filler(expression: string): string {
   if (/environment|^name$/.test(expression)) return 'staging';
   if (/command/.test(expression)) return 'inventory runs resume';

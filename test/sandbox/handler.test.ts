@@ -48,7 +48,7 @@ describe('the sandbox refuses', () => {
     ['a path that only begins well', { target: '/v1/inventory/7/more' }, 404, 'not_found'],
     ['what the spec only names', { target: '/v1/store/orders' }, 404, 'not_found'],
     ['fault 109: an id beyond int64', patch('9223372036854775808'), 400, 'invalid_request'],
-    ['fault 109: an id that is none', patch('%37'), 400, 'invalid_request'],
+    ['fault 109: an id that is not a number', patch('%37'), 400, 'invalid_request'],
     ['fault 109: an empty id', patch(''), 400, 'invalid_request'],
     ['an id with a leading zero', patch('007'), 400, 'invalid_request'],
     ['an unknown pet', patch('999'), 404, 'not_found'],
@@ -171,7 +171,7 @@ describe('a fault that answers', () => {
     expect([response.status, quantity(store)]).toEqual([500, kept]);
   });
 
-  it('429: whoever comes back too soon is early, as after a real one', async () => {
+  it('429: a client that comes back too soon is early, as after a real one', async () => {
     const store = await newStore();
     const rules = { banAfter: 2 };
     const fault = { does: 'status', status: 429, retryAfterS: 30, applied: false } as const;

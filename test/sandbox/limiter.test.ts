@@ -41,7 +41,7 @@ describe('the limits', () => {
     ]);
   });
 
-  it('of both at once: the later end is told', async () => {
+  it('of both at once: sends the later end', async () => {
     expect(await asked(of({ perMinute: 1, perDay: 1 }), [0, 1])).toEqual([
       ['allowed', 0, undefined],
       ['spent', 0, '86399'],
@@ -98,7 +98,7 @@ describe('fault 111: early after a 429', () => {
     ]);
   });
 
-  it('whoever waits as told starts anew', async () => {
+  it('a client that waits as asked starts anew', async () => {
     const polite = [0, 1, 2, 3, 60, 61, 62, 63];
     expect((await outcomes({}, polite)).map(([outcome]) => outcome)).toEqual([
       'allowed',
@@ -108,7 +108,7 @@ describe('fault 111: early after a 429', () => {
     ]);
   });
 
-  it('bans nobody where that is off', async () => {
+  it('bans no client where that is off', async () => {
     const eager = Array.from({ length: 50 }, (_, i) => i);
     expect(new Set((await outcomes({ banAfter: 0 }, eager)).slice(1).map(([outcome]) => outcome))).toEqual(
       new Set(['spent']),

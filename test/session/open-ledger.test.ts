@@ -6,7 +6,7 @@ import { runIn, withReplies } from '../support/in-process.ts';
 import { tooMany } from '../support/replies.ts';
 
 describe('fault 48: a state folder that several machines mount', () => {
-  it('is not trusted with locks: that is said, and a 429 is not tried again', async () => {
+  it('is not trusted with locks: a warning says so, and a 429 is not tried again', async () => {
     const context = withReplies([tooMany(1)]);
     const shared = { ...context, files: { ...context.files, isOnNetwork: () => Promise.resolve(true) } };
     const ran = await runIn(shared, 'inventory', 'list');
@@ -21,7 +21,7 @@ describe('fault 48: a state folder that several machines mount', () => {
     });
   });
 
-  it('is told by the system, for a folder that is still to be made too', async () => {
+  it('is detected by the system, for a folder that does not exist yet too', async () => {
     const { path } = createHome();
     const answers = [await nodeFiles.isOnNetwork(path), await nodeFiles.isOnNetwork(`${path}/not/yet/there`)];
     expect(answers).toEqual([false, false]);

@@ -134,7 +134,7 @@ describe('the base URL', () => {
     [{ env: { PETSTORE_BASE_URL: '' } }],
     [{ call: { env: 'staging' }, config: { environments: { production: { baseUrl: 'https://config.example/v1' } } } }],
     [{ config: { environments: { production: { apiKey: 'key' } } } }],
-  ])('%j: there is none', (given) => {
+  ])('%j: is missing', (given) => {
     const resolved = resolve(given);
     expect(resolved).not.toHaveProperty('baseUrl');
     expect(failureOf(() => requireBaseUrl(resolved, { insecureHttp: false }))).toEqual([
@@ -173,13 +173,13 @@ describe('the key', () => {
     [{}, 'production'],
     [{ env: { PETSTORE_API_KEY: '' } }, 'production'],
     [{ call: { env: 'staging' }, config: { environments: { production: { apiKey: 'key' } } } }, 'staging'],
-  ])('%j: there is none', (given, environment) => {
+  ])('%j: is missing', (given, environment) => {
     const resolved = resolve(given);
     expect(resolved).not.toHaveProperty('apiKey');
     expect(failureOf(() => requireKey(resolved, file()))).toEqual(['no-key', { environment }]);
   });
 
-  it('may be in a config that cannot be read: that counts only where there is no other', () => {
+  it('may be in a config that cannot be read: that counts only without another', () => {
     const unreadable = file(undefined, { unreadable: 'EACCES' });
     expect(failureOf(() => requireKey(resolveSettings({}, {}, unreadable), unreadable))).toEqual([
       'key-unreadable',

@@ -10,7 +10,7 @@ import {
 
 /** The network below one process. */
 export interface Line {
-  /** Sets a connection up where there is none; takes no time where there is one. */
+  /** Sets a connection up; takes no time if one is open. */
   open(): Promise<void>;
   readonly isOpen: boolean;
   /** Asks, and in the same instant sends; `closed`: nothing was sent. @throws {HttpFailure} `withdrawn` after a no */

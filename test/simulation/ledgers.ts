@@ -75,7 +75,7 @@ export function machineFiles(): Context['files'] {
 export class SharedLedger {
   readonly #world: World;
   #value = '';
-  /** Which of the service's blocks it has been told of, and has not lost. */
+  /** The service's blocks that were written to it and that it has not lost. */
   #blocks: Block[] = [];
   #goneUntil = 0;
 
@@ -96,7 +96,7 @@ export class SharedLedger {
           this.#value = next;
           if (process.latest !== undefined) this.#blocks.push(process.latest);
         }
-        // It knows of a block only as long as that is in the value: after it was emptied, not before it is told again.
+        // It knows of a block only as long as that is in the value: after it was emptied, not before the next report.
         const isBlocked = this.#value.includes('"block"');
         this.#blocks = isBlocked ? this.#blocks.filter(({ until }) => until > time.now) : [];
         if (found.includes('"block"')) process.hear(this.#blocks);

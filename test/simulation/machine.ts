@@ -122,7 +122,7 @@ export class Machine {
       clock,
       file: new BlockFile(ports, 'blocks', 'pair'),
       onUnwritten: (_failure, _block, isKept) => {
-        if (isKept) process.told();
+        if (isKept) process.recorded();
       },
     });
     if (this.#shared === undefined) return own;

@@ -29,7 +29,7 @@ const HELP = `Usage: npm run simulate -- [options]
 Chances, from 0 to 1 (default 0):
   --crash P        of death at each step, and of an answer's loss
   --connect P      that connecting takes up to 30 s; five times that while the service is refusing
-  --stop P         that a process is stopped at a step for up to 5 minutes, and then goes on
+  --stop P         that a process is stopped at a step for up to 5 minutes, and then resumes
   --unwritable P   that a refusal cannot be written to the state database
   --flush P        that the ledger which two machines then share is emptied, or gone, at each use of it
 `;

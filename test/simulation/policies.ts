@@ -15,7 +15,7 @@ export type PolicyName = (typeof POLICIES)[number];
 
 export type Job = { readonly pet: number; readonly quantity: number } | { readonly list: true };
 
-/** Does one job, as one process. Resolves true once it knows that it is done; false: somebody has to run it again. */
+/** Does one job, as one process. Resolves true once it knows that it is done; false: it has to be run again. */
 export type Policy = (process: SimulatedProcess, ledger: Ledger, job: Job) => Promise<boolean>;
 
 const MAX_WAIT_MS = 75_000;
@@ -62,7 +62,7 @@ const petstore: Policy = async (process, ledger, job) => {
   }
 };
 
-/** Each process waits as long as `Retry-After` says, and then goes on. */
+/** Each process waits as long as `Retry-After` says, and then continues. */
 const obeyPerProcess: Policy = async (process, _ledger, job) => {
   for (;;) {
     const { status, retryAfterMs } = await process.send(job);

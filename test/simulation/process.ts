@@ -1,6 +1,6 @@
 /**
- * One process of a simulation: ports on simulated time, a network in between, a death that may come at any step, after
- * which nothing of it goes on, and a stop (SIGSTOP, a laptop's lid), after which all of it goes on.
+ * One process of a simulation: ports on simulated time, a network in between, a death that may come at any step and
+ * ends all of it, and a stop (SIGSTOP, a laptop's lid), after which all of it resumes.
  */
 import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/ports.ts';
 import type { Answer as Answered } from '../../src/rate-limit/governor.ts';
@@ -47,9 +47,9 @@ export class SimulatedProcess {
   #stoppedUntil = 0;
   /** Until when its connection is open. */
   #openUntil = Number.NEGATIVE_INFINITY;
-  /** A 429 that it has in hand and has told nobody yet. */
-  #untold: Block | undefined;
-  /** Blocks that the shared ledger has told it of in the present step. */
+  /** A 429 that it has received and not yet recorded. */
+  #unrecorded: Block | undefined;
+  /** Blocks that it read from the shared ledger in the present step. */
   readonly #heard = new Set<Block>();
   /** The block of its latest answer, where that was a 429. */
   latest: Block | undefined;
@@ -82,11 +82,11 @@ export class SimulatedProcess {
     });
   }
 
-  /** Dies now; the answer to whatever it waits for comes to nobody. */
+  /** Dies now; the answer that it waits for is lost. */
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
-    this.#untold?.knownTo.delete(this.#host.index);
+    this.#unrecorded?.knownTo.delete(this.#host.index);
     this.#host.onDeath();
   }
 
@@ -104,7 +104,7 @@ export class SimulatedProcess {
     };
     const tell = async (answer: Answered): Promise<LedgerView> => {
       const view = await ledger.answered(answer);
-      this.#untold = undefined;
+      this.#unrecorded = undefined;
       return view;
     };
     return eachStep({ ...ledger, answered: tell }, step);
@@ -119,12 +119,12 @@ export class SimulatedProcess {
     });
   }
 
-  /** What it had in hand is kept somewhere. */
-  told(): void {
-    this.#untold = undefined;
+  /** Notes that the received 429 is stored somewhere. */
+  recorded(): void {
+    this.#unrecorded = undefined;
   }
 
-  /** The shared ledger has told it of these. Its machine knows of them once this process has lived through the step. */
+  /** Takes the blocks of the shared ledger. Its machine knows of them once this process has lived through the step. */
   hear(blocks: Iterable<Block>): void {
     for (const block of blocks) this.#heard.add(block);
   }
@@ -188,7 +188,7 @@ export class SimulatedProcess {
     await time.sleep(latencyMs(random));
     if (isLost) throw connectionReset(url);
     if (this.#dead) return never();
-    // A process that is stopped has its answer once it goes on.
+    // A stopped process has its answer once it resumes.
     await this.#standStill();
     this.#keepOpen();
     this.#hold(answer);
@@ -200,7 +200,7 @@ export class SimulatedProcess {
     this.latest = block;
     if (block === undefined) return;
     block.knownTo.set(this.#host.index, this.#world.time.now);
-    this.#untold = block;
+    this.#unrecorded = block;
   }
 
   /** A moment at which a process may be killed or stopped. */
@@ -220,11 +220,11 @@ export class SimulatedProcess {
   async #standStill(): Promise<void> {
     const { time } = this.#world;
     if (time.now >= this.#stoppedUntil) return;
-    // What it has in hand, nobody can know of meanwhile.
-    this.#untold?.knownTo.delete(this.#host.index);
+    // A 429 that it has received but not recorded is unknown to its machine meanwhile.
+    this.#unrecorded?.knownTo.delete(this.#host.index);
     while (time.now < this.#stoppedUntil) await time.sleep(this.#stoppedUntil - time.now);
     if (this.#dead) return never();
-    this.#untold?.knownTo.set(this.#host.index, time.now);
+    this.#unrecorded?.knownTo.set(this.#host.index, time.now);
   }
 }
 
@@ -240,7 +240,7 @@ function eachStep(ledger: Ledger, step: <T>(work: () => Promise<T>) => Promise<T
   };
 }
 
-/** A new one each time: whoever waited for the same one for ever would be kept for ever. */
+/** A new promise each time: a shared one would keep all who wait for it in memory. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /** 10 ms to half a second, mostly short. */

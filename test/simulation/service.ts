@@ -17,8 +17,8 @@ export interface Block {
   readonly from: number;
   readonly until: number;
   /**
-   * Machine -> when it came to know: a process that lived to act on it had the answer in hand, or had been told of the
-   * block by the shared ledger.
+   * Machine -> when it came to know: a process that lived to act on it had the answer, or had read of the
+   * block in the shared ledger.
    */
   readonly knownTo: Map<number, number>;
 }
@@ -31,7 +31,7 @@ export interface Arrival {
   readonly status: number;
   /**
    * `strike`: it came within a block, and was sent when that was known to its machine. `unknowing`: within a block, but
-   * it had been sent before the 429 was there, whoever got the 429 died with it, or only another machine knew.
+   * it had been sent before the 429 was there, the process that got the 429 died with it, or only another machine knew.
    */
   readonly inBlock?: 'strike' | 'unknowing';
 }
@@ -67,7 +67,7 @@ export class SimulatedService {
     for (let pet = 0; pet < pets; pet++) this.stock.set(`${pet}`, 0);
   }
 
-  /** Somebody else's request with the same key. */
+  /** Counts another client's request with the same key. */
   takeForeign(now: number): void {
     if (this.#writes.count(now).allowed) this.foreign.push(now);
   }

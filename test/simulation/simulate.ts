@@ -15,7 +15,7 @@ export interface Scenario {
   /** How long a client rests between two of them, s in the mean. */
   readonly pause: number;
   readonly server: ServerName;
-  /** Requests a minute of somebody who has the same key and knows nothing of us. */
+  /** Requests a minute of another client that has the same key and knows nothing of us. */
   readonly foreign: number;
   /** How many of those come at once. */
   readonly burst: number;
@@ -25,7 +25,7 @@ export interface Scenario {
   readonly crash: number;
   /** Chance that setting up a connection takes up to half a minute; five times that while the service is refusing. */
   readonly connect: number;
-  /** Chance at each step that a process stands still for up to five minutes; one time in ten the whole machine. */
+  /** Chance at each step that a process pauses for up to five minutes; one time in ten the whole machine. */
   readonly stop: number;
   /** Chance that a refusal cannot be written down: the disk is full, or another process holds the database for 7 s. */
   readonly unwritable: number;
@@ -52,7 +52,7 @@ export const CALM: Scenario = {
 export interface Result {
   readonly refused: number;
   readonly strikes: number;
-  /** Requests within a block that nobody alive could know of. */
+  /** Requests within a block that no living process could know of. */
   readonly unknowing: number;
   /** Reported as done, but not to be found at the service. */
   readonly lost: number;
@@ -65,9 +65,9 @@ export interface Result {
   readonly log: readonly Arrival[];
 }
 
-/** Whoever is not done by then is reported as undone. */
+/** Jobs that are not done by then are reported as undone. */
 const END_MS = 2 * 3_600_000;
-/** Where reads are counted apart, somebody lists the stock so often. */
+/** How often the stock is listed where reads are counted apart. */
 const LIST_EVERY_MS = 1_000;
 
 export async function simulate(scenario: Scenario, policy: PolicyName, seed: number): Promise<Result> {
@@ -87,7 +87,7 @@ export async function simulate(scenario: Scenario, policy: PolicyName, seed: num
   for (const machine of machines) machine.left += hasReads ? 1 : 0;
   if (!hasReads) give();
   else {
-    // As a person or an import does, somebody looks before anybody writes.
+    // The stock is listed before the first write, as a person or an import does.
     machines[0]!.listEvery(LIST_EVERY_MS);
     time.after(LIST_EVERY_MS, () => {
       for (const machine of machines) machine.left--;
@@ -117,7 +117,7 @@ export async function simulate(scenario: Scenario, policy: PolicyName, seed: num
 export function isBroken(scenario: Scenario, result: Result): boolean {
   const { strikes, lost, undone, refused, unknowing, stalledReads, shares } = result;
   if (strikes + lost > 0) return true;
-  // Somebody who takes the whole limit may leave nothing for us.
+  // A client that takes the whole limit may leave nothing for us.
   if (undone > 0 && scenario.foreign < RATES[scenario.server].writes.limit) return true;
   const { server, pause, foreign, crash, connect, stop, unwritable, flush } = scenario;
   if (foreign + crash + connect + stop + unwritable + flush > 0 || server === 'sliding' || server === 'bucket') {

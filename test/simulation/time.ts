@@ -1,6 +1,6 @@
 /**
  * Simulated time: a queue of what is due, in order. Between two instants the event loop comes to rest, so that
- * whatever the woken do without sleeping is done before time goes on. The same seed gives the same run.
+ * whatever the woken do without sleeping is done before time advances. The same seed gives the same run.
  */
 export class SimulatedTime {
   /** Ms since the simulation began. */
@@ -10,7 +10,7 @@ export class SimulatedTime {
 
   /** Calls `wake` after `ms`; those due at the same instant in the order of their scheduling. */
   after(ms: number, wake: () => void): void {
-    // Rounding must not keep time from going on where somebody sleeps until an instant.
+    // Rounding must not keep time from advancing where a process sleeps until an instant.
     const event = { at: this.now + (ms > 0 ? Math.max(SHORTEST_MS, ms) : 0), order: this.#scheduled++, wake };
     // A binary heap: the simulation spends most of its time here.
     const heap = this.#due;
@@ -67,7 +67,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** All that can go on without time passing has gone on. */
+/** Resolves once all that can run without time passing has run. */
 function atRest(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -77,7 +77,7 @@ async function problems(home: Home, name: string): Promise<string[]> {
   return found;
 }
 
-it('fault 128: whatever part of state.db is damaged, no command calls it a bug, and those that write go on', async () => {
+it('fault 128: whatever part of state.db is damaged, no command calls it a bug, and those that write continue', async () => {
   const whole = await sound();
   const random = mulberry32(128);
   const found: string[] = [];

@@ -61,7 +61,7 @@ describe('the state database', () => {
     expect(state.database.get("SELECT value FROM meta WHERE name = 'half'")).toBeUndefined();
   });
 
-  it('fault 79: a writer killed within its transaction is rolled back, and the next one goes on', async () => {
+  it('fault 79: a writer killed within its transaction is rolled back, and the next one continues', async () => {
     const state = await open(createTestContext());
     const child = await holder(state.path);
     const gone = once(child, 'exit');

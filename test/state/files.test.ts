@@ -120,9 +120,9 @@ describe('a state database that is open', () => {
     expect(['one', 'two', 'three']).toContain(got(state));
     expect(got(other)).toBe(got(state));
     other.close();
-    expect({ aside: asideIn(context).length, said: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
+    expect({ aside: asideIn(context).length, warnings: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
       aside: 1,
-      said: 1,
+      warnings: 1,
     });
   });
 
@@ -149,7 +149,7 @@ describe('a state database that is open', () => {
     expect(readdirSync(context.home.path).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 
-  it('waits for another holder as long as it is told to', async () => {
+  it('waits for another holder as long as it is set to', async () => {
     const context = createTestContext();
     const state = await open(context);
     const holder = new DatabaseSync(state.path);

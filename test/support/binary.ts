@@ -117,7 +117,7 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
   };
 }
 
-/** What a process has said so far, and how it ended. */
+/** Collects the output of a process, and how it ended. */
 class Heard {
   readonly text = { stdout: '', stderr: '' };
   readonly exited: Promise<Finished>;
@@ -146,7 +146,7 @@ class Heard {
         resolve({ code, signal, ...this.text });
       });
     });
-    // Whoever only waits for output must not be hit by an unhandled rejection besides.
+    // A test that waits only for output must not get an unhandled rejection as well.
     this.exited.catch(() => undefined);
   }
 

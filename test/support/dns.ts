@@ -60,11 +60,11 @@ function withSbin(): NodeJS.ProcessEnv {
 
 function running(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString();
-      if (/\brunning$/m.test(said)) resolve();
+      output += piece.toString();
+      if (/\brunning$/m.test(output)) resolve();
     });
-    child.once('exit', () => reject(new Error(`named ended: ${said}`)));
+    child.once('exit', () => reject(new Error(`named ended: ${output}`)));
   });
 }

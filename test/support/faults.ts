@@ -43,7 +43,7 @@ export const truncate =
     exchange.req.socket.end();
   };
 
-/** Sends the reply's body `chunk` bytes at a time, one every `every` ms of real time, until all is sent or nobody reads. */
+/** Sends the reply's body `chunk` bytes at a time, one every `every` ms of real time, until all is sent or the client is gone. */
 export const drip =
   ({ chunk, every }: { chunk: number; every: number }, reply: PlainReply): ReplyFunction =>
   async (exchange) => {
@@ -62,7 +62,7 @@ export const never = (): ReplyFunction => async (exchange) => {
   await hungUp(exchange);
 };
 
-/** Exactly these bytes in place of a response; then closes, unless told to keep the connection open. */
+/** Sends exactly these bytes in place of a response; then closes the connection, unless `close` is false. */
 export const rawReply =
   (bytes: string | Uint8Array, { close = true }: { close?: boolean } = {}): ReplyFunction =>
   (exchange) => {
@@ -82,7 +82,7 @@ export const hugeHeaders = (bytes: number, reply: PlainReply = { json: [] }): Pl
   return { ...reply, headers: { ...reply.headers, 'X-Padding': padding } };
 };
 
-/** The kept-alive connection closes just when the next request comes on it: nothing was done, nothing is said. */
+/** The kept-alive connection closes just when the next request comes on it: nothing was done, nothing is sent. */
 export const closeIdle = (): ReplyFunction => (exchange) => {
   if (exchange.request.onConnection === 1) exchange.fail('closeIdle() met a fresh connection, not a kept-alive one');
   exchange.connection.destroy();

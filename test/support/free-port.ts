@@ -1,4 +1,4 @@
-/** For other people's servers, which cannot be told to choose one themselves. */
+/** Finds a port for third-party servers that cannot choose one themselves. */
 import { type AddressInfo, createServer } from 'node:net';
 
 export async function freePort(): Promise<number> {

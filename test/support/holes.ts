@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onCleanup } from './cleanup.ts';
 
-/** A port that refuses connections. A connection of ours goes out from it, so nobody else can come to listen there. */
+/** Returns a port that refuses connections: a connection of ours goes out from it, so no other process can listen there. */
 export async function refusedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

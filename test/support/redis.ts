@@ -54,11 +54,11 @@ function tlsSettings({ key, cert }: Identity, port: number): string[] {
 
 function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     child.stdout?.on('data', (piece: Buffer) => {
-      said += piece.toString();
-      if (said.includes('Ready to accept connections')) resolve();
+      output += piece.toString();
+      if (output.includes('Ready to accept connections')) resolve();
     });
-    child.once('exit', () => reject(new Error(`redis-server ended: ${said}`)));
+    child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)));
   });
 }

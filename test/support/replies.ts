@@ -88,7 +88,7 @@ export function bodyOf({ body, json: value }: PlainReply): Buffer {
   return Buffer.from(body ?? (value === undefined ? '' : stringify(value)));
 }
 
-/** Writes status line and headers. `framing`: how the body's end is told, unless the reply says it itself. */
+/** Writes status line and headers. `framing`: the headers that mark the body's end, unless the reply has its own. */
 export function head(reply: PlainReply, { res, clock }: Exchange, framing: Record<string, string>): void {
   const pairs = headersOf(reply, clock.now(), framing).flatMap(([name, values]) =>
     values.map((value) => [name, value]),

@@ -19,7 +19,7 @@ export async function newStore(file = ':memory:'): Promise<Store> {
   return store;
 }
 
-/** Answers as staging would, on the context's clock, which stands still meanwhile. */
+/** Answers as staging would, on the context's clock, which is stopped meanwhile. */
 export function answerFrom(
   store: Store,
   plan: Plan,

@@ -100,7 +100,7 @@ class Script {
   readonly requests: ReceivedRequest[] = [];
   readonly failures: string[] = [];
   readonly sockets = new Sockets();
-  /** Whether a test has been told of a failure. */
+  /** True once a failure was reported to the test. */
   blamed = false;
   readonly #clock: { now(): number };
   readonly #waiting = new Set<() => void>();
@@ -160,7 +160,7 @@ class Sockets {
     this.open.add(socket);
     this.#byPort.set(remotePort, { socket, connection: this.accepted, requests: 0 });
     socket.on('close', () => this.open.delete(socket));
-    // A client that hangs up is no failure of the server's.
+    // A client that hangs up does not make the server fail.
     socket.on('error', () => undefined);
   }
 

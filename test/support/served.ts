@@ -10,7 +10,7 @@ export interface Served extends Running {
   readonly port: number;
 }
 
-/** On a free port, its stock in the home of the options (a new one, unless said otherwise). */
+/** Serves on a free port, with its stock in the home of the options (default: a new one). */
 export async function serveSandbox(args: readonly string[] = [], options: PetstoreOptions = {}): Promise<Served> {
   const running = startPetstore(['sandbox', 'serve', '--port', '0', '--json', ...args], options);
   await running.waitFor(/\n/, 'stdout');
@@ -92,7 +92,7 @@ export function sendRaw(port: number, text: string): Promise<string> {
   });
 }
 
-/** Closed with the test; what the server does to it is no error. */
+/** Opens a socket that closes with the test; what the server does to it is ignored. */
 export function openSocket(port: number): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);

@@ -8,17 +8,21 @@ export function staging(baseUrl: string): Record<string, string> {
   return { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: KEY };
 }
 
-export interface Told {
+export interface JsonRun {
   readonly code: number | null;
   readonly stdout: string;
-  /** What stderr says beside the error: `warning: …`, or with --verbose the text alone. */
+  /** Lines of stderr other than the error: `warning: …`, or with --verbose the text alone. */
   readonly notes: readonly string[];
-  /** The error object, where there is one. */
+  /** The error object, if any. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Runs with --json and takes stderr apart: the last line is the error object of a failed command. */
-export async function runJson(baseUrl: string, args: readonly string[], options: PetstoreOptions = {}): Promise<Told> {
+export async function runJson(
+  baseUrl: string,
+  args: readonly string[],
+  options: PetstoreOptions = {},
+): Promise<JsonRun> {
   const finished = await runPetstore(['--json', ...args], {
     ...options,
     env: { ...staging(baseUrl), ...options.env },
@@ -27,7 +31,7 @@ export async function runJson(baseUrl: string, args: readonly string[], options:
 }
 
 /** Every line of stderr is a JSON object with one member, named for what it is. */
-export function takeApart({ code, stdout, stderr }: Finished): Told {
+export function takeApart({ code, stdout, stderr }: Finished): JsonRun {
   const lines = stderr.split('\n').filter((line) => line !== '');
   const objects = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
   const notes = objects.filter(({ error }) => error === undefined).map(noteOf);

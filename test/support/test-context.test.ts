@@ -52,12 +52,12 @@ test('questions are answered in order and noted', async () => {
   ]);
 });
 
-test.fails('a question that nobody scripted fails the test, caught or not', async () => {
+test.fails('a question that was not scripted fails the test, caught or not', async () => {
   const { prompt, signal } = createTestContext();
   await prompt.confirm('Sure?', signal).catch(() => undefined);
 });
 
-test.fails('an answer that nobody asked for fails the test', () => {
+test.fails('an answer without a question fails the test', () => {
   createTestContext({ answers: ['x'] });
 });
 
@@ -84,7 +84,7 @@ test('an interrupt aborts with its Failure, and a sleeper at once', async () => 
   release();
 });
 
-test('time stands still while the network is at work', async () => {
+test('time stops while the network is at work', async () => {
   const held = gate();
   const server = await scriptedServer([gated(held, json(['real']))]);
   const context = createTestContext();

@@ -122,7 +122,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     },
     runKeyCommand: (words) => Promise.resolve(options.keyCommand?.(words) ?? ''),
     openDatabase: (path, how) => clock.during(() => openDatabase(path, how)),
-    openRedis: () => Promise.reject(new RedisFailure(new Error('there is none'))),
+    openRedis: () => Promise.reject(new RedisFailure(new Error('tests have no Redis'))),
     home,
     notices: {
       warning: (text) => {

@@ -37,7 +37,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) yield bytes;
 }
 
-/** Time stands still while any of the port's methods is at work. */
+/** Stops time while any of the port's methods is at work. */
 export function holdDuring<Port extends object>(clock: VirtualClock, port: Port): Port {
   const wrapped = Object.entries(port).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
     name,
@@ -46,7 +46,7 @@ export function holdDuring<Port extends object>(clock: VirtualClock, port: Port)
   return Object.fromEntries(wrapped) as Port;
 }
 
-/** Time stands still while connecting, until a reply's head is there, and while its body is read. */
+/** Stops time while connecting, until a reply's head is there, and while its body is read. */
 export function holdExchanges(clock: VirtualClock, http: Http): Http {
   return {
     async connect(target) {

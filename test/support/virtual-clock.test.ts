@@ -45,7 +45,7 @@ test.each(['before', 'during'] as const)('a signal that aborts %s the sleep reje
   expect(clock.sleeping).toEqual([]);
 });
 
-test('stepping the wall clock wakes nobody; a suspended machine wakes them late', async () => {
+test('stepping the wall clock wakes no sleeper; a suspended machine wakes them late', async () => {
   const clock = new VirtualClock({ now: 0, monotonic: 0 });
   const woken = clock.sleep(60_000).then(() => [clock.now(), clock.monotonic()]);
   clock.stepWall(3_600_000);
@@ -81,9 +81,9 @@ test('with autoAdvance an alarm alone does not ring, and nothing moves while tim
 
 test('whenSleeping tells as soon as so many sleep', async () => {
   const clock = new VirtualClock();
-  const told = clock.whenSleeping(2).then(() => clock.sleeping);
+  const sleeping = clock.whenSleeping(2).then(() => clock.sleeping);
   const sleeps = [clock.sleep(5), clock.sleep(7)];
-  expect(await told).toEqual([5, 7]);
+  expect(await sleeping).toEqual([5, 7]);
   await clock.advance(7);
   await Promise.all(sleeps);
 });

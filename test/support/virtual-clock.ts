@@ -1,6 +1,6 @@
 /**
- * A Clock on virtual time. Nothing moves unless a test says so, or, with `autoAdvance`, unless somebody
- * sleeps and nothing else is going on. All times in milliseconds.
+ * A Clock on virtual time. It moves only when a test moves it or, with `autoAdvance`, when a caller
+ * sleeps and nothing else happens. All times in milliseconds.
  */
 import type { Clock } from '../../src/ports.ts';
 
@@ -10,7 +10,7 @@ export interface VirtualClockOptions {
   /** Monotonic clock at the start. */
   readonly monotonic?: number;
   /**
-   * Jump to the next instant that is due once somebody sleeps and the event loop has come round without news.
+   * Jump to the next instant that is due once a caller sleeps and the event loop has come round without news.
    * Alarms alone never make time pass: a timeout must not beat the answer that is on its way over a socket.
    */
   readonly autoAdvance?: boolean;
@@ -105,7 +105,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** The wall clock is set, by hand or by NTP; the monotonic clock and whoever sleeps notice nothing. */
+  /** Sets the wall clock, as by hand or by NTP; the monotonic clock and sleepers notice nothing. */
   stepWall(ms: number): void {
     this.#wall += ms;
   }
@@ -121,7 +121,7 @@ export class VirtualClock implements Clock {
     this.#wakeDue();
   }
 
-  /** Time stands still, as far as `autoAdvance` goes, until the returned function is called. */
+  /** Stops time, as far as `autoAdvance` goes, until the returned function is called. */
   hold(): () => void {
     this.#holds += 1;
     let held = true;
@@ -132,7 +132,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Time stands still while the work goes on. */
+  /** Stops time during the work. */
   async during<T>(work: () => Promise<T> | T): Promise<T> {
     const release = this.hold();
     try {

@@ -52,7 +52,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     );
   });
 
-  it('for the answer to another request, which may come at any time, there is no countdown', () => {
+  it('shows no countdown for the answer to another request, which may come at any time', () => {
     expect(waitLines({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.',
     );
