@@ -129,12 +129,14 @@ it('fault 122: 103 without end does not count as an answer: a read ends after --
 it.each([
   ['socks5://clerk:proxy-secret-1@127.0.0.1:9', '"socks5://***@127.0.0.1:9", and petstore supports http and https'],
   ['clerk:proxy-secret-1@127.0.0.1:99999', 'not a URL: "***@127.0.0.1:99999"'],
+  ['clerk:proxy/secret-1@x@127.0.0.1:99999', 'not a URL: "***@127.0.0.1:99999"'],
 ])('names a variable that is not a usable proxy, but not its credentials: %s', async (value, problem) => {
   const { code, notes, error } = await run('https://pets.example/v1', { ALL_PROXY: value });
   expect({ code, notes: notes.filter((note) => note.includes('arning')) }).toEqual({ code: 7, notes: [] });
   expect(error?.message).toMatch(/^ALL_PROXY is .*; nothing was sent\.$/);
   expect(error?.message).toContain(problem);
-  expect(JSON.stringify([notes, error])).not.toContain('proxy-secret-1');
+  expect(JSON.stringify([notes, error])).not.toContain('secret-1');
+  expect(error?.retryable).toBe(false);
 });
 
 it('an https proxy by its address carries requests, and Node prints no warning', async () => {

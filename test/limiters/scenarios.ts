@@ -47,7 +47,8 @@ export async function bench(limiter: (stock: Stock) => Promise<Handler> | Handle
       return takeApart(await runPetstore(['--json', ...args], { ...ours, ...options }));
     },
     async runPlain(args) {
-      return takeApart(await runPetstore(args, ours));
+      const { code, stdout, stderr } = await runPetstore(args, ours);
+      return { code, stdout, notes: stderr.split('\n'), error: undefined };
     },
     file(rows) {
       const path = join(home.path, 'stock.csv');
