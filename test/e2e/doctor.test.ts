@@ -155,7 +155,7 @@ describe('doctor --offline', () => {
     ['no base URL', { PETSTORE_BASE_URL: undefined }, 'base-url: fail', /No base URL is set for staging/],
     ['one that lacks v1', { PETSTORE_BASE_URL: 'https://pets.example' }, 'base-url: fail', /does not end in .* v1/],
     ['one that is http', { PETSTORE_BASE_URL: 'http://pets.example/v1' }, 'base-url: fail', /unencrypted/],
-    ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /no API key for staging/],
+    ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /No API key is set for staging/],
     ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /holds a line break/],
   ])('%s', async (_what, env, sick, says) => {
     const report = await offline({ env: { ...STAGING_ENV, ...env } });
