@@ -8,6 +8,7 @@ import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerName } from '../rate-limit/owner.ts';
+import { blockWords, rateLimitWords } from '../session/limit-words.ts';
 import { shift } from '../rate-limit/rebase.ts';
 import type { Window } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
@@ -37,7 +38,10 @@ export const limits = defineCommand({
     const target = await context.target();
     if (input.refresh === true) await askService(context);
     using opened = await openLedger(context, target);
-    if (input.clearBlock !== true) return describe(await opened.ledger.view(), target.environment, context);
+    const view = await opened.ledger.view();
+    const isBlocked = view.block !== undefined;
+    if (input.clearBlock === true && !isBlocked) context.notices.info('No block is active.');
+    if (input.clearBlock !== true || !isBlocked) return describe(view, target.environment, context);
     await confirmClearing(context);
     return describe(await opened.ledger.clearBlock(), target.environment, context);
   },
@@ -56,7 +60,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
     throw new Failure('no-terminal', { what: 'confirmation', instead: `${RISK} Then add --yes.` });
   }
   notices.warning(RISK);
-  const word = await prompt.text('Type "clear" to forget the block', undefined, signal);
+  const word = await prompt.text('Type "clear" to clear the block', undefined, signal);
   if (word !== 'clear') throw new Failure('cancelled', {});
 }
 
@@ -68,10 +72,10 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
   const isShared = live.some(({ sharedWithOthers }) => sharedWithOthers);
   const lines: [string, string][] = [
     ['environment', environment],
-    ...allowanceWords(view, live, now).map((words): [string, string] => ['rate limit', words]),
+    ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
     ['block', blockWords(view, now)],
     ['in flight', inFlightWords(view, now)],
-    ['others', isShared ? 'another client draws on the key too' : 'none seen'],
+    ['others', isShared ? 'another client uses this key too' : 'none seen'],
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
@@ -100,17 +104,6 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
   });
 }
 
-/** One line, or one for each window where operations have limits of their own. */
-function allowanceWords({ windows }: LedgerView, live: LedgerView['windows'], now: number): string[] {
-  const [last] = windows.slice(-1);
-  if (last === undefined) return ['unknown'];
-  if (live.length === 0) return [`the window of ${last.limit} is over; the next request tells what is left`];
-  return live.map((window) => {
-    const names = live.length > 1 ? ` for ${window.operations.join(', ')}` : '';
-    return `${limitWords({ ...window, now })}${names}`;
-  });
-}
-
 function windowJson({ operations, limit, remaining }: Window, resetAt: string | null): JsonValue {
   return new Map<string, JsonValue>([
     ['operations', [...operations]],
@@ -118,14 +111,6 @@ function windowJson({ operations, limit, remaining }: Window, resetAt: string | 
     ['remaining', remaining],
     ['resetAt', resetAt],
   ]);
-}
-
-function blockWords({ block, strikes }: LedgerView, now: number): string {
-  if (block === undefined) return 'none';
-  const { until } = block;
-  const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
-  if (until <= now) return `over (${why}); the next request is a probe`;
-  return `${why}: nothing is sent for ${duration(until - now)}, until ${clockTime(until, now)}`;
 }
 
 function blockJson({ block, strikes }: LedgerView, until: JsonValue, over: boolean): JsonValue {

@@ -4,10 +4,14 @@ import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
 import { maskKey } from '../session/config-keys.ts';
 import { unknownVariables, VARIABLES } from '../session/defaults.ts';
+import { blockWords, rateLimitWords } from '../session/limit-words.ts';
+import { type LedgerTarget, openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { ResolvedSettings, Source, Sourced } from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings, type Source, type Sourced } from '../session/resolve.ts';
+import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
+import { shift } from '../rate-limit/rebase.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { record, type RecordView } from '../view/view.ts';
@@ -15,7 +19,7 @@ import { record, type RecordView } from '../view/view.ts';
 export const status = defineCommand({
   path: 'status',
   common: 'environment',
-  summary: 'Show the active environment, base URL and key',
+  summary: 'Show the active settings, the rate limit and unfinished runs',
   description:
     'Sends nothing, and runs no key command. Names the source of each value: option, variable, config, key-command or ' +
     'built in; and unfinished runs with the command that continues each.',
@@ -29,7 +33,7 @@ export const status = defineCommand({
     for (const name of unknownVariables(context.env)) {
       context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
     }
-    return describe(lines, await context.configFile(), await unfinishedRuns(context), context);
+    return describe(lines, await limitNotes(context), await unfinishedRuns(context), context);
   },
 });
 
@@ -69,6 +73,33 @@ function shownUrl(text: string, context: CommandContext): string {
   return parseBaseUrl(text, context.globals).href;
 }
 
+type Note = readonly [name: string, words: string];
+
+async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
+  const settings = await context.settings();
+  const environment = settings.environment.value;
+  const apiKey = environment === 'sandbox' ? SANDBOX_KEY : requireKey(settings, await context.configFile());
+  return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
+}
+
+/** Returns what this machine knows of the key's rate limit and block; nothing where that would need a key command or Redis. */
+async function limitNotes(context: CommandContext): Promise<Note[]> {
+  if ((await context.settings()).keyCommand !== undefined || sharedLedger(context) !== undefined) return [];
+  try {
+    const { clock } = context;
+    using opened = await openLedger(context, await ledgerTarget(context));
+    const now = clock.now();
+    const view = shift(await opened.ledger.view(), now - clock.monotonic());
+    return [
+      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
+      ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
+    ];
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return [];
+  }
+}
+
 /** What else keeps the state from being read is for `doctor` to explain. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
@@ -94,20 +125,24 @@ function runJson(run: RunSummary): JsonValue {
   ]);
 }
 
-function describe(
+async function describe(
   lines: readonly Line[],
-  file: ConfigFile,
+  notes: readonly Note[],
   runs: readonly RunSummary[],
   context: CommandContext,
-): RecordView {
+): Promise<RecordView> {
+  const file = await context.configFile();
   const width = Math.max(...lines.map(({ name }) => name.length));
   const text = lines.map(({ name, value, source, shadows }) => {
     const hidden = shadows === undefined ? '' : `, before ${words(shadows)}`;
     const from = source === undefined ? '' : `  (${words(source)}${hidden})`;
     return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
   });
-  const config = `${'config'.padEnd(width)}  ${configNote(file, context)}`;
-  const unfinished = runs.map((run) => `${'unfinished'.padEnd(width)}  ${runNote(run)}`);
+  const more = [
+    ['config', configNote(file, context)] as const,
+    ...notes,
+    ...runs.map((run) => ['unfinished', runNote(run)] as const),
+  ].map(([name, words]) => `${name.padEnd(width)}  ${words}`);
   const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
     name,
     new Map<string, JsonValue>([
@@ -117,7 +152,7 @@ function describe(
     ]),
   ]);
   return record(
-    [...text, config, ...unfinished].join('\n'),
+    [...text, ...more].join('\n'),
     [...members, ['config', configJson(file)], ['unfinished', runs.map(runJson)]],
     {
       csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],

@@ -27,7 +27,7 @@ export interface OpenLedger extends Disposable {
 }
 
 type LedgerNames = ReturnType<typeof ledgerNames>;
-type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
+export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
  * Opens the ledger of that service and key.

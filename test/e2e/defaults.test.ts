@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { error, item, json } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { staging } from '../support/staging.ts';
 
 const GET = ['--env', 'sandbox', 'inventory', 'get', '7'];
 const JSON_ITEM = '{"petId":7,"quantity":10,"status":"available"}\n';
@@ -94,6 +97,18 @@ it('keeps the rest of the config', async () => {
     environments: { staging: { baseUrl: 'https://staging.example.com/v1' } },
     defaults: { color: 'never' },
   });
+});
+
+it('status shows what is left of the rate limit, and a block', async () => {
+  const home = createHome();
+  const status = async (env = {}) => (await runPetstore(['--env', 'staging', 'status'], { home, env })).stdout;
+  const server = await scriptedServer([json([item(7, 10)]), error(403)]);
+  expect(await status(staging(server.baseUrl))).not.toMatch(/rate limit|block/);
+  await runPetstore(['inventory', 'list'], { home, env: staging(server.baseUrl) });
+  expect(await status(staging(server.baseUrl))).toMatch(/^rate limit {3}59\/60 left, resets in /m);
+  await runPetstore(['inventory', 'list'], { home, env: staging(server.baseUrl) });
+  expect(await status(staging(server.baseUrl))).toMatch(/^block {8}403, perhaps a ban: nothing is sent for /m);
+  expect(await status()).not.toMatch(/rate limit|block/);
 });
 
 it('status names variables that nothing reads', async () => {
