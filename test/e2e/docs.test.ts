@@ -136,7 +136,7 @@ describe('each other line of shell', () => {
     const { code: exit, stderr } = await running.exited;
     // No terminal for a prompt, no earlier run to stop or undo, and the domain of the example has no such record.
     const expected =
-      /^petstore login$|inventory edit|import (?!.*--(yes|dry-run))|clear-block|inventory count|runs \w+|undo/.test(
+      /^petstore login$|inventory edit|import (?!.*--(yes|dry-run))|inventory count|runs \w+|undo/.test(
         line,
       )
         ? [2, 130]
