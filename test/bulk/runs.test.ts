@@ -243,6 +243,30 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   });
 });
 
+it('rows whose pets share a lock wait for each other, however slow the service is', async () => {
+  const text = 'petId,quantity\n1,5\n65,5\n129,5\n';
+  const slow = async (_request: HttpRequest, _update: number, context: TestContext): Promise<PlainReply> => {
+    await context.clock.sleep(6_000);
+    return {};
+  };
+  const { context, stock } = service(130, AMPLE, slow, { stdin: { text } });
+  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 3, left: 0 }]);
+  expect(['1', '65', '129'].map((petId) => stock.get(petId))).toEqual([5, 5, 5]);
+});
+
+it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
+  const ending = new AbortController();
+  let lists = 0;
+  const { context } = service(2, AMPLE, (request) => {
+    if (request.method === 'GET' && ++lists === 2) context.interrupt('SIGINT');
+    return {};
+  });
+  const { code, stdout } = await runIn(context, ...IMPORT);
+  expect([code, JSON.parse(stdout)]).toMatchObject([130, { applied: 2, left: 0 }]);
+  expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
+});
+
 it('a list that has a pet twice: no decision is made from it, 8', async () => {
   const twice = json([item(1, 1), item(2, 1), item(1, 5)]);
   const context = withReplies([twice], { stdin: { text: rows(2) } });

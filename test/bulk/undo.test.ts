@@ -196,6 +196,13 @@ describe('undo', () => {
     expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
     expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
   });
+
+  it('of a run whose only row may have been applied ends the run: it cannot apply the row again', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ code: 0 });
+    expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
+  });
 });
 
 describe('runs', () => {
