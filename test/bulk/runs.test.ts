@@ -255,6 +255,18 @@ it('rows whose pets share a lock wait for each other, however slow the service i
   expect(['1', '65', '129'].map((petId) => stock.get(petId))).toEqual([5, 5, 5]);
 });
 
+it('with --no-wait a row waits for the answer to another row of its run', async () => {
+  const slow = async (_request: HttpRequest, _update: number, context: TestContext): Promise<PlainReply> => {
+    await context.clock.sleep(300);
+    return {};
+  };
+  const { context, underWay } = service(40, AMPLE, slow);
+  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 40, left: 0 }]);
+  // Still several at the same time, once the first update has shown its rate limit.
+  expect(Math.max(...underWay)).toBeGreaterThan(4);
+});
+
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
   const ending = new AbortController();
   let lists = 0;
