@@ -61,6 +61,11 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     if (target.run !== undefined && target.run.endedAt === undefined) {
       await journal.discard(target.run.id, context.clock.now());
     }
+    const [change] = target.changes;
+    // Its run, resumed, must not apply it again.
+    if (target.run === undefined && change.run !== undefined && isLeft(change) && done.failure === undefined) {
+      await journal.settle(change.id, context.clock.now(), { state: 'discarded', reason: 'it was undone' });
+    }
     return done;
   });
 }

@@ -268,7 +268,6 @@ it('with --no-wait a row waits for the answer to another row of its run', async 
 });
 
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
-  const ending = new AbortController();
   let lists = 0;
   const { context } = service(2, AMPLE, (request) => {
     if (request.method === 'GET' && ++lists === 2) context.interrupt('SIGINT');
