@@ -14,7 +14,7 @@ import { whereOf } from './origin.ts';
 import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { countStates, planLines, planView } from './plan-view.ts';
 import type { Turn } from './open-journal.ts';
-import { withPetLock } from './pet-lock.ts';
+import { petLocksOf } from './pet-lock.ts';
 import { progressOf } from './run-progress.ts';
 import { summarise, summaryMembers } from './summary.ts';
 
@@ -146,7 +146,6 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
   const showProgress = progressOf(context, changes);
-  const lockOptions = { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true };
   const runner = new Runner(
     {
       pace: new Pace(session),
@@ -154,7 +153,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
       seen,
       adds: run.adds === true,
       since: Math.min(run.startedAt, seen.since),
-      withLock: (petId, work) => withPetLock(context, petId, work, lockOptions),
+      withLock: petLocksOf(context, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
       onOutcome(outcome) {
         showProgress(outcome.state);
         runContext.onOutcome?.(outcome);
@@ -162,9 +161,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
     },
     left,
   );
-  const stopped = await runner.run();
+  let stopped = await runner.run();
   context.notices.progress(undefined);
-  if (left.length > 0 && stopped === undefined) await verifyStock(runContext, run);
+  if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
   return summarise(runContext, run, stopped, unchanged);
 }
 
@@ -173,15 +172,19 @@ export function isLeft({ state }: Pick<Change, 'state'>): boolean {
   return state === 'planned' || state === 'sent' || state === 'unknown';
 }
 
-/** Reads the stock at the end: warns of pets that were changed again, and finds the outcome of rows where it was unknown. */
-async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<void> {
+/**
+ * Reads the stock at the end: warns of pets that were changed again, and finds the outcome of rows where it was unknown.
+ * @returns the signal that stopped it: the run itself is done
+ */
+async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<Failure | undefined> {
   let stock: Stock;
   try {
     stock = await readStock(session.service);
   } catch (error) {
-    if (!isFailure(error) || error.is('interrupted')) throw error;
+    if (!isFailure(error)) throw error;
+    if (error.is('interrupted')) return error;
     context.notices.warning('The stock could not be read again: changes by others since then are not shown.');
-    return;
+    return undefined;
   }
   const changed: bigint[] = [];
   for (const { id, petId, after, state } of journal.changesOf(run.id)) {
@@ -189,9 +192,10 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     if (state === 'unknown' && isThere) await journal.settle(id, context.clock.now(), { state: 'applied' });
     if (state === 'applied' && !isThere) changed.push(petId);
   }
-  if (changed.length === 0) return;
+  if (changed.length === 0) return undefined;
   const shown = changed.slice(0, 10).join(', ');
   context.notices.warning(
     `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
   );
+  return undefined;
 }

@@ -1,7 +1,7 @@
 /** Decides how many requests a run sends at the same time: enough to use each window, however slow the service. */
 import type { Session } from '../session/connect.ts';
 import type { Service } from '../client/service.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import type { Gate, Ticket } from '../rate-limit/gate.ts';
 
 /** The most for a fast service, which more requests would only slow down. */
@@ -25,6 +25,7 @@ export class Pace {
   /** Average time from permission to the head of the answer, ms. */
   private latencyMs: number | undefined;
   private most = MOST;
+  /** Requests that were sent, or wait for permission. */
   private underWay = 0;
   private isFailing = false;
   private answersSince = 0;
@@ -63,13 +64,14 @@ export class Pace {
         return gate.limits;
       },
       enter: async (...call) => {
-        await this.takeRoom();
-        try {
-          const { ticket, connection } = await gate.enter(...call);
-          return { ticket: this.counted(ticket), connection };
-        } catch (error) {
-          this.left();
-          throw error;
+        for (;;) {
+          await this.takeRoom();
+          try {
+            const { ticket, connection } = await gate.enter(...call);
+            return { ticket: this.counted(ticket), connection };
+          } catch (error) {
+            if (!(await this.isAnswered(error))) throw error;
+          }
         }
       },
     };
@@ -85,6 +87,22 @@ export class Pace {
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
     this.underWay++;
+  }
+
+  /**
+   * Waits for another request of this run, where the refused one would have to wait for an answer: that is no wait for
+   * the rate limit.
+   * @returns whether to try again
+   */
+  private async isAnswered(refusal: unknown): Promise<boolean> {
+    if (this.underWay === 1 || !isForAnAnswer(refusal)) {
+      this.left();
+      return false;
+    }
+    // Without waking others, which would only be refused as well.
+    this.underWay--;
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return !this.isOver && !this.service.signal.aborted;
   }
 
   private counted(ticket: Ticket): Ticket {
@@ -133,4 +151,9 @@ export class Pace {
     this.waiting = [];
     for (const each of waiting) each();
   }
+}
+
+/** True where a request would have to wait longer than allowed for the answer to another one. */
+function isForAnAnswer(error: unknown): boolean {
+  return isFailure(error) && error.is('rate-limited') && error.details.why === 'asking';
 }

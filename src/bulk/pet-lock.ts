@@ -32,13 +32,38 @@ export async function withPetLock<T>(
   return await work();
 }
 
+/**
+ * Returns `withPetLock` for the rows of one run. Rows whose pets share a lock wait for each other first, however long:
+ * only another process is waited for with patience.
+ */
+export function petLocksOf(
+  context: CommandContext,
+  options: LockOptions,
+): <T>(petId: bigint, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<bigint, Promise<unknown>>();
+  return async (petId, work) => {
+    const before = last.get(lockOf(petId)) ?? Promise.resolve();
+    const mine = before.then(() => withPetLock(context, petId, work, options));
+    last.set(
+      lockOf(petId),
+      mine.catch(() => undefined),
+    );
+    return await mine;
+  };
+}
+
+/** Returns the number of a pet's lock. */
+function lockOf(petId: bigint): bigint {
+  return ((petId % LOCKS) + LOCKS) % LOCKS;
+}
+
 async function takeLock(context: CommandContext, petId: bigint, options: LockOptions): Promise<Disposable | undefined> {
   const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
   let path: string;
   let lock: Disposable | undefined;
   try {
     const folder = `${stateFolder(context)}/locks`;
-    path = `${folder}/${((petId % LOCKS) + LOCKS) % LOCKS}.db`;
+    path = `${folder}/${lockOf(petId)}.db`;
     await makeFolder(context.files, folder);
     lock = await acquireLock(context, { path, isOwn: true }, NOTICED_MS);
     if (lock === undefined) {

@@ -57,8 +57,14 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     if (rest > 0)
       context.notices.info(`${capital(target.name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
     const done = await applyPlan({ context, journal, turn }, specFor(target, journal));
-    if (rest > 0 && target.run !== undefined && done.failure === undefined) {
+    // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
+    if (target.run !== undefined && target.run.endedAt === undefined) {
       await journal.discard(target.run.id, context.clock.now());
+    }
+    const [change] = target.changes;
+    // Its run, resumed, must not apply it again.
+    if (target.run === undefined && change.run !== undefined && isLeft(change) && done.failure === undefined) {
+      await journal.settle(change.id, context.clock.now(), { state: 'discarded', reason: 'it was undone' });
     }
     return done;
   });

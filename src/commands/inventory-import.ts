@@ -43,10 +43,12 @@ export const inventoryImport = defineCommand({
         'use a column with another heading as petId, quantity, delta or current; repeatable',
         NEW_ONLY,
       ),
-      allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+      allowNegative: flag('--allow-negative', 'allow quantities below zero', NEW_ONLY),
     }),
     ...under('While it runs', {
-      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
+      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
+        conflicts: ['dryRun'],
+      }),
       journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
     }),
     ...under('After a stop', {
@@ -65,6 +67,12 @@ export const inventoryImport = defineCommand({
       throw new Failure('usage', {
         problem: '--exit-code needs --dry-run; nothing was sent.',
         hint: 'Add --dry-run to check without changing anything.',
+      });
+    }
+    if (input.resume !== undefined && input.file !== undefined) {
+      throw new Failure('usage', {
+        problem: '--resume takes no file; nothing was sent.',
+        hint: 'A run has its rows already. See the unfinished runs: petstore inventory runs --unfinished',
       });
     }
     const bulk = await import('../bulk/import.ts');

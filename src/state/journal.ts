@@ -7,7 +7,7 @@
  *        │          └────► unknown    no answer, and the list did not show it
  *        ├────────► unchanged         it is already so
  *        ├────────► conflict          another program has changed it since
- *        └────────► discarded         the user discarded what was left of the run
+ *        └────────► discarded         the user discarded what was left of the run, or has undone a row without an answer
  *
  * `sent` is on the disk before the request leaves. A row found as `sent` later may or may not have been applied.
  */

@@ -243,6 +243,41 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   });
 });
 
+it('rows whose pets share a lock wait for each other, however slow the service is', async () => {
+  const text = 'petId,quantity\n1,5\n65,5\n129,5\n';
+  const slow = async (_request: HttpRequest, _update: number, context: TestContext): Promise<PlainReply> => {
+    await context.clock.sleep(6_000);
+    return {};
+  };
+  const { context, stock } = service(130, AMPLE, slow, { stdin: { text } });
+  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 3, left: 0 }]);
+  expect(['1', '65', '129'].map((petId) => stock.get(petId))).toEqual([5, 5, 5]);
+});
+
+it('with --no-wait a row waits for the answer to another row of its run', async () => {
+  const slow = async (_request: HttpRequest, _update: number, context: TestContext): Promise<PlainReply> => {
+    await context.clock.sleep(300);
+    return {};
+  };
+  const { context, underWay } = service(40, AMPLE, slow);
+  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait');
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 40, left: 0 }]);
+  // Still several at the same time, once the first update has shown its rate limit.
+  expect(Math.max(...underWay)).toBeGreaterThan(4);
+});
+
+it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
+  let lists = 0;
+  const { context } = service(2, AMPLE, (request) => {
+    if (request.method === 'GET' && ++lists === 2) context.interrupt('SIGINT');
+    return {};
+  });
+  const { code, stdout } = await runIn(context, ...IMPORT);
+  expect([code, JSON.parse(stdout)]).toMatchObject([130, { applied: 2, left: 0 }]);
+  expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
+});
+
 it('a list that has a pet twice: no decision is made from it, 8', async () => {
   const twice = json([item(1, 1), item(2, 1), item(1, 5)]);
   const context = withReplies([twice], { stdin: { text: rows(2) } });

@@ -196,6 +196,24 @@ describe('undo', () => {
     expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
     expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
   });
+
+  it('of one row of an unfinished run: the run cannot apply it again', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect(await runIn(context, 'inventory', 'undo', '1', '--yes')).toMatchObject({ code: 0 });
+    const before = context.sent.length;
+    await runIn(context, 'inventory', 'runs', 'resume');
+    const updates = context.sent.slice(before).filter(({ method }) => method === 'PATCH');
+    expect(updates.map(({ url }) => url.pathname.split('/').at(-1))).not.toContain('7');
+    expect(stock.get(7)).toBe(10);
+  });
+
+  it('of a run whose only row may have been applied ends the run: it cannot apply the row again', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ code: 0 });
+    expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
+  });
 });
 
 describe('runs', () => {

@@ -191,6 +191,15 @@ describe('the file of an unfinished import', () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('Import a file with only those rows')]);
   });
 
+  it('with --resume is refused, since the run has its rows already: 2', async () => {
+    const { run, args, before, stock } = await stopped('quantity');
+    for (const more of [['--resume'], ['--resume', '1']]) {
+      const { code, stderr } = await run([...args, ...more]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--resume takes no file; nothing was sent.')]);
+    }
+    expect(await stock()).toEqual([100, 100, ...before.slice(2)]);
+  });
+
   it.each([
     ['\r', 1],
     ['n\r', 2],
