@@ -117,6 +117,6 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'there are no rows')) return changed;
-  const hint = 'Your file is kept; to start again from the present stock, run the command again.';
+  const hint = 'Your file is kept; to start again from the current stock, run the command again.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }
