@@ -71,7 +71,7 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
     ...allowanceWords(view, live, now).map((words): [string, string] => ['rate limit', words]),
     ['block', blockWords(view, now)],
     ['in flight', inFlightWords(view, now)],
-    ['others', isShared ? 'another client draws on the key too' : 'none seen'],
+    ['others', isShared ? 'another client uses the key too' : 'none seen'],
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
