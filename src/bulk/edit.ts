@@ -116,7 +116,8 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...read.problems,
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
-  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'the file has no rows')) return changed;
-  const hint = 'Your file is kept; to start again from the present stock, run the command again.';
+  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'the file has no rows'))
+    return changed;
+  const hint = 'Your file is kept; to start again from the current stock, run the command again.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }

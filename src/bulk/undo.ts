@@ -79,7 +79,10 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string): 
     return targetOfChange(change);
   }
   const newest = journal.newestSent(environment);
-  if (newest === undefined) throw nothingFound(`This machine has not changed any stock in ${environment} yet`);
+  if (newest === undefined) {
+    const problem = `This machine has not changed any stock in ${environment} yet`;
+    throw nothingFound(problem, 'See changes of every environment: petstore inventory history --all-environments');
+  }
   return newest.run === undefined ? targetOfChange(newest) : targetOfRun(journal, newest.run);
 }
 
@@ -117,8 +120,8 @@ function restOf({ run }: Target, journal: Journal): number {
   return journal.changesOf(run.id).filter((change) => isLeft(change) && !mayBeApplied(change)).length;
 }
 
-function nothingFound(problem: string): Failure {
-  return new Failure('cannot-resume', { problem, hint: 'See what was changed: petstore inventory history' });
+function nothingFound(problem: string, hint = 'See what was changed: petstore inventory history'): Failure {
+  return new Failure('cannot-resume', { problem, hint });
 }
 
 function specFor(target: Target, journal: Journal): RunSpec {

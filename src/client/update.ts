@@ -71,7 +71,9 @@ async function sendOnce(
 async function look(service: Service, update: Update, trouble: Classified): Promise<InventoryItem | undefined> {
   if (service.signal.aborted || !(await waitBefore(service, trouble, 1)))
     throw unknown(service, update, trouble, false);
-  service.watch.warning(`It is not known whether pet ${update.petId} was set to ${update.quantity}: looking.`);
+  service.watch.warning(
+    `It is not known whether pet ${update.petId} was set to ${update.quantity}: reading the list to check.`,
+  );
   const found = await findPet(service, update.petId).catch((error: unknown) => {
     if (!isFailure(error) || error.is('interrupted')) throw unknown(service, update, trouble, false);
     throw new Failure(

@@ -34,7 +34,7 @@ export const inventoryHistory = defineCommand({
       'from this time on: 2026-03-01, 2026-03-01T14:00, 2h, 7d',
     ),
     until: option('--until <time>', instantValue('its end'), 'until this time; a date includes its whole day'),
-    limit: option('--limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
+    limit: option('-n, --limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
     journal: option('--journal <file>', textValue, 'read another journal file'),
   },
@@ -66,16 +66,16 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
   const when = (at: number | undefined): string =>
     at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
   // On a screen of 80 columns, room is for what differs from row to row.
-  const isMixed = new Set(changes.map(({ environment }) => environment)).size > 1 || globals.output === 'csv';
-  const environment: Column<Change> = { name: 'environment', cell: (change) => change.environment };
+  const whereMixed = (column: Column<Change>): Column<Change>[] =>
+    globals.output === 'csv' || new Set(changes.map((change) => column.cell(change))).size > 1 ? [column] : [];
   return {
     view: 'rows',
     columns: [
       { name: 'change', cell: ({ id }) => id },
       { name: 'run', cell: ({ run }) => run ?? '' },
       { name: 'when', cell: ({ sentAt }) => when(sentAt) },
-      { name: 'who', cell: ({ person }) => person },
-      ...(isMixed ? [environment] : []),
+      ...whereMixed({ name: 'who', cell: ({ person }) => person }),
+      ...whereMixed({ name: 'environment', cell: ({ environment }) => environment }),
       { name: 'petId', cell: ({ petId }) => petId },
       { name: 'before', cell: ({ before }) => before ?? '' },
       { name: 'after', cell: ({ after }) => after },

@@ -17,7 +17,7 @@ export const inventoryImport = defineCommand({
     'quantity, which sets the stock, or delta, which adds to it. A column current guards a row: it is applied only if ' +
     'the pet has that quantity. All rows are checked, then compared with the current stock, and only what differs is ' +
     'sent. Each row is recorded before it is sent, so an interrupted import continues with --resume, and no ' +
-    'acknowledged row is sent or added twice. To import a file that adds once more adds its rows once more.',
+    'acknowledged row is sent or added twice. Importing a file that adds again adds its rows again.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
     { says: 'Add a delivery (columns petId and delta)', command: 'petstore inventory import delivery.csv' },

@@ -11,7 +11,7 @@ import { ownerName } from '../rate-limit/owner.ts';
 import { blockWords, rateLimitWords } from '../session/limit-words.ts';
 import { shift } from '../rate-limit/rebase.ts';
 import type { Window } from '../rate-limit/windows.ts';
-import { clockTime, duration } from '../view/progress.ts';
+import { duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
 
 const RISK =

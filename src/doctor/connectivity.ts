@@ -71,7 +71,7 @@ async function* lookAtWay(context: CommandContext, network: Network, url: URL): 
     yield bad('proxy', `${route.variable} ${route.problem}.`, 'Write it as http://host:port.');
     return false;
   }
-  if (route.kind === 'direct') yield ok('proxy', `None is between this machine and ${url.host}.`);
+  if (route.kind === 'direct') yield ok('proxy', `No proxy is used for ${url.host}.`);
   else {
     const { proxy, variable } = route;
     const through = `${proxy.protocol}//${proxy.host} (${variable})`;

@@ -159,7 +159,7 @@ async function* key(
     return;
   }
   requireKey(settings, file);
-  yield ok('key', `There is one, from ${sourceName(settings.apiKey?.source)}.`);
+  yield ok('key', `Found, from ${sourceName(settings.apiKey?.source)}.`);
 }
 
 /** @returns whether the state database can be used */

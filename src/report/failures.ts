@@ -32,12 +32,12 @@ const WRITE_FAILURES = {
   'stored-differently': ({ petId, quantity, stored, environment }) => ({
     ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but the service stored ${stored.quantity} for pet ${stored.petId}.`,
-    hint: 'See all pets with petstore inventory list',
+    hint: `See all pets: petstore --env ${environment} inventory list`,
   }),
   'precondition-failed': ({ petId, expected, found }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
-    hint: `To set it anyway, use --expect ${found}.`,
+    hint: `To change it anyway, use --expect ${found}.`,
     outcome: 'not-applied',
   }),
   'below-zero': ({ petId, found, delta }) => ({

@@ -35,7 +35,7 @@ export const SERVICE_FAILURES = {
   'pet-not-found': ({ petId, environment, serviceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
     message: `Pet ${petId} was not found in ${environment}${serviceError === undefined ? '' : ` (404${quote(serviceError)})`}.`,
-    hint: 'See all pets with petstore inventory list',
+    hint: `See all pets: petstore --env ${environment} inventory list`,
   }),
   'not-found': ({ path, serviceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),

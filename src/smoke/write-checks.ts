@@ -14,6 +14,7 @@ import {
   withStatus,
 } from './check.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
+import { Failure } from '../errors.ts';
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
   ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
@@ -41,6 +42,7 @@ export async function* runWrites(
 ): AsyncGenerator<Checked> {
   const present = quantityOf(list, petId);
   if (present === undefined) {
+    clients.causes.push(new Failure('pet-not-found', { petId, environment: clients.keyed.environment }));
     for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, skip(`pet ${petId} is not in the list`));
     return;
   }

@@ -68,7 +68,7 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   'window-spent': 'Rate limit reached',
   asking: 'Waiting for another request',
   paced: 'Rate limit unknown',
-  backoff: 'Connection failed',
+  backoff: 'Request failed',
 };
 
 /**

@@ -227,7 +227,7 @@ describe('wait', () => {
     expect(await runIn(missing, 'wait', '--pet', '7', '--min', '0')).toEqual({
       code: 5,
       stdout: '',
-      stderr: 'error: Pet 7 was not found in staging.\nhint: See all pets with petstore inventory list\n',
+      stderr: 'error: Pet 7 was not found in staging.\nhint: See all pets: petstore --env staging inventory list\n',
     });
     const allowed = withReplies([json([item(8, 1)]), json([item(7, 1)])]);
     expect(await runIn(allowed, 'wait', '--pet', '7', '--min', '0', '--allow-missing')).toMatchObject({ code: 0 });

@@ -151,7 +151,8 @@ describe('inventory history and undo', () => {
       stderr: 'This machine has not changed any stock yet.\n',
     });
     expect((await run(['inventory', 'undo', '--yes'])).stderr).toContain(
-      'This machine has not changed any stock in sandbox yet',
+      'This machine has not changed any stock in sandbox yet; nothing was sent.\n' +
+        'hint: See changes of every environment: petstore inventory history --all-environments\n',
     );
   });
 });
@@ -352,7 +353,7 @@ describe('inventory edit', () => {
       answers: [false],
     });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
-    expect(stderr).toContain('hint: Your file is kept; to start again from the present stock, run the command again.');
+    expect(stderr).toContain('hint: Your file is kept; to start again from the current stock, run the command again.');
   });
 
   it('does not block other commands while the editor is open', async () => {

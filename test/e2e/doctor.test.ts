@@ -67,7 +67,7 @@ describe('doctor --offline', () => {
       ['environment', 'ok', 'staging, from the config.'],
       ['variables', 'ok', 'No PETSTORE_* variable overrides the config.'],
       ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
-      ['key', 'ok', 'There is one, from the config.'],
+      ['key', 'ok', 'Found, from the config.'],
       ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
       ['ledger', 'ok', 'No block is active.'],
       ['service', 'skip', 'Not asked, because of --offline.'],
@@ -232,7 +232,7 @@ describe('doctor, on the way to the service', () => {
     expect({ code, requests }).toEqual({ code: 0, requests: 1 });
     expect(stderr).toContain('One request is sent to pets.example, to see whether the key is accepted.');
     expect(found.slice(-8).map(({ says }) => says)).toEqual([
-      'None is between this machine and pets.example.',
+      'No proxy is used for pets.example.',
       'pets.example is 192.0.2.1, 2001:db8::1; in DNS: no CNAME, A 192.0.2.1, AAAA 2001:db8::1.',
       expect.stringMatching(/^192\.0\.2\.1:443 answers in /),
       expect.stringMatching(/^\[2001:db8::1\]:443 answers in /),

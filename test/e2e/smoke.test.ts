@@ -441,6 +441,15 @@ describe('--write', () => {
     ]);
   });
 
+  it('exits 5 if the service does not have the pet: the checks of updates are skipped', async () => {
+    const { code, stdout, stderr } = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '999']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 5,
+      stdout: expect.stringContaining('14 passed, 0 failed, 10 skipped') as string,
+      stderr: expect.stringContaining('error: Pet 999 was not found in sandbox.\n') as string,
+    });
+  });
+
   it.each([[['--write']], [['--pet', '7']]])('%j alone says too little', async (args) => {
     const { context, run } = against(undefined, args);
     expect([(await run()).code, context.sent.length]).toEqual([2, 0]);

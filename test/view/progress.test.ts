@@ -45,7 +45,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     ['banned', 'Key banned? (403); continuing'],
     ['window-spent', 'Rate limit reached; continuing'],
     ['paced', 'Rate limit unknown; continuing'],
-    ['backoff', 'Connection failed; retrying'],
+    ['backoff', 'Request failed; retrying'],
   ] as const)('%s', (why, words) => {
     expect(waitLines({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       `${words} at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`,
