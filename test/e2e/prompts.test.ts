@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Pty, startPty } from '../support/pty.ts';
-import { error, item, json } from '../support/replies.ts';
+import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 
@@ -17,6 +17,8 @@ interface Question {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Record<string, string>;
+  /** Returns further variables. */
+  readonly setup?: (home: Home) => Promise<Record<string, string>>;
   /** What is typed before, each after what it waits for. */
   readonly before?: readonly (readonly [wait: string, keys: string])[];
   readonly asks: string;
@@ -32,7 +34,7 @@ const QUESTIONS: readonly Question[] = [
     asks: 'Use http://localhost:9/v1?',
   },
   { name: 'login: key', args: [...LOGIN, '--base-url', CLOSED], asks: 'API key of staging' },
-  { name: 'limits', args: [...SANDBOX, 'limits', '--clear-block'], asks: 'Type "clear"' },
+  { name: 'limits', args: ['limits', '--clear-block'], setup: blocked, asks: 'Type "clear"' },
   { name: 'import', args: [...SANDBOX, 'inventory', 'import', 'rows.csv'], asks: 'Change 1 pet in sandbox?' },
   { name: 'undo', args: [...SANDBOX, 'inventory', 'undo'], asks: 'in sandbox?' },
   {
@@ -79,8 +81,15 @@ async function prepare(): Promise<Home> {
   return home;
 }
 
-async function ask({ args, env, before = [], asks }: Question, home: Home): Promise<Pty> {
-  const terminal = startPty(args, { home, cwd: home.path, ...(env && { env }) });
+/** Has the service block the key of staging. */
+async function blocked(home: Home): Promise<Record<string, string>> {
+  const server = await scriptedServer([tooMany(3_600)]);
+  await runPetstore(['inventory', 'list'], { home, env: staging(server.baseUrl) });
+  return staging(server.baseUrl);
+}
+
+async function ask({ args, env, setup, before = [], asks }: Question, home: Home): Promise<Pty> {
+  const terminal = startPty(args, { home, cwd: home.path, env: { ...env, ...(await setup?.(home)) } });
   for (const [wait, keys] of before) {
     await terminal.waitFor(wait);
     terminal.write(keys);
