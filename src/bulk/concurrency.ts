@@ -90,7 +90,7 @@ export class Pace {
   }
 
   /**
-   * Waits for another request of this run, where the refused one would have to wait for an answer: that is no wait for
+   * Waits for another request of this run, where the refused one would have to wait for an answer: which is not a wait for
    * the rate limit.
    * @returns whether to try again
    */

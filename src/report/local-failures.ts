@@ -125,7 +125,7 @@ export const LOCAL_FAILURES = {
 } satisfies FailureTable<keyof LocalFailures>;
 
 const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> = {
-  create: 'The previous contents are unchanged. Fix the problem and run the command again.',
+  create: 'Set XDG_STATE_HOME to a folder that you can write to.',
   find: 'Change to a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
   read: 'Check the path and its permissions, then run the command again.',

@@ -44,6 +44,7 @@ export const RUN_FAILURES = {
 
   'would-change': ({ changes, obstacles }) => ({
     ...stops(EXIT.checkFailed),
+    text: 'plain',
     message:
       `${plural(changes, 'pet')} would be changed` +
       (obstacles === 0 ? '.' : `, and ${plural(obstacles, 'row')} cannot be applied.`),
@@ -51,6 +52,7 @@ export const RUN_FAILURES = {
   }),
   'check-failed': ({ check, matched }) => ({
     ...stops(EXIT.checkFailed),
+    text: 'plain',
     message: `${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
     hint: undefined,
   }),

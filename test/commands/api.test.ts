@@ -59,6 +59,17 @@ describe('api', () => {
     ]);
   });
 
+  it('sends a GET where no method is named', async () => {
+    const context = withReplies([json([item(7, 1)])]);
+    const { code, stdout } = await runIn(context, 'api', '/inventory');
+    expect([code, JSON.parse(stdout)]).toEqual([0, [item(7, 1)]]);
+    expect(context.sent).toMatchObject([{ method: 'GET' }]);
+    for (const args of [['GET'], ['/x', '-f', 'a=1'], ['https://elsewhere.example/v1/x']]) {
+      expect((await runIn(context, 'api', ...args)).code).toBe(2);
+    }
+    expect(context.sent).toHaveLength(1);
+  });
+
   it('names the environment of a write, and where it comes from', async () => {
     const context = withReplies([json(item(7, 12))]);
     const { stderr } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');

@@ -83,7 +83,7 @@ describe('inventory list', () => {
 });
 
 describe('inventory set', () => {
-  it('names the environment before it sends, and what was stored after', async () => {
+  it('names the environment, and what was stored', async () => {
     const context = await withSandbox();
     expect(await run(context, 'inventory', 'set', '7', '12')).toEqual({
       code: 0,
