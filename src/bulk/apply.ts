@@ -28,6 +28,8 @@ export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, environment: string): readonly string[];
   plan(stock: Stock): Plan;
+  /** Runs once the rows are journaled, before the first request. */
+  onBegin?(): Promise<void>;
   /** Checks that the session is for the right service. @throws {Failure} */
   check?(session: Session): void;
 }
@@ -137,6 +139,7 @@ async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen:
     const startedAt = context.clock.now();
     run = await journal.begin({ kind, startedAt, environment, origin, source, hash, adds }, where, rows);
   } else await journal.plan(run.id, where, rows);
+  await spec.onBegin?.();
   return resumeRun(runContext, run, seen, plan.unchanged);
 }
 

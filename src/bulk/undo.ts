@@ -56,11 +56,13 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     const rest = restOf(target, journal);
     if (rest > 0)
       context.notices.info(`${capital(target.name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
-    const done = await applyPlan({ context, journal, turn }, specFor(target, journal));
     // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
-    if (target.run !== undefined && target.run.endedAt === undefined) {
-      await journal.discard(target.run.id, context.clock.now());
-    }
+    const onBegin = async (): Promise<void> => {
+      const run = target.run && journal.run(target.run.id);
+      if (run !== undefined && run.endedAt === undefined) await journal.discard(run.id, context.clock.now());
+    };
+    const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal), onBegin });
+    await onBegin();
     const [change] = target.changes;
     // Its run, resumed, must not apply it again.
     if (target.run === undefined && change.run !== undefined && isLeft(change) && done.failure === undefined) {

@@ -197,6 +197,14 @@ describe('undo', () => {
     expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
   });
 
+  it('of a run that was stopped ends that run, also where the undo is stopped in turn', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2, error(401), true);
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
+    const { stdout } = await runIn(context, 'inventory', 'runs', '--unfinished', '--json');
+    expect(JSON.parse(stdout)).toMatchObject([{ run: 2, kind: 'undo' }]);
+  });
+
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
@@ -325,11 +333,12 @@ describe('the progress of a run is shown with its wait', () => {
   });
 });
 
-/** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; after a 5xx all others, too. */
+/** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; those after it too where that lasts. */
 function service(
   options: TestContextOptions,
   failing = 0,
   refusal: PlainReply = error(401),
+  isLasting = (refusal.status ?? 0) >= 500,
 ): { context: TestContext; stock: Map<number, number> } {
   const stock = new Map([
     [7, 10],
@@ -349,7 +358,7 @@ function service(
       );
       if (method === 'GET') return httpReply(list, context.clock.now());
       updates++;
-      if (updates === failing || ((refusal.status ?? 0) >= 500 && updates > failing && failing > 0))
+      if (updates === failing || (isLasting && updates > failing && failing > 0))
         return httpReply(refusal, context.clock.now());
       const petId = Number(url.pathname.split('/').at(-1));
       const quantity = Number(body?.replace(/\D/g, ''));
