@@ -31,10 +31,7 @@ export const inventorySet = defineCommand({
       integerValue,
       'only if the current quantity is this (else exit 13); a change between check and write is not detected',
     ),
-    readFirst: flag(
-      '--read-first',
-      'read the old quantity first, for the output and for undo (default: at a terminal)',
-    ),
+    readFirst: flag('--read-first', 'read the old quantity first, so undo works; the default on a terminal'),
     // To commander this is the option above, set to false; nothing has this name.
     noReadFirst: flag('--no-read-first', 'send one request only; undo is not possible then'),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
