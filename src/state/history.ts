@@ -86,8 +86,8 @@ export class History {
       `(SELECT count(*) FROM change WHERE run = run.id AND state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
     const sql = `SELECT *, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS open,
         ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
-      FROM run WHERE (?1 IS NULL OR environment = ?1) AND (?2 = 0 OR endedAt IS NULL) ORDER BY id DESC LIMIT ?3`;
-    const rows = this.state.database.all(sql, environment ?? null, isUnfinished ? 1n : 0n, BigInt(limit));
+      FROM run WHERE environment = coalesce(?, environment) AND (? OR endedAt IS NULL) ORDER BY id DESC LIMIT ?`;
+    const rows = this.state.database.all(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
     return this.readSound('run', rows, toRunSummary);
   }
 
