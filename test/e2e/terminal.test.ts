@@ -25,7 +25,7 @@ describe('login', () => {
     await terminal.waitFor('API key of staging');
     terminal.write(`${KEY}\r`);
     await terminal.waitFor('Logged in to staging');
-    expect(await terminal.exited).toEqual({ code: 0, signal: undefined });
+    expect(await terminal.exited).toEqual({ code: 0 });
     expect(terminal.output).not.toContain(KEY);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toEqual({

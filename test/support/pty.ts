@@ -30,7 +30,8 @@ export interface Pty {
   kill(signal: NodeJS.Signals): void;
   /** Closes the terminal, as its window does. */
   hangUp(): void;
-  readonly exited: Promise<{ readonly code: number; readonly signal: number | undefined }>;
+  /** The code as a shell has it: 128 and the signal's number, where a signal ended it. */
+  readonly exited: Promise<{ readonly code: number }>;
 }
 
 export function startPty(args: readonly string[], options: PtyOptions = {}): Pty {
@@ -54,10 +55,10 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     output += piece;
     tell();
   });
-  const exited = new Promise<{ code: number; signal: number | undefined }>((resolve) => {
-    terminal.onExit(({ exitCode, signal }) => {
+  const exited = new Promise<{ code: number }>((resolve) => {
+    terminal.onExit(({ exitCode, signal = 0 }) => {
       ended = true;
-      resolve({ code: exitCode, signal: signal === 0 ? undefined : signal });
+      resolve({ code: signal === 0 ? exitCode : 128 + signal });
       tell();
     });
   });
