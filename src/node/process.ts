@@ -30,6 +30,9 @@ export function nextTurn(): Promise<void> {
 /** Ends the process; what was written has been handed to the system by then. */
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
+  // Node's older releases abort in process.exit() where the terminal has gone (nodejs/node#58200).
+  const { stderr, stdout } = process;
+  if (code === EXIT.SIGHUP && (stderr.isTTY || stdout.isTTY) && !('execve' in process)) endBySignal('SIGHUP');
   process.exit(code);
 }
 
@@ -51,7 +54,10 @@ function leaveThreads(code: number): void {
     // There is another way for signals, and none for the rest.
   }
   const signal = SIGNALS.find((name) => EXIT[name] === code);
-  if (signal === undefined) return;
+  if (signal !== undefined) endBySignal(signal);
+}
+
+function endBySignal(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }
