@@ -67,7 +67,12 @@ async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function headOf(file: number, bytes: number): Uint8Array | undefined {
+/**
+ * Leaves the file open: when a process closes a file, its locks on it end (POSIX), also those of an SQLite connection
+ * that it has. Another process would then take the write-ahead log away (sqlite.org/howtocorrupt.html, 2.2).
+ */
+function headOf(path: string, bytes: number): Uint8Array | undefined {
+  const file = openSync(path, O_RDONLY | constants.O_NONBLOCK);
   if (!fstatSync(file).isFile()) return undefined;
   const head = new Uint8Array(bytes);
   return head.subarray(0, readSync(file, head, 0, bytes, 0));
@@ -102,7 +107,7 @@ export const nodeFiles: Files = {
 
   read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => readFileSync(file, 'utf8')),
 
-  head: (path, bytes) => orIfMissing(undefined, () => withFile(path, O_RDONLY, (file) => headOf(file, bytes))),
+  head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
 
   empty: (path) => withFile(path, O_WRONLY | O_NOFOLLOW, ftruncateSync),
 

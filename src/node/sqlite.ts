@@ -44,14 +44,15 @@ const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT |
 
 /** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
 function makeFile(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+  const [database] = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].map((each) => {
     const found = statSync(each, { throwIfNoEntry: false });
-    if (found === undefined || found.isFile()) continue;
+    if (found === undefined || found.isFile()) return found;
     const kind = found.isDirectory() ? 'folder' : found.isFIFO() ? 'FIFO' : 'special file';
     throw new DatabaseFailure('other', new Error(`${each} is a ${kind}, not a plain file`));
-  }
+  });
+  // A connection of this process would lose its locks on the file (see files.ts): only a new one is opened and closed.
   // SQLite makes -wal and -shm with the mode of the file itself.
-  closeSync(openSync(path, NEW_OR_OLD, 0o600));
+  if (database === undefined) closeSync(openSync(path, NEW_OR_OLD, 0o600));
 }
 
 const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
@@ -83,12 +84,8 @@ function isWalWithoutLog(path: string): boolean {
   if (existsSync(`${path}-wal`)) return false;
   const header = new Uint8Array(20);
   try {
-    const file = openSync(path, 'r');
-    try {
-      readSync(file, header);
-    } finally {
-      closeSync(file);
-    }
+    // Left open, see files.ts.
+    readSync(openSync(path, 'r'), header);
   } catch {
     // Then it cannot be opened at all, and SQLite says why.
     return false;
