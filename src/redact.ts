@@ -94,9 +94,13 @@ export class Matcher {
     ];
     const anchors = whole.map(longestPlain);
     if (common.length === 0 && anchors.every(({ length }) => length >= 4)) {
-      const exact = ['\\u', '%', '&#', ...anchors, ...encoded];
+      const exact = ['\\u', '%', '&#', ...anchors.map(fromRare)];
       const lower = exact.map((anchor) => anchor.toLowerCase());
-      this.anchors = { lower, all: [...new Set([...exact, ...lower.slice(0, lower.length - encoded.length)])] };
+      const forms = encoded.map(fromRare);
+      this.anchors = {
+        lower: [...lower, ...forms.map((form) => form.toLowerCase())],
+        all: [...new Set([...exact, ...lower, ...forms])],
+      };
     }
   }
 
@@ -127,12 +131,13 @@ export class Matcher {
     return [done + text.slice(at, end), text.slice(end)];
   }
 
-  /** Quick, and mostly false: the expression is seldom needed at all. */
-  mayMatch(text: string): boolean {
+  /** Quick, and mostly false: the expression is seldom needed at all. Of bytes each is a character. */
+  mayMatch(text: string | Buffer): boolean {
     if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
-    const isIn = (anchors: readonly string[], where: string): boolean => anchors.some((each) => where.includes(each));
-    if (text.length <= SMALL) return isIn(this.anchors.lower, text.toLowerCase());
-    return isIn(this.anchors.all, text);
+    const { all, lower } = this.anchors;
+    if (text.length > SMALL) return all.some((each) => text.includes(each));
+    const small = (typeof text === 'string' ? text : text.toString('latin1')).toLowerCase();
+    return lower.some((each) => small.includes(each));
   }
 }
 
@@ -171,6 +176,15 @@ function spelledUnit(unit: string, isFirst: boolean): string {
 /** The part that no way of writing changes, but for those that escape letters too. */
 function longestPlain(secret: string): string {
   return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
+}
+
+/** Characters that rows of a list are full of: a search stops at each that its text begins with. */
+const COMMON = new Set(`${PUBLIC.join('')}0123456789-{}",:`);
+
+/** Returns the end of a text from a rare character on, if that is not too short. */
+function fromRare(text: string): string {
+  const at = Array.from(text).findIndex((character) => !COMMON.has(character));
+  return at >= 0 && text.length - at >= 4 ? text.slice(at) : text;
 }
 
 /** What base64 makes of the secret, wherever it is in the encoded text: without the ends that its neighbours change. */

@@ -1,6 +1,7 @@
 /** InventoryItem (service spec, part 2) as the program holds it, and its JSON form. */
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
-import type { PetStatus } from './values.ts';
+import { RowLayout } from './row-layout.ts';
+import { ITEM_FIELDS, type ItemField, type PetStatus } from './values.ts';
 
 export interface InventoryItem {
   readonly petId: bigint;
@@ -12,61 +13,54 @@ export interface InventoryItem {
 }
 
 /**
- * An item of the contract's three fields and one of its statuses, as its own JSON text: most rows of a long list are
- * only shown again, and to read and write a bigint takes longer than all else.
+ * An item of the contract's three fields and one of its statuses, as the text of its row: most rows of a long list are
+ * only filtered and shown again, and to read and write a bigint takes longer than all else. The id is an int64.
  */
 export class PlainItem implements InventoryItem {
-  /** As `itemToJsonText` writes it. The id is an int64. */
-  readonly text: string;
+  private readonly text: string;
+  private readonly start: number;
+  private readonly end: number;
+  private readonly layout: RowLayout;
 
-  constructor(text: string) {
+  /** The row is in `text` from `start` to `end`. */
+  constructor(layout: RowLayout, text: string, start = 0, end = text.length) {
+    this.layout = layout;
     this.text = text;
+    this.start = start;
+    this.end = end;
   }
 
-  static of(petId: string, quantity: string, status: PetStatus): PlainItem {
-    return new PlainItem(`${BEFORE_ID}${petId}${BEFORE_QUANTITY}${quantity}${BEFORE_STATUS}${status}${AT_END}`);
+  static of(petId: bigint, quantity: bigint, status: PetStatus): PlainItem {
+    return new PlainItem(RowLayout.own, `{"petId":${petId},"quantity":${quantity},"status":"${status}"}`);
   }
 
-  get idDigits(): string {
-    return this.text.slice(BEFORE_ID.length, this.idEnd());
+  /** Returns a number's digits, or the status. */
+  textOf(field: ItemField): string {
+    return this.layout.valueIn(this.text, this.start, field);
   }
 
-  get quantityDigits(): string {
-    const start = this.idEnd() + BEFORE_QUANTITY.length;
-    return this.text.slice(start, this.text.indexOf(',', start));
-  }
-
-  get status(): string {
-    return this.text.slice(this.text.lastIndexOf(':') + 2, -AT_END.length);
+  /** As `itemToJsonText` writes it. */
+  get json(): string {
+    if (this.layout === RowLayout.own) return this.text.slice(this.start, this.end);
+    return `{${ITEM_FIELDS.map((field) => memberText(field, this.textOf(field))).join(',')}}`;
   }
 
   get petId(): bigint {
-    return BigInt(this.idDigits);
+    return BigInt(this.textOf('petId'));
   }
 
   get quantity(): bigint {
-    return BigInt(this.quantityDigits);
+    return BigInt(this.textOf('quantity'));
   }
 
-  private idEnd(): number {
-    return this.text.indexOf(',', BEFORE_ID.length);
+  get status(): string {
+    return this.textOf('status');
   }
 }
 
-const BEFORE_ID = '{"petId":';
-const BEFORE_QUANTITY = ',"quantity":';
-const BEFORE_STATUS = ',"status":"';
-const AT_END = '"}';
-
-export const ITEM_FIELDS = ['petId', 'quantity', 'status'] as const;
-export type ItemField = (typeof ITEM_FIELDS)[number];
-
-/** The fields of a plain item as text: letters or digits. Undefined for any other item. */
-export const PLAIN_FIELDS: Readonly<Record<ItemField, (item: InventoryItem) => string | undefined>> = {
-  petId: (item) => (item instanceof PlainItem ? item.idDigits : undefined),
-  quantity: (item) => (item instanceof PlainItem ? item.quantityDigits : undefined),
-  status: (item) => (item instanceof PlainItem ? item.status : undefined),
-};
+function memberText(field: ItemField, text: string): string {
+  return field === 'status' ? `"status":"${text}"` : `"${field}":${text}`;
+}
 
 /** Returns the fields of the contract, as members of JSON or cells of CSV. */
 export function itemMembers(item: InventoryItem): [ItemField, JsonValue][] {
@@ -80,16 +74,21 @@ export function itemToJson(item: InventoryItem): JsonObject {
 
 /** One line of JSON in the service's own shape, ids digit for digit. */
 export function itemToJsonText(item: InventoryItem): string {
-  if (item instanceof PlainItem) return item.text;
-  return stringifyJson(itemToJson(item));
+  return item instanceof PlainItem ? item.json : stringifyJson(itemToJson(item));
 }
 
-/** All three fields with commas between them, of a plain item: nothing in it needs quotes. */
-export function itemToCsvLine(item: InventoryItem): string | undefined {
-  if (!(item instanceof PlainItem)) return undefined;
-  const { text } = item;
-  const id = text.indexOf(',', BEFORE_ID.length) + 1;
-  const quantity = text.indexOf(',', id + BEFORE_QUANTITY.length) + 1;
-  const rest = text.slice(quantity + BEFORE_STATUS.length - 1, -AT_END.length);
-  return text.slice(BEFORE_ID.length, id) + text.slice(id + BEFORE_QUANTITY.length - 1, quantity) + rest;
+/** Returns what writes the fields of these names, those that an item has, as one line of JSON. */
+export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem) => string {
+  const fields = ITEM_FIELDS.filter((field) => names.includes(field)).toSorted(
+    (a, b) => names.indexOf(a) - names.indexOf(b),
+  );
+  return (item) => {
+    if (!(item instanceof PlainItem)) {
+      const all = itemToJson(item);
+      return stringifyJson(new Map(names.flatMap((name) => (all.has(name) ? [[name, all.get(name)!]] : []))));
+    }
+    let text = '';
+    for (const field of fields) text += `${text === '' ? '{' : ','}${memberText(field, item.textOf(field))}`;
+    return text === '' ? '{}' : `${text}}`;
+  };
 }

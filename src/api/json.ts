@@ -3,12 +3,12 @@
  *
  * Stricter and more exact than JSON.parse:
  * - an integer beyond 2^53 becomes a bigint, so no id passes through a double;
- * - a number with a fraction or an exponent keeps its own spelling (`RawNumber`);
+ * - a number with a fraction or an exponent, or of more than MOST_DIGITS digits, keeps its own spelling (`RawNumber`);
  * - a duplicate key is an error, `__proto__` is a key like any other (objects are Maps);
  * - nesting deeper than MAX_DEPTH is an error instead of a stack overflow.
  */
 
-/** A JSON number with a fraction or an exponent, kept as it was written. */
+/** A JSON number that is no plain integer, or a very long one, kept as it was written. */
 export class RawNumber {
   readonly source: string;
   constructor(source: string) {
@@ -25,6 +25,8 @@ export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonOb
 }
 
 const MAX_DEPTH = 128;
+/** A bigint of more takes time that grows faster than its length. */
+export const MOST_DIGITS = 400;
 
 /** The text is not JSON. `at` is the offset of the first character that cannot be right, in UTF-16 units. */
 export class JsonError extends Error {
@@ -208,7 +210,8 @@ class JsonReader {
       throw new JsonError('a broken number', this.at + good.length);
     }
     this.at = end;
-    if (match[1] !== undefined || match[2] !== undefined || source === '-0') return new RawNumber(source);
+    const isInteger = match[1] === undefined && match[2] === undefined && source !== '-0';
+    if (!isInteger || source.length > MOST_DIGITS) return new RawNumber(source);
     return source.length <= 15 ? Number(source) : BigInt(source);
   }
 

@@ -2,10 +2,10 @@
  * Values from the service -> checked resources. A contract violation names the field and what was found.
  * Loads zod: the list reader takes well-formed rows without it (read-list.ts).
  */
-import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from './json.ts';
-import { ITEM_FIELDS, type InventoryItem } from './item.ts';
+import { type JsonObject, type JsonValue, MOST_DIGITS, RawNumber, stringifyJson } from './json.ts';
+import type { InventoryItem } from './item.ts';
 import { ErrorSchema, ReceivedItemSchema } from './schemas.ts';
-import { isOneOf } from './values.ts';
+import { isOneOf, ITEM_FIELDS } from './values.ts';
 
 /** The value breaks the contract; `problem` says which field and how. */
 export class ContractViolation extends Error {
@@ -37,6 +37,9 @@ function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; me
   const field = String(issue?.path[0] ?? 'the item');
   const value = members.get(field);
   if (value === undefined) return `lacks the field ${field}`;
+  if (value instanceof RawNumber && value.source.length > MOST_DIGITS) {
+    return `has a number of ${value.source.length} characters as its ${field}`;
+  }
   const wanted = field === 'status' ? 'a string' : field === 'petId' ? 'an int64' : 'an integer';
   return `has ${describe(value)} as its ${field}, which is not ${wanted}`;
 }

@@ -1,68 +1,23 @@
 /**
  * The body of GET /inventory -> items, as they arrive. The one function that reads lists.
  *
- * A well-formed row of the contract's three fields is taken by a pattern; any other row goes through
- * the strict reader and the schema. Both accept the same texts and give the same items (tested).
+ * A row of the contract's three fields is taken by the pattern of its layout (row-layout.ts); any other row goes
+ * through the strict reader and the schema. Both accept the same texts and give the same items (tested).
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
 import { JsonError, JsonIncomplete, readJsonValue } from './json.ts';
-import { type InventoryItem, ITEM_FIELDS, type ItemField, PlainItem } from './item.ts';
-import { isInt64, PET_STATUSES } from './values.ts';
+import { type InventoryItem, PlainItem } from './item.ts';
+import { RowLayout } from './row-layout.ts';
 
 /** One row is never larger than this many UTF-16 units, and seldom than these. */
 const MAX_ROW = 1 << 20;
 const USUAL_ROW = 200;
 
-/** What most services send: the usual fields, no white space, 18 digits at most. It is its own JSON text. */
-const USUAL = new RegExp(
-  String.raw`\{"petId":(?:0|-?[1-9][0-9]{0,17}),"quantity":(?:0|-?[1-9][0-9]{0,17}),"status":"(?:${PET_STATUSES.join('|')})"\}`,
-  'y',
-);
+/** As many layouts as one list may have; rows of others are left to the strict reader. */
+const MOST_LAYOUTS = 8;
 const COMMA = 0x2c;
-
-const SPACE = String.raw`[ \t\r\n]*`;
-const INTEGER = '(0|-?[1-9][0-9]{0,18})';
-const VALUES: Readonly<Record<ItemField, string>> = {
-  petId: INTEGER,
-  quantity: INTEGER,
-  status: '"([A-Za-z_-]{0,64})"',
-};
-
-/** A row with its fields in one order, and the comma after it if that is there already. */
-interface Pattern {
-  readonly row: RegExp;
-  /** Which group has the field; the last one has the comma. */
-  readonly group: Readonly<Record<ItemField, number>>;
-}
-
-const COMMA_GROUP = ITEM_FIELDS.length + 1;
-
-function patternOf(fields: readonly ItemField[]): Pattern {
-  const members = fields.map((field) => `${SPACE}"${field}"${SPACE}:${SPACE}${VALUES[field]}${SPACE}`);
-  const group = (field: ItemField): number => fields.indexOf(field) + 1;
-  return {
-    row: new RegExp(`${SPACE}\\{${members.join(',')}\\}(${SPACE},)?`, 'y'),
-    group: { petId: group('petId'), quantity: group('quantity'), status: group('status') },
-  };
-}
-
-/** One service writes all of its rows in the same order: the contract's, or one of the others. */
-const PATTERNS: readonly Pattern[] = ITEM_FIELDS.flatMap((first) =>
-  ITEM_FIELDS.filter((field) => field !== first).map((second) => {
-    const third = ITEM_FIELDS.find((field) => field !== first && field !== second);
-    return patternOf([first, second, third!]);
-  }),
-);
-
-/** Undefined where the id is beyond int64. */
-function itemOf(petId: string, quantity: string, status: string): InventoryItem | undefined {
-  // Fewer digits than 19 are an int64 without a look.
-  if (petId.length >= 19 && !isInt64(BigInt(petId))) return undefined;
-  const known = PET_STATUSES.find((each) => each === status);
-  if (known !== undefined) return PlainItem.of(petId, quantity, known);
-  return { petId: BigInt(petId), quantity: BigInt(quantity), status };
-}
+const BRACE = 0x7b;
 
 /**
  * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
@@ -100,27 +55,38 @@ class ListReader {
   private passed = 0;
   private text = '';
   private at = 0;
+  /** Text that has come since; how much of all text is unread, and how much there must be for another try. */
+  private waiting: string[] = [];
+  private length = 0;
+  private enough = 0;
   private rows = 0;
   private expecting: Expecting = 'start';
-  private pattern = PATTERNS[0]!;
+  private layout = RowLayout.own;
+  private readonly layouts = [RowLayout.own];
 
   /** Adds text; returns the rows that are whole by now, up to the first bad one. */
   async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
-    this.passed += this.at;
-    this.text = this.text.slice(this.at) + more;
-    this.at = 0;
     const items: InventoryItem[] = [];
+    this.waiting.push(more);
+    this.length += more.length;
+    if (this.length < this.enough && !this.ended) return { items };
+    this.passed += this.at;
+    this.text = this.text.slice(this.at) + this.waiting.join('');
+    this.at = 0;
+    this.waiting = [];
     try {
       for (;;) {
         this.quickRows(items);
         const item = await this.step();
-        if (item === undefined) return { items };
+        if (item === undefined) break;
         if (item !== 'moved') items.push(item);
       }
     } catch (error) {
       if (isFailure(error)) return { items, broken: error };
       throw error;
     }
+    this.length = this.text.length - this.at;
+    return { items };
   }
 
   /** @throws {Failure} the text has ended inside the list */
@@ -128,53 +94,39 @@ class ListReader {
     if (this.expecting !== 'nothing') throw this.broken('ends too early');
   }
 
-  /** As many rows as the patterns take, with their commas. */
+  /** Takes the rows of the contract's three fields that are here whole, with their commas. */
   private quickRows(items: InventoryItem[]): void {
     if (this.expecting !== 'row' && this.expecting !== 'first-or-end') return;
-    if (!this.usualRows(items)) return;
-    const pattern = this.takes(this.pattern) ? this.pattern : PATTERNS.find((each) => this.takes(each));
-    if (pattern === undefined) return;
-    this.pattern = pattern;
-    this.patternRows(pattern, items);
+    const { at, text } = this;
+    this.layout = this.layout.takes(text, at)
+      ? this.layout
+      : (this.layouts.find((each) => each.takes(text, at)) ?? this.newLayout() ?? this.layout);
+    this.rowsOf(this.layout, items);
   }
 
-  /** False where a row has no comma after it: another row would be wrong there. */
-  private usualRows(items: InventoryItem[]): boolean {
+  private newLayout(): RowLayout | undefined {
+    const layout = this.layouts.length < MOST_LAYOUTS ? RowLayout.of(this.text, this.at) : undefined;
+    if (layout !== undefined) this.layouts.push(layout);
+    return layout;
+  }
+
+  private rowsOf(layout: RowLayout, items: InventoryItem[]): void {
     const { text } = this;
-    USUAL.lastIndex = this.at;
-    while (USUAL.test(text)) {
-      const end = USUAL.lastIndex;
-      items.push(new PlainItem(text.slice(this.at, end)));
+    const { row } = layout;
+    row.lastIndex = this.at;
+    while (row.test(text)) {
+      const end = row.lastIndex;
+      const start = text.charCodeAt(this.at) === BRACE ? this.at : text.indexOf('{', this.at);
+      items.push(new PlainItem(layout, text, start, end));
       this.rows++;
       this.at = end;
-      if (text.charCodeAt(end) !== COMMA) {
-        this.expecting = 'comma-or-end';
-        return false;
-      }
+      this.expecting = 'comma-or-end';
+      // Without a comma another row would be wrong here.
+      if (text.charCodeAt(end) !== COMMA) return;
       this.expecting = 'row';
       this.at++;
-      USUAL.lastIndex = this.at;
+      row.lastIndex = this.at;
     }
-    return true;
-  }
-
-  private patternRows({ row, group }: Pattern, items: InventoryItem[]): void {
-    const { text } = this;
-    row.lastIndex = this.at;
-    for (let match = row.exec(text); match !== null; match = row.exec(text)) {
-      const item = itemOf(match[group.petId]!, match[group.quantity]!, match[group.status]!);
-      if (item === undefined) return;
-      items.push(item);
-      this.rows++;
-      this.at = row.lastIndex;
-      this.expecting = match[COMMA_GROUP] === undefined ? 'comma-or-end' : 'row';
-      if (this.expecting === 'comma-or-end') return;
-    }
-  }
-
-  private takes({ row }: Pattern): boolean {
-    row.lastIndex = this.at;
-    return row.test(this.text);
   }
 
   /** One move through the list's own punctuation, or one row the slow way; undefined: more text is needed. */
@@ -205,9 +157,11 @@ class ListReader {
     const left = this.text.length - this.at;
     if (!this.ended && left < USUAL_ROW && this.text.indexOf('}', this.at) < 0) return undefined;
     const read = this.strictValue();
-    if (read === undefined) return undefined;
-    // More digits may follow in the next chunk.
-    if (!this.ended && read.end === this.text.length && typeof read.value !== 'object') return undefined;
+    // More digits of a bare number may follow in the next chunk.
+    const isWhole = read !== undefined && (this.ended || read.end < this.text.length || typeof read.value === 'object');
+    // Each try begins anew: with twice the text each time, all of them together take as long as two.
+    this.enough = isWhole ? 0 : Math.min(2 * left, MAX_ROW + 1);
+    if (!isWhole) return undefined;
     const { readItem, ContractViolation } = await import('./read-item.ts');
     try {
       const item = readItem(read.value);
@@ -221,18 +175,25 @@ class ListReader {
     }
   }
 
+  /** Undefined: the text ends within the row. */
   private strictValue(): ReturnType<typeof readJsonValue> | undefined {
+    const { at, text } = this;
     try {
-      return readJsonValue(this.text, this.at);
+      const read = readJsonValue(text, at);
+      if (read.end - at <= MAX_ROW) return read;
     } catch (error) {
       if (error instanceof JsonIncomplete) {
-        if (this.text.length - this.at > MAX_ROW) throw this.broken(`has a row of more than ${MAX_ROW} characters`);
-        return undefined;
-      }
-      if (!(error instanceof JsonError)) throw error;
-      const at = this.passed + error.at;
-      throw new Failure('contract', { what: this.nextRow(), problem: `is not JSON: ${error.problem}`, at }, error);
+        if (text.length - at <= MAX_ROW) return undefined;
+      } else if (error instanceof JsonError) {
+        const where = this.passed + error.at;
+        throw new Failure(
+          'contract',
+          { what: this.nextRow(), problem: `is not JSON: ${error.problem}`, at: where },
+          error,
+        );
+      } else throw error;
     }
+    throw this.broken(`has a row of more than ${MAX_ROW} characters`);
   }
 
   private nextRow(): string {

@@ -1,5 +1,5 @@
 /** Filters, order and oddities of a list of items: exact, and without a service. */
-import { type InventoryItem, type ItemField, PlainItem } from './item.ts';
+import { type InventoryItem, PlainItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
 export interface Filter {
@@ -14,34 +14,43 @@ export function isFilter({ status, pet, min, max }: Filter): boolean {
   return [status, pet, min, max].some((each) => each !== undefined);
 }
 
+/** Returns whether an item matches, without the bigints of a plain item, which would take longer than all else. */
 export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem) => boolean {
-  const wanted = pet === undefined ? undefined : new Set(pet);
-  return (item) =>
-    (wanted === undefined || wanted.has(item.petId)) &&
-    (status === undefined || status.includes(item.status)) &&
-    (min === undefined || item.quantity >= min) &&
-    (max === undefined || item.quantity <= max);
+  const ids = pet === undefined ? undefined : new Set(pet.map(String));
+  const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : quick(bound)));
+  return (item) => {
+    if (ids?.has(idDigits(item)) === false) return false;
+    if (status?.includes(item.status) === false) return false;
+    if (least === undefined && most === undefined) return true;
+    const quantity = item instanceof PlainItem ? quick(item.textOf('quantity')) : item.quantity;
+    return (least === undefined || quantity >= least) && (most === undefined || quantity <= most);
+  };
 }
 
-export function comparison(field: ItemField, descending: boolean): (a: InventoryItem, b: InventoryItem) => number {
-  const sign = descending ? -1 : 1;
-  return (a, b) => (a[field] === b[field] ? 0 : a[field] < b[field] ? -sign : sign);
+function idDigits(item: InventoryItem): string {
+  return item instanceof PlainItem ? item.textOf('petId') : item.petId.toString();
+}
+
+/** Returns an integer as a number where it is exact as one; a bigint is exact beside a number, but slower. */
+function quick(integer: string | bigint): number | bigint {
+  const value = Number(integer);
+  return Number.isSafeInteger(value) ? value : BigInt(integer);
 }
 
 /** Collects what a list held beyond the contract, so that one warning each can name it. */
 export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
-  private readonly pets: Set<bigint>;
+  private readonly pets: Set<string>;
 
   /** `pets`: those that were asked for and may be missing. */
   constructor(pets: readonly bigint[] = []) {
-    this.pets = new Set(pets);
+    this.pets = new Set(pets.map(String));
   }
 
   see(items: readonly InventoryItem[]): void {
     for (const item of items) {
-      if (this.pets.size > 0) this.pets.delete(item.petId);
+      if (this.pets.size > 0) this.pets.delete(idDigits(item));
       if (item instanceof PlainItem) continue;
       if (!isOneOf(PET_STATUSES, item.status)) add(this.statuses, item.status);
       for (const name of item.extra?.keys() ?? []) add(this.fields, name);

@@ -10,6 +10,10 @@ export const INT64_MAX = 2n ** 63n - 1n;
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
+/** The fields of an item in the contract, in its order. */
+export const ITEM_FIELDS = ['petId', 'quantity', 'status'] as const;
+export type ItemField = (typeof ITEM_FIELDS)[number];
+
 export function isOneOf<T extends string>(known: readonly T[], text: string): text is T {
   return known.some((each) => each === text);
 }

@@ -121,7 +121,7 @@ function isClean(before: Uint8Array, chunk: Uint8Array, matcher: Matcher): boole
   const { longest } = matcher;
   if (chunk.length < longest || (before.length > 0 && before.length < longest)) return false;
   const seam = latin1(before.subarray(-longest)) + latin1(chunk.subarray(0, longest));
-  return !matcher.mayMatch(seam) && !matcher.mayMatch(latin1(chunk));
+  return !matcher.mayMatch(seam) && !matcher.mayMatch(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -12,6 +12,7 @@ import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Classified } from './classify.ts';
 import { listInventory, refuseWebPage } from './list.ts';
+import { matcher } from '../api/select.ts';
 import { type Operation, perform, AttemptError, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
@@ -86,11 +87,14 @@ async function look(service: Service, update: Update, trouble: Classified): Prom
   return found.quantity === update.quantity ? found : undefined;
 }
 
-/** One pet's entry in the list, or undefined where the list has none. */
+/** Returns one pet's entry in the list, without the rest of a long one; undefined where the list has none. */
 export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
-  let found: InventoryItem | undefined;
-  for await (const items of listInventory(service)) found ??= items.find((item) => item.petId === petId);
-  return found;
+  const matches = matcher({ pet: [petId] });
+  for await (const items of listInventory(service)) {
+    const found = items.find(matches);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function unknown(service: Service, update: Update, trouble: Classified, looked: boolean): Failure {

@@ -1,14 +1,8 @@
-import {
-  type InventoryItem,
-  ITEM_FIELDS,
-  itemToJson,
-  itemToCsvLine,
-  itemToJsonText,
-  PLAIN_FIELDS,
-} from '../api/item.ts';
+import { type InventoryItem, itemToJson, itemToJsonText, jsonTextOfFields, PlainItem } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
-import { isOneOf } from '../api/values.ts';
-import { comparison, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
+import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
+import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
+import { SortedItems, type Sort, SORTS } from '../api/sorted-items.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/filter-options.ts';
@@ -17,9 +11,6 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Column, RowsView, View } from '../view/view.ts';
-
-/** `-quantity`: the largest first. */
-const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
 
 /** Rows to read before a column that none of them has is refused. */
 const MOST_HELD = 10_000;
@@ -110,12 +101,12 @@ export const inventoryList = defineCommand({
     const view: RowsView<InventoryItem> = {
       view: 'rows',
       columns: (columns ?? ITEM_FIELDS).map(column),
-      rows: limited(
-        input.sort === undefined ? filtered(input, context) : sorted(input, input.sort, context),
-        input.limit,
-      ),
-      json: (item) => (columns === undefined ? itemToJson(item) : fieldsOf(item, columns)),
-      ...(columns === undefined && { jsonText: itemToJsonText, csvLine: itemToCsvLine }),
+      rows:
+        input.sort === undefined
+          ? limited(filtered(input, context), input.limit)
+          : sorted(filtered(input, context), input.desc === true ? descending(input.sort) : input.sort, input.limit),
+      json: itemToJson,
+      jsonText: columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       header: input.header,
       empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
@@ -126,7 +117,13 @@ export const inventoryList = defineCommand({
 
 function column(name: string): Column<InventoryItem> {
   const field = ITEM_FIELDS.find((each) => each === name);
-  return { name, cell: (item) => cell(item, name), ...(field !== undefined && { plain: PLAIN_FIELDS[field] }) };
+  return {
+    name,
+    cell: (item) => cell(item, name),
+    ...(field !== undefined && {
+      plain: (item) => (item instanceof PlainItem ? item.textOf(field) : undefined),
+    }),
+  };
 }
 
 function cell(item: InventoryItem, name: string): string | bigint | number {
@@ -136,20 +133,18 @@ function cell(item: InventoryItem, name: string): string | bigint | number {
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
-function fieldsOf(item: InventoryItem, names: readonly string[]): ReturnType<typeof itemToJson> {
-  const all = itemToJson(item);
-  return new Map(names.filter((name) => all.has(name)).map((name) => [name, all.get(name)!]));
+function descending(sort: Sort): Sort {
+  return SORTS.find((each) => each === `-${sort}`) ?? sort;
 }
 
 async function* sorted(
-  input: ListInput,
-  sort: (typeof SORTS)[number],
-  context: CommandContext,
+  batches: AsyncGenerator<readonly InventoryItem[]>,
+  sort: Sort,
+  limit: number | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const all: InventoryItem[] = [];
-  for await (const items of filtered(input, context)) for (const item of items) all.push(item);
-  const field = ITEM_FIELDS.find((each) => sort.endsWith(each)) ?? 'petId';
-  yield all.sort(comparison(field, input.desc === true || sort.startsWith('-')));
+  const items = new SortedItems(sort, limit);
+  for await (const batch of batches) items.add(batch);
+  yield* items.batches();
 }
 
 /** Stops reading once there are enough. */

@@ -10,6 +10,8 @@ type OpenDecoder = (firstByte: number) => Transform;
 
 /** As many as curl accepts: each takes memory. */
 const MOST_CODINGS = 5;
+/** In bytes. */
+const LONG_BODY = 1 << 20;
 
 /** `onEnd` is called once the body has been read or given up. */
 export function toReply(response: Dispatcher.ResponseData, exchange: Exchange, onEnd: () => void): HttpReply {
@@ -35,8 +37,14 @@ async function* readBody(
   exchange: Exchange,
   onEnd: () => void,
 ): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
   try {
-    yield* codings.length === 0 ? body : await decoded(body, codings, exchange);
+    const chunks: AsyncIterable<Uint8Array> = codings.length === 0 ? body : await decoded(body, codings, exchange);
+    for await (const chunk of chunks) {
+      if (bytes < LONG_BODY && bytes + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
+      bytes += chunk.length;
+      yield chunk;
+    }
   } catch (error) {
     throw toHttpFailure(error, 'body', exchange);
   } finally {
@@ -45,6 +53,18 @@ async function* readBody(
     // undici reuses a connection one turn after the response has ended, in case the server closes it.
     await setImmediate();
     onEnd();
+  }
+}
+
+/**
+ * Stops the growth of V8's space for new objects, from a few MB to 32. What a stream leaves behind is garbage at once,
+ * so that the room would be taken for nothing.
+ */
+function stopYoungGenerationGrowth(): void {
+  try {
+    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
+  } catch {
+    // Bun has another engine.
   }
 }
 

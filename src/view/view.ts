@@ -26,10 +26,8 @@ export interface RowsView<Row = unknown> {
   readonly rows: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** The whole row, whatever the columns: what JSON shows. */
   json(row: Row): JsonValue;
-  /** The same as text, where there is a quicker way to it. */
+  /** The same as one line of text, where there is a quicker way to it. */
   jsonText?(row: Row): string;
-  /** A line of CSV without its end, of all columns; undefined where a cell may need quotes. */
-  csvLine?(row: Row): string | undefined;
   readonly header: boolean;
   /** In this format, whatever was asked for. */
   readonly format?: Format;

@@ -1,14 +1,17 @@
 /**
  * The streaming reader of lists beside JSON.parse: whatever the text and wherever it is cut, both take the same
- * values, integers digit for digit, and stop at the same character. A case is one text cut at one byte.
+ * values, integers digit for digit, and stop at the same character. What is then filtered, sorted and reduced to some
+ * columns is the same as in plain JavaScript. A case is one text cut at one byte, or one selection.
  *
  *   PETSTORE_FUZZ_CASES=10000000 npm test -- test/api/list-fuzz.test.ts   many more cases
  *   PETSTORE_FUZZ_SEED=7 npm test -- test/api/list-fuzz.test.ts           other texts
  */
 import { expect, it } from 'vitest';
-import type { InventoryItem } from '../../src/api/item.ts';
+import { type InventoryItem, jsonTextOfFields } from '../../src/api/item.ts';
 import { type JsonValue, RawNumber } from '../../src/api/json.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
+import { type Filter, matcher } from '../../src/api/select.ts';
+import { SortedItems, SORTS } from '../../src/api/sorted-items.ts';
 import { Failure } from '../../src/errors.ts';
 import { scaled } from '../support/scale.ts';
 
@@ -58,7 +61,7 @@ function anyRow(random: Random): string {
 }
 
 function anyText(random: Random): string {
-  const rows = Array.from({ length: random(4) }, () => anyRow(random));
+  const rows = random(3) === 0 ? uniformRows(random) : Array.from({ length: random(4) }, () => anyRow(random));
   let text = `${pick(random, SPACES)}[${rows.join(',')}]${pick(random, SPACES)}`;
   for (let changes = random(2) === 0 ? 0 : 1 + random(2); changes > 0; changes--) {
     const at = random(text.length + 1);
@@ -66,6 +69,90 @@ function anyText(random: Random): string {
     text = text.slice(0, at) + (random(2) === 0 ? pick(random, SCRAPS) : '') + text.slice(end);
   }
   return text;
+}
+
+/** Most services write all rows in one way, some of them between others. */
+function uniformRows(random: Random): string[] {
+  const [a, b, c, d] = Array.from({ length: 4 }, () => pick(random, SPACES)) as [string, string, string, string];
+  const order = pick(random, [[0, 1, 2], [2, 0, 1], [1, 2, 0]]); // prettier-ignore
+  return Array.from({ length: 1 + random(5) }, () => {
+    if (random(10) === 0) return anyRow(random);
+    const members = [
+      ['"petId"', pick(random, INTEGERS.slice(0, 9))],
+      ['"quantity"', pick(random, INTEGERS.slice(0, random(5) === 0 ? 11 : 5))],
+      ['"status"', pick(random, STATUSES.slice(0, random(9) === 0 ? 5 : 3))],
+    ].map(([name, value]) => `${b}${name}${c}:${d}${value}`);
+    return `${a}{${order.map((i) => members[i]).join(`${c},`)}${d}}`;
+  });
+}
+
+/** What is asked of the items of a list. */
+interface Selection extends Filter {
+  readonly sort?: (typeof SORTS)[number];
+  readonly limit?: number;
+  readonly columns: readonly string[];
+}
+
+function anySelection(random: Random): Selection {
+  const maybe = <T>(value: T): T | undefined => (random(2) === 0 ? value : undefined);
+  const [status, pet, min, max, sort, limit] = [
+    maybe([pick(random, ['sold', 'pending', 'é猫']), 'available']),
+    maybe([BigInt(pick(random, INTEGERS)), 7n, 42n]),
+    maybe(BigInt(pick(random, INTEGERS))),
+    maybe(BigInt(pick(random, INTEGERS))),
+    maybe(pick(random, SORTS)),
+    maybe(1 + random(3)),
+  ];
+  return {
+    columns: Array.from({ length: 1 + random(4) }, () => pick(random, ['petId', 'quantity', 'status', 'f0', 'f1'])),
+    ...(status !== undefined && random(2) === 0 && { status }),
+    ...(pet !== undefined && random(3) === 0 && { pet }),
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && random(2) === 0 && { max }),
+    ...(sort !== undefined && { sort }),
+    ...(limit !== undefined && { limit }),
+  };
+}
+
+function selected(items: readonly InventoryItem[], selection: Selection): string[] {
+  const { columns, limit, sort } = selection;
+  const matching = items.filter(matcher(selection));
+  const text = jsonTextOfFields(columns);
+  if (sort === undefined) return matching.slice(0, limit).map((item) => membersOf(text(item)));
+  const sorted = new SortedItems(sort, limit);
+  for (const item of matching) sorted.add([item]);
+  return [...sorted.batches()].flat().map((item) => membersOf(text(item)));
+}
+
+function membersOf(text: string): string {
+  return plain(parsed(`[${text}]`)![0]);
+}
+
+/** The same in plain JavaScript, of what JSON.parse has read. */
+function selectedRows(rows: readonly unknown[], { columns, limit, max, min, pet, sort, status }: Selection): string[] {
+  const items = (rows as Record<string, Source | string>[]).map((members) => ({
+    members,
+    petId: BigInt((members.petId as Source).text),
+    quantity: BigInt((members.quantity as Source).text),
+    status: members.status as string,
+  }));
+  const matching = items.filter(
+    (item) =>
+      (status?.includes(item.status) ?? true) &&
+      (pet?.includes(item.petId) ?? true) &&
+      (min === undefined || item.quantity >= min) &&
+      (max === undefined || item.quantity <= max),
+  );
+  if (sort !== undefined) {
+    const field = sort.replace('-', '') as 'petId' | 'quantity' | 'status';
+    const sign = sort.startsWith('-') ? -1 : 1;
+    matching.sort((a, b) => (a[field] < b[field] ? -sign : a[field] > b[field] ? sign : 0));
+  }
+  return matching
+    .slice(0, limit)
+    .map(({ members }) =>
+      plain(new Map(columns.filter((name) => name in members).map((name) => [name, members[name]]))),
+    );
 }
 
 /** One line for each item; then how it ended: well, at a row that breaks the contract, at a character, or too early. */
@@ -159,13 +246,16 @@ function plain(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${plain(member)}`).join()}}`;
 }
 
-async function actual(chunks: readonly Uint8Array[]): Promise<Outcome> {
+async function actual(chunks: readonly Uint8Array[], read: InventoryItem[] = []): Promise<Outcome> {
   const items: string[] = [];
   const body = (async function* () {
     yield* chunks;
   })();
   try {
-    for await (const batch of readInventoryList(body)) items.push(...batch.map(shown));
+    for await (const batch of readInventoryList(body)) {
+      items.push(...batch.map(shown));
+      read.push(...batch);
+    }
     return { items, end: 'well' };
   } catch (error) {
     if (!(error instanceof Failure && error.is('contract'))) throw error;
@@ -189,7 +279,8 @@ it(`differs from JSON.parse in nothing but exact integers, ${CASES} cases`, asyn
     const bytes = new TextEncoder().encode(text);
     const wanted = expected(text);
     const label = JSON.stringify(text);
-    const whole = await actual([bytes]);
+    const read: InventoryItem[] = [];
+    const whole = await actual([bytes], read);
     // JSON.parse takes a name that is there twice (RFC 8259, section 4, leaves it open); the reader does not.
     if (whole.end.startsWith('twice ') && text.split(whole.end.slice(6)).length > 2) continue;
     expect(whole, label).toEqual(wanted);
@@ -200,11 +291,21 @@ it(`differs from JSON.parse in nothing but exact integers, ${CASES} cases`, asyn
       if (!same(cut, wanted)) expect(cut, `${label} cut at ${border}`).toEqual(wanted);
     }
     counts[wanted.end.split(' ')[0] as keyof typeof counts]++;
-    cases += bytes.length + 1;
+    const selections = wanted.end === 'well' ? read.length : 0;
+    for (let i = 0; i < selections; i++) {
+      const selection = anySelection(random);
+      const [mine, plainly] = [selected(read, selection), selectedRows(parsed(text)!, selection)];
+      if (mine.join('\n') !== plainly.join('\n')) expect(mine, `${label} ${stringOf(selection)}`).toEqual(plainly);
+    }
+    cases += bytes.length + 1 + selections;
   }
   // Each way to end is met.
   expect(Object.values(counts).every((count) => count > 0)).toBe(true);
 }, 3_600_000);
+
+function stringOf(selection: Selection): string {
+  return JSON.stringify(selection, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
 
 /** Quicker than `toEqual`, of which there would be millions. */
 function same(one: Outcome, other: Outcome): boolean {

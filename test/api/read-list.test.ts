@@ -122,6 +122,34 @@ describe('readInventoryList', () => {
     });
   });
 
+  it('keeps a number of any length in a field beyond the contract', async () => {
+    const text = `{"petId":1,"quantity":2,"status":"sold","serial":${'7'.repeat(100_000)}}`;
+    const { items } = await read(`[${text}]`, 4096);
+    expect(items.map(itemToJsonText)).toEqual([text]);
+  });
+
+  it.each(['petId', 'quantity'])('refuses a %s of a million digits, without computing it', async (field) => {
+    const row = CAT_TEXT.replace(new RegExp(`"${field}":\\d`), `"${field}":${'7'.repeat(1_000_000)}`);
+    expect(await read(`[${row}]`, 4096)).toEqual({
+      items: [],
+      problem: { what: 'Row 1 of the list', problem: `has a number of 1000000 characters as its ${field}` },
+    });
+  });
+
+  it('reads a row of nearly a million characters in small pieces, in a time that does not grow with their number', async () => {
+    const text = `{"petId":1,"quantity":2,"status":"sold","note":"${'}'.repeat(1_000_000)}"}`;
+    const { items } = await read(`[${text},${CAT_TEXT}]`, 16);
+    expect(items.map(itemToJsonText)).toEqual([text, CAT_TEXT]);
+  });
+
+  it.each([16, 1 << 22])('refuses a row of more than 1,048,576 characters, in pieces of %i', async (size) => {
+    const row = `{"petId":2,"quantity":2,"status":"sold","note":"${'n'.repeat(1 << 20)}"}`;
+    expect(await read(`[${CAT_TEXT},${row}]`, size)).toEqual({
+      items: [CAT],
+      problem: { what: 'The list', problem: 'has a row of more than 1048576 characters (after row 1)' },
+    });
+  });
+
   it('fault 60: refuses invalid UTF-8', async () => {
     const bytes = new Uint8Array([...new TextEncoder().encode('[{"petId":1,"quantity":2,"status":"'), 0xff]);
     expect(await read(bytes)).toEqual({ items: [], problem: { what: 'The list', problem: 'is not valid UTF-8' } });
