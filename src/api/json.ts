@@ -58,46 +58,39 @@ export function parseJson(text: string): JsonValue {
 }
 
 /**
- * Reads one value that begins at `start`; leading white space is skipped.
+ * Reads one value that begins at `start`; leading white space is skipped. It may hold `mostValues` others.
  * A number at the very end of the text counts as whole.
  * @throws {JsonIncomplete} the text ends inside the value
- * @throws {JsonError} it is not JSON
+ * @throws {JsonError} it is not JSON, or holds more values
  */
-export function readJsonValue(text: string, start: number): { value: JsonValue; end: number } {
-  const reader = new JsonReader(text, start);
+export function readJsonValue(text: string, start: number, mostValues?: number): { value: JsonValue; end: number } {
+  const reader = new JsonReader(text, start, mostValues);
   const value = reader.value(0);
   return { value, end: reader.at };
 }
 
 const RUN = /[-+.0-9eE]+/y;
-const NUMBER = /^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![-+.0-9eE])/y;
 /** What a number may begin with. */
 const BEGUN_NUMBER = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?/;
-// eslint-disable-next-line no-control-regex -- control characters are what ends a plain run
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
+/** A string as far as it is right, without its last quote. */
+// eslint-disable-next-line no-control-regex -- a string must not hold control characters
+const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
 const LITERALS: readonly [string, JsonValue][] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ];
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
-
 class JsonReader {
   readonly text: string;
   at: number;
+  private readonly mostValues: number;
+  private values = 0;
 
-  constructor(text: string, at: number) {
+  constructor(text: string, at: number, mostValues = Number.POSITIVE_INFINITY) {
     this.text = text;
     this.at = at;
+    this.mostValues = mostValues;
   }
 
   skipSpace(): void {
@@ -110,6 +103,7 @@ class JsonReader {
 
   value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw new JsonError(`nested deeper than ${MAX_DEPTH} levels`, this.at);
+    if (this.values++ > this.mostValues) throw new JsonError(`more than ${this.mostValues} values`, this.at);
     this.skipSpace();
     const c = this.text[this.at];
     if (c === undefined) throw new JsonIncomplete(this.at);
@@ -165,54 +159,44 @@ class JsonReader {
   }
 
   private string(): string {
-    this.at++;
-    let result = '';
-    for (;;) {
-      PLAIN.lastIndex = this.at;
-      const run = PLAIN.exec(this.text)?.[0] ?? '';
-      result += run;
-      this.at += run.length;
-      const c = this.text[this.at];
-      if (c === undefined) throw new JsonIncomplete(this.at);
-      if (c === '"') return this.close(result);
-      if (c !== '\\') throw new JsonError('a control character inside a string', this.at);
-      result += this.escape();
-    }
+    STRING.lastIndex = this.at;
+    const begun = STRING.exec(this.text)?.[0] ?? '';
+    const end = this.at + begun.length;
+    if (this.text[end] !== '"') throw this.brokenString(end);
+    const value: unknown = JSON.parse(`${begun}"`);
+    this.at = end + 1;
+    return String(value);
   }
 
-  private escape(): string {
-    const letter = this.text[this.at + 1];
-    if (letter === undefined) throw new JsonIncomplete(this.text.length);
-    if (letter === 'u') {
-      const hex = this.text.slice(this.at + 2, this.at + 6);
-      if (!/^[0-9a-fA-F]{4}$/.test(hex)) {
-        if (/^[0-9a-fA-F]*$/.test(hex) && this.at + 6 > this.text.length) throw new JsonIncomplete(this.text.length);
-        const good = /^[0-9a-fA-F]*/.exec(hex)?.[0] ?? '';
-        throw new JsonError('a broken \\u escape', this.at + 2 + good.length);
-      }
-      this.at += 6;
-      return String.fromCharCode(Number.parseInt(hex, 16));
-    }
-    const plain = ESCAPES[letter];
-    if (plain === undefined) throw new JsonError('an unknown escape', this.at + 1);
-    this.at += 2;
-    return plain;
+  /** `end`: of what is right in it. */
+  private brokenString(end: number): JsonError {
+    const { text } = this;
+    if (text[end] === undefined) return new JsonIncomplete(end);
+    if (text[end] !== '\\') return new JsonError('a control character inside a string', end);
+    const escape = text.slice(end + 1, end + 6);
+    const good = /^(?:u[0-9a-fA-F]*)?/.exec(escape)?.[0] ?? '';
+    if (good === escape) return new JsonIncomplete(text.length);
+    return new JsonError(good === '' ? 'an unknown escape' : 'a broken \\u escape', end + 1 + good.length);
   }
 
   private number(): JsonValue {
-    RUN.lastIndex = this.at;
-    const source = RUN.exec(this.text)?.[0] ?? '';
-    const end = this.at + source.length;
-    const match = NUMBER.exec(source);
-    if (match === null) {
-      const good = BEGUN_NUMBER.exec(source)?.[0] ?? '';
-      if (good === source && end === this.text.length) throw new JsonIncomplete(end);
-      throw new JsonError('a broken number', this.at + good.length);
-    }
-    this.at = end;
-    const isInteger = match[1] === undefined && match[2] === undefined && source !== '-0';
+    NUMBER.lastIndex = this.at;
+    const match = NUMBER.exec(this.text);
+    if (match === null) throw this.brokenNumber();
+    const [source, fraction, exponent] = match;
+    this.at += source.length;
+    const isInteger = fraction === undefined && exponent === undefined && source !== '-0';
     if (!isInteger || source.length > MOST_DIGITS) return new RawNumber(source);
     return source.length <= 15 ? Number(source) : BigInt(source);
+  }
+
+  private brokenNumber(): JsonError {
+    RUN.lastIndex = this.at;
+    const run = RUN.exec(this.text)?.[0] ?? '';
+    const good = BEGUN_NUMBER.exec(run)?.[0] ?? '';
+    const end = this.at + run.length;
+    if (good === run && end === this.text.length) return new JsonIncomplete(end);
+    return new JsonError('a broken number', this.at + good.length);
   }
 
   private literal(): JsonValue {

@@ -14,6 +14,9 @@ import { RowLayout } from './row-layout.ts';
 const MAX_ROW = 1 << 20;
 const USUAL_ROW = 200;
 
+/** As many values may one row hold: to read and to write them takes a while. */
+const MOST_VALUES = 10_000;
+
 /** As many layouts as one list may have; rows of others are left to the strict reader. */
 const MOST_LAYOUTS = 8;
 const COMMA = 0x2c;
@@ -179,7 +182,7 @@ class ListReader {
   private strictValue(): ReturnType<typeof readJsonValue> | undefined {
     const { at, text } = this;
     try {
-      const read = readJsonValue(text, at);
+      const read = readJsonValue(text, at, MOST_VALUES);
       if (read.end - at <= MAX_ROW) return read;
     } catch (error) {
       if (error instanceof JsonIncomplete) {

@@ -3,7 +3,7 @@ import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals } from '../session/globals.ts';
 import { storedDefaults } from '../session/defaults.ts';
 import { lazyConfigFile, lazySettings } from '../session/settings.ts';
-import { type Context, DatabaseFailure, type Output, OutputClosed } from '../ports.ts';
+import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
 import {
@@ -83,7 +83,7 @@ async function runCommand(
         format: globals.output,
         ...screen,
       });
-      const count = await print(chunks, context.stdout, ending).catch((error: unknown) => {
+      const count = await print(chunks, context, ending, view.view === 'rows').catch((error: unknown) => {
         // A reader that has gone does not make a failed command succeed.
         throw error instanceof OutputClosed && failure !== undefined ? failure : error;
       });
@@ -114,17 +114,26 @@ function isSilent(view: View, { quiet, output }: Globals): boolean {
   return isConfirmation && quiet && output === 'table';
 }
 
-/** Writes as the reader takes it. Returns the number of rows. */
+/** The longest that signals and timers wait while a long output is written without a pause, in ms. */
+const TURN_MS = 50;
+
+/** Writes as the reader takes it; what `stops` is not written to its end after a signal. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
-  stdout: Output,
+  { clock, stdout }: Pick<Context, 'clock' | 'stdout'>,
   ending: Ending,
+  stops: boolean,
 ): Promise<number> {
+  let turned = clock.monotonic();
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done === true) return next.value;
       await ending.taken(stdout.write(next.value));
+      if (clock.monotonic() - turned < TURN_MS) continue;
+      await ending.taken(clock.turn());
+      if (stops && ending.signal.aborted) throw reasonOf(ending.signal);
+      turned = clock.monotonic();
     }
   } finally {
     await chunks.return(0);

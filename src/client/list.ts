@@ -9,10 +9,11 @@ import { perform, AttemptError } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 /**
- * Rows are handed on only once the list has ended or this many have come: a list that breaks off before
- * is asked for again, and no reader ever saw half of it. A longer list streams.
+ * Rows are handed on only once the list has ended or this many have come, or this many bytes: a list that breaks off
+ * before is asked for again, and no reader ever saw half of it. A longer list streams.
  */
 const HELD_ROWS = 10_000;
+const HELD_BYTES = 4 << 20;
 
 const CALL: Call = { method: route.method, path: route.path };
 
@@ -51,11 +52,18 @@ async function listed(service: Service): Promise<Beginning> {
 
 async function readBeginning(reply: HttpReply): Promise<Beginning> {
   refuseWebPage(reply);
-  const rows = readInventoryList(reply.body);
+  let bytes = 0;
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of reply.body) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  const rows = readInventoryList(counted());
   const held: InventoryItem[][] = [];
   let count = 0;
   try {
-    while (count < HELD_ROWS) {
+    while (count < HELD_ROWS && bytes < HELD_BYTES) {
       const next = await rows.next();
       if (next.done === true) return { held };
       held.push(next.value);

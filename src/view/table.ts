@@ -23,7 +23,7 @@ const LINES = 1_000;
 const LONGEST_WORD = 20;
 /** `│ ` before each column, ` │` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
-const GAP = 2;
+const BETWEEN = '  ';
 
 export interface Screen {
   readonly isTTY: boolean;
@@ -46,36 +46,53 @@ interface Cell {
 export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): AsyncGenerator<string, number> {
   // A width of 0 is a terminal that does not know its own.
   const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
-  let rows: Cell[][] = [];
+  const held: Cell[][] = [];
   let fixed: Table | undefined;
   let count = 0;
   for await (const batch of view.rows) {
-    for (const row of batch) rows.push(cellsOf(view.columns, row, screen.redact));
-    if (fixed === undefined && rows.length <= MOST_HELD) continue;
-    fixed = fixed === undefined ? await roomy(view, rows, width) : { ...fixed, rows, follows: true };
-    await prepareWidths(texts([], rows));
-    yield* aligned(fixed, width, screen.style, true);
-    count += rows.length;
-    rows = [];
+    count += batch.length;
+    const quick = fixed === undefined ? undefined : plainLines(view.columns, fixed, batch);
+    if (quick !== undefined) {
+      yield quick;
+      continue;
+    }
+    const rows = batch.map((row) => cellsOf(view.columns, row, screen.redact));
+    if (fixed !== undefined) {
+      await prepareWidths(texts([], rows));
+      yield* aligned({ ...fixed, rows, follows: true }, screen.style, Number.isFinite(width));
+      continue;
+    }
+    held.push(...rows);
+    if (count <= MOST_HELD) continue;
+    fixed = await roomy(view, held, width);
+    yield* aligned(fixed, screen.style, Number.isFinite(width));
   }
-  if (fixed !== undefined || rows.length === 0) return count;
-  const table = await measured(view, rows, 0);
-  const drawn = screen.isTTY && rows.length <= MOST_DRAWN;
+  if (fixed !== undefined || count === 0) return count;
+  const table = await measured(view, held, 0);
+  const drawn = screen.isTTY && count <= MOST_DRAWN;
   const borders = BORDERS.perColumn * table.names.length + BORDERS.end;
   const fitted = drawn ? fit(table, width - borders) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen.style);
-  else yield* aligned(table, width, screen.style, !drawn);
-  return rows.length;
+  else yield* aligned(inColumns(table, width, !drawn), screen.style, Number.isFinite(width));
+  return count;
 }
 
 /** With room for rows that are yet to come, where there is any. */
 async function roomy<Row>(view: RowsView<Row>, rows: readonly (readonly Cell[])[], width: number): Promise<Table> {
   const table = await measured(view, rows, INT64_WIDTH);
-  return sum(table.widths) <= roomFor(table, width) ? table : measured(view, rows, 0);
+  const isRoomy = sum(table.widths) <= roomFor(table, width);
+  return inColumns(isRoomy ? table : await measured(view, rows, 0), width, true);
+}
+
+/** The table with its columns fitted to the width; without columns where they do not fit. */
+function inColumns(table: Table, width: number, mayCut: boolean): Table {
+  const room = roomFor(table, width);
+  const fitted = mayCut || sum(table.widths) <= room ? fit(table, room) : undefined;
+  return fitted ?? { ...table, hasColumns: false };
 }
 
 function roomFor({ names }: Table, width: number): number {
-  return width - GAP * (names.length - 1);
+  return width - BETWEEN.length * (names.length - 1);
 }
 
 /** `leastNumber`: how wide a column of numbers is at least. */
@@ -90,7 +107,7 @@ async function measured<Row>(
     const least = rows[0]?.[i]?.numeric === true ? leastNumber : 0;
     return widest(rows, i, Math.max(least, view.header ? displayWidth(name) : 0));
   });
-  return { names, rows, widths, header: view.header, follows: false };
+  return { names, rows, widths, header: view.header, follows: false, hasColumns: true };
 }
 
 interface Table {
@@ -100,6 +117,29 @@ interface Table {
   readonly header: boolean;
   /** Rows of it have been shown already. */
   readonly follows: boolean;
+  /** False on a terminal too narrow for them. */
+  readonly hasColumns: boolean;
+}
+
+/** Lines of rows whose cells need no care and fit; undefined where one does not. */
+function plainLines<Row>(columns: readonly Column<Row>[], table: Table, rows: readonly Row[]): string | undefined {
+  if (!table.hasColumns) return undefined;
+  const last = columns.length - 1;
+  const lines: string[] = [];
+  for (const row of rows) {
+    let line = '';
+    for (let i = 0; i <= last; i++) {
+      const text = columns[i]!.plain?.(row);
+      const width = table.widths[i]!;
+      if (text === undefined || text.length > width) return undefined;
+      if (i > 0) line += BETWEEN;
+      if (text.charCodeAt(0) <= NINE) line += text.padStart(width);
+      else line += i === last ? text : text.padEnd(width);
+    }
+    lines.push(line);
+  }
+  lines.push('');
+  return lines.join('\n');
 }
 
 function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, redact: Screen['redact']): Cell[] {
@@ -191,10 +231,8 @@ class Placeholders {
   }
 }
 
-function* aligned(table: Table, width: number, style: Style, mayCut: boolean): Generator<string> {
-  const room = roomFor(table, width);
-  const fitted = mayCut || sum(table.widths) <= room ? fit(table, room) : undefined;
-  const lines = fitted === undefined ? listed(table) : columns(fitted, style, Number.isFinite(width));
+function* aligned(table: Table, style: Style, isTerminal: boolean): Generator<string> {
+  const lines = table.hasColumns ? columns(table, style, isTerminal) : listed(table);
   let text = '';
   let count = 0;
   for (const line of lines) {
@@ -216,7 +254,7 @@ function* columns({ names, rows, widths, header, follows }: Table, style: Style,
         const shown = numeric || !cut ? text : truncate(text, widths[i] ?? 0);
         return i === last && !numeric ? shown : padTo(shown, widths[i] ?? 0, numeric ? 'right' : 'left');
       })
-      .join(' '.repeat(GAP));
+      .join(BETWEEN);
   if (header && !follows)
     yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
   for (const row of rows) yield line(row);

@@ -109,6 +109,13 @@ describe('readInventoryList', () => {
       'is not JSON: nested deeper than 128 levels',
       0,
     ],
+    [
+      'a row of more values than a row can need',
+      `[${CAT_TEXT},{"petId":1,"quantity":2,"status":"sold","x":[${'[],'.repeat(10_000)}1]}]`,
+      'Row 2 of the list',
+      'is not JSON: more than 10000 values',
+      1,
+    ],
     ['no array', '{"error":1}', 'The list', 'has "{" where "[" belongs', 0],
     ['a comma too many', `[${CAT_TEXT},]`, 'Row 2 of the list', 'is not JSON: expected a value, found "]"', 1],
     ['no comma', `[${CAT_TEXT}${CAT_TEXT}]`, 'The list', 'has "{" where "," or "]" belongs (after row 1)', 1],

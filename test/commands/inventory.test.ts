@@ -296,3 +296,21 @@ describe('help', () => {
     expect((await run(createTestContext(), 'help', 'frobnicate')).code).toBe(2);
   });
 });
+
+describe('a long output', () => {
+  it('is interrupted between two pieces of it, although nothing has to be waited for', async () => {
+    const items = Array.from({ length: 20_000 }, (_, i) => ({ petId: i + 1, quantity: 1, status: 'sold' }));
+    const context = withReplies([{ json: items }]);
+    const { stdout } = context;
+    const write = stdout.write.bind(stdout);
+    stdout.write = async (text) => {
+      await write(text);
+      // Each piece takes as long as ten of them do on a slow machine.
+      context.clock.suspend(20, 'runs');
+      if (stdout.writes.length === 1) setImmediate(() => context.interrupt());
+    };
+    const { code, stderr } = await run(context, 'inventory', 'list', '--sort', 'quantity', '-o', 'csv');
+    expect([code, stderr]).toEqual([130, expect.stringMatching(/^Stopped/)]);
+    expect(stdout.writes.length).toBeLessThan(20);
+  });
+});
