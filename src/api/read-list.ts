@@ -14,10 +14,10 @@ import { RowLayout } from './row-layout.ts';
 const MAX_ROW = 1 << 20;
 const USUAL_ROW = 200;
 
-/** As many values may one row hold: to read and to write them takes a while. */
+/** More values in one row would hold up signals and timers while they are read and written. */
 const MOST_VALUES = 10_000;
 
-/** As many layouts as one list may have; rows of others are left to the strict reader. */
+/** Rows of further layouts in one list are left to the strict reader. */
 const MOST_LAYOUTS = 8;
 const COMMA = 0x2c;
 const BRACE = 0x7b;

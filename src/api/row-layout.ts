@@ -4,7 +4,7 @@
  */
 import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
 
-/** No leading zero, no `-0`. Of 19 digits only what is below 9e18: an int64 without a look. */
+/** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
 const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
 const VALUES: Readonly<Record<ItemField, string>> = {
   petId: INTEGER,
