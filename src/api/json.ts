@@ -224,8 +224,12 @@ class JsonReader {
 const UNSAFE =
   /[\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
+/** ASCII that JSON writes as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /** A string as JSON text with every control, bidi and invisible character as a visible \u escape. */
 function stringifyString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   return JSON.stringify(text).replace(UNSAFE, (character) =>
     character
       .split('')

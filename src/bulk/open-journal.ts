@@ -14,11 +14,25 @@ type Work<T> = (journal: Journal) => T | Promise<T>;
  * @throws {Failure} `state`, `file`, `no-home`
  */
 export async function withJournal<T>(context: CommandContext, given: string | undefined, work: Work<T>): Promise<T> {
+  using state = await openToRead(context, given);
+  return await work(journalIn(context, state));
+}
+
+/** Yields what is read from a journal that stays open meanwhile. @throws {Failure} as `withJournal` */
+export async function* readJournal<T>(
+  context: CommandContext,
+  given: string | undefined,
+  read: (journal: Journal) => Iterable<T>,
+): AsyncGenerator<T> {
+  using state = await openToRead(context, given);
+  yield* read(journalIn(context, state));
+}
+
+async function openToRead(context: CommandContext, given: string | undefined): Promise<State> {
   const path = given ?? `${stateFolder(context)}/state.db`;
   const isThere = (await context.files.facts(path)) !== undefined;
   if (!isThere && given !== undefined) throw new Failure('file', { operation: 'read', path, code: 'ENOENT' });
-  using state = await openStateFile(context, isThere ? path : ':memory:', { isOwn: given === undefined });
-  return await work(journalIn(context, state));
+  return openStateFile(context, isThere ? path : ':memory:', { isOwn: given === undefined });
 }
 
 /**

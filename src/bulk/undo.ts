@@ -76,8 +76,9 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string): 
   const run = options.run ?? options.import;
   if (run !== undefined) return targetOfRun(journal, run);
   if (options.changeId !== undefined) {
-    const [change] = journal.history({ id: options.changeId, limit: 1 }).filter(mayBeApplied);
-    if (change === undefined) throw nothingFound(`Change ${options.changeId} does not exist or was not applied`);
+    const change = journal.sentChange(options.changeId);
+    if (change === undefined || !mayBeApplied(change))
+      throw nothingFound(`Change ${options.changeId} does not exist or was not applied`);
     return targetOfChange(change);
   }
   const newest = journal.newestSent(environment);

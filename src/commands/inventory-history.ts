@@ -40,49 +40,52 @@ export const inventoryHistory = defineCommand({
   },
   more: ['output', 'exit-codes'],
   async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, journal: path }, context) {
-    const { withJournal } = await import('../bulk/open-journal.ts');
+    const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
     const now = context.clock.now();
     const number = run ?? sameAsRun;
     const isMixed = allEnvironments === true || number !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
     const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
-    return withJournal(context, path, (journal) => {
-      const changes = journal.history(filter);
-      const isEmpty = changes.length === 0 && journal.history({ limit: 1 }).length === 0;
-      return historyView(changes, context, isEmpty ? NOTHING_YET : emptyText(environment));
-    });
+    const rows = readJournal(context, path, (journal) => journal.history(filter));
+    if (context.globals.output !== 'table') return historyView(rows, context);
+    // On a screen of 80 columns, room is for what differs from row to row.
+    return withJournal(context, path, (journal) => ({
+      ...historyView(rows, context, journal.uniform(filter)),
+      empty: journal.hasSent() ? emptyText(environment) : 'This machine has not changed any stock yet.',
+    }));
   },
 });
-
-const NOTHING_YET = 'This machine has not changed any stock yet.';
 
 function emptyText(environment: string | undefined): string {
   if (environment === undefined) return 'No change matches.';
   return `No change in ${environment} matches. To see other environments, add --all-environments.`;
 }
 
-function historyView(changes: readonly Change[], { clock, globals }: CommandContext, empty: string): RowsView<Change> {
+/** @param hidden columns to leave out */
+function historyView(
+  rows: RowsView<Change>['rows'],
+  { clock, globals }: CommandContext,
+  hidden: readonly string[] = [],
+): RowsView<Change> {
   const now = clock.now();
   const when = (at: number | undefined): string =>
     at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
-  // On a screen of 80 columns, room is for what differs from row to row.
-  const whereMixed = (column: Column<Change>): Column<Change>[] =>
-    globals.output === 'csv' || new Set(changes.map((change) => column.cell(change))).size > 1 ? [column] : [];
+  const columns: readonly Column<Change>[] = [
+    { name: 'change', cell: ({ id }) => id },
+    { name: 'run', cell: ({ run }) => run ?? '' },
+    { name: 'when', cell: ({ sentAt }) => when(sentAt) },
+    { name: 'who', cell: ({ person }) => person },
+    { name: 'environment', cell: ({ environment }) => environment },
+    { name: 'petId', cell: ({ petId }) => petId },
+    { name: 'before', cell: ({ before }) => before ?? '' },
+    { name: 'after', cell: ({ after }) => after },
+    { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
+    { name: 'command', cell: ({ command }) => commandWords(command) },
+  ];
   return {
     view: 'rows',
-    columns: [
-      { name: 'change', cell: ({ id }) => id },
-      { name: 'run', cell: ({ run }) => run ?? '' },
-      { name: 'when', cell: ({ sentAt }) => when(sentAt) },
-      ...whereMixed({ name: 'who', cell: ({ person }) => person }),
-      ...whereMixed({ name: 'environment', cell: ({ environment }) => environment }),
-      { name: 'petId', cell: ({ petId }) => petId },
-      { name: 'before', cell: ({ before }) => before ?? '' },
-      { name: 'after', cell: ({ after }) => after },
-      { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
-      { name: 'command', cell: ({ command }) => commandWords(command) },
-    ],
-    rows: [changes],
+    columns: columns.filter(({ name }) => !hidden.includes(name)),
+    rows,
     json: (change) =>
       new Map<string, JsonValue>([
         ['change', change.id],
@@ -98,7 +101,7 @@ function historyView(changes: readonly Change[], { clock, globals }: CommandCont
         ['run', change.run ?? null],
       ]),
     header: true,
-    empty,
+    empty: '',
   };
 }
 

@@ -64,6 +64,7 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT, WITHOUT ROWID`,
   // 1 for a run that adds to the stock.
   'ALTER TABLE run ADD COLUMN adds INTEGER',
+  'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
 ];
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };

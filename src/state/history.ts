@@ -1,5 +1,5 @@
 /** Reads the journal: runs, changes and scans. */
-import type { SqlRow } from '../ports.ts';
+import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { BadValue } from './columns.ts';
 import type { State } from './database.ts';
@@ -20,7 +20,6 @@ export interface HistoryFilter {
   readonly environment?: string | undefined;
   readonly pet?: readonly bigint[] | undefined;
   readonly run?: bigint | undefined;
-  readonly id?: bigint;
   /** Sent at this time or later, epoch ms. */
   readonly since?: number | undefined;
   /** Sent before this time, epoch ms. */
@@ -36,6 +35,8 @@ export interface RunFilter {
 
 /** What a change may have done to the service's stock. */
 const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
+/** The most changes that are read at once. */
+const PAGE = 500;
 /** Name of a row of `meta`. */
 export const HOLDER = 'run-holder';
 
@@ -83,10 +84,12 @@ export class History {
   /** Returns runs with the number of their rows, newest first. */
   runs({ environment, isUnfinished = false, limit = -1 }: RunFilter = {}): RunSummary[] {
     const rowsIn = (...states: readonly ChangeState[]): string =>
-      `(SELECT count(*) FROM change WHERE run = run.id AND state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
-    const sql = `SELECT *, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS open,
+      `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
+    const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS open,
         ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
-      FROM run WHERE environment = coalesce(?, environment) AND (? OR endedAt IS NULL) ORDER BY id DESC LIMIT ?`;
+      FROM run LEFT JOIN change ON change.run = run.id
+      WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
+      GROUP BY run.id ORDER BY run.id DESC LIMIT ?`;
     const rows = this.state.database.all(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
     return this.readSound('run', rows, toRunSummary);
   }
@@ -98,7 +101,8 @@ export class History {
 
   /** Returns the newest change of an environment that was sent: that of the last command. */
   newestSent(environment: string): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND state IN ${MAY_BE_WRITTEN} ORDER BY sentAt DESC, id DESC LIMIT 1`;
+    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state IN ${MAY_BE_WRITTEN}
+      ORDER BY sentAt DESC, id DESC LIMIT 1`;
     return this.readSound('change', this.state.database.all(sql, environment), toChange)[0];
   }
 
@@ -113,19 +117,38 @@ export class History {
     return this.readAll('change', rows, toChange);
   }
 
-  /** Returns the changes that were sent, newest first. */
-  history(filter: HistoryFilter): Change[] {
-    const { pet, limit } = filter;
-    const columns = (['environment', 'run', 'id'] as const).filter((name) => filter[name] !== undefined);
-    const { since, until } = filter;
-    const times = `${since === undefined ? '' : 'AND sentAt >= ?'} ${until === undefined ? '' : 'AND sentAt < ?'}`;
-    const pets = pet === undefined ? '' : `AND petId IN (${pet.map(() => '?').join(', ')})`;
-    const sql = `SELECT * FROM change WHERE sentAt IS NOT NULL ${columns.map((name) => `AND ${name} = ?`).join(' ')} ${times} ${pets}
-      ORDER BY sentAt DESC, id DESC LIMIT ?`;
-    const instants = [since, until].flatMap((at) => (at === undefined ? [] : [BigInt(Math.round(at))]));
-    const values = [...columns.map((name) => filter[name]!), ...instants];
-    const rows = this.state.database.all(sql, ...values, ...(pet ?? []), BigInt(limit));
-    return this.readSound('change', rows, toChange);
+  /** Returns a change that was sent. */
+  sentChange(id: bigint): Change | undefined {
+    const rows = this.state.database.all('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id);
+    return this.readSound('change', rows, toChange)[0];
+  }
+
+  hasSent(): boolean {
+    return this.state.database.get('SELECT 1 FROM change WHERE sentAt IS NOT NULL LIMIT 1') !== undefined;
+  }
+
+  /** Returns which of these columns have one value in all rows of `history`: a table leaves them out. */
+  uniform({ limit, ...filter }: HistoryFilter): readonly string[] {
+    const { from, values } = sentBy(filter);
+    const sql = `SELECT min(person) < max(person) AS who, min(environment) < max(environment) AS environment
+      FROM (SELECT person, environment ${from})`;
+    const differs = this.state.database.get(sql, ...values, BigInt(limit));
+    return ['who', 'environment'].filter((name) => differs?.[name] !== 1n);
+  }
+
+  /**
+   * Reads the changes that were sent, newest first. Each page is a statement of its own: one that stayed open while a
+   * slow reader takes the rows would keep every process from emptying the write-ahead log.
+   */
+  *history({ limit, ...filter }: HistoryFilter): Generator<Change[]> {
+    let last: SqlRow | undefined;
+    for (let left = limit; left > 0; left -= PAGE) {
+      const { from, values } = sentBy(filter, last);
+      const rows = this.state.database.all(`SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
+      yield this.readSound('change', rows, toChange);
+      if (rows.length < PAGE) return;
+      last = rows.at(-1);
+    }
   }
 
   scans(run: bigint): Scan[] {
@@ -158,4 +181,28 @@ export class History {
       }
     });
   }
+}
+
+/** Returns the SQL after `SELECT …` and its parameters, without the last: the limit. `last`: the row before the first. */
+function sentBy(
+  { environment, pet, run, since, until }: Omit<HistoryFilter, 'limit'>,
+  last?: SqlRow,
+): { readonly from: string; readonly values: readonly SqlValue[] } {
+  const at = (instant: number | undefined): bigint[] => (instant === undefined ? [] : [BigInt(Math.round(instant))]);
+  const terms: readonly (readonly [term: string, values: readonly (SqlValue | undefined)[]])[] = [
+    ['environment = ?', environment === undefined ? [] : [environment]],
+    ['run = ?', run === undefined ? [] : [run]],
+    ['sentAt >= ?', at(since)],
+    ['sentAt < ?', at(until)],
+    [`petId IN (${pet?.map(() => '?').join(', ') ?? ''})`, pet ?? []],
+    ['(sentAt, id) < (?, ?)', last === undefined ? [] : [last.sentAt, last.id]],
+  ];
+  const given = terms.filter(([, values]) => values.length > 0);
+  // From the second page on: by another index SQLite would read and sort all rows of a long run for each page.
+  const index = last === undefined ? '' : 'INDEXED BY changesSent';
+  return {
+    from: `FROM change ${index} WHERE ${['sentAt IS NOT NULL', ...given.map(([term]) => term)].join(' AND ')}
+      ORDER BY sentAt DESC, id DESC LIMIT ?`,
+    values: given.flatMap(([, values]) => values.map((value) => value ?? null)),
+  };
 }

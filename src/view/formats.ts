@@ -62,12 +62,20 @@ function csvLines<Row>(
   return text;
 }
 
+/** Text that no reader of CSV takes for anything else. */
+const UNQUOTED = /^(?:[\w./:][\w ./:-]*)?$/;
+
 /** Cells that need no quotes; undefined where one may need them. */
 function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | undefined {
   let line = '';
   for (let i = 0; i < columns.length; i++) {
-    const text = columns[i]!.plain?.(row);
-    if (text === undefined) return undefined;
+    const column = columns[i]!;
+    let text = column.plain?.(row);
+    if (text === undefined) {
+      const value = column.cell(row);
+      if (typeof value === 'string' && !UNQUOTED.test(value)) return undefined;
+      text = value.toString();
+    }
     line += i === 0 ? text : `,${text}`;
   }
   return line;

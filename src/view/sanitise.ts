@@ -6,8 +6,11 @@ const UNSAFE =
   // eslint-disable-next-line no-control-regex -- control characters are the point
   /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
+const ASCII = /^[ -~]*$/;
+
 /** `\x1b`, `\u202e`, `\u{e0001}` in place of each such character. */
 export function visible(text: string): string {
+  if (ASCII.test(text)) return text;
   return text.replace(UNSAFE, escaped);
 }
 
