@@ -1,6 +1,5 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
@@ -67,7 +66,7 @@ function runtime(): Context['machine']['runtime'] {
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
 function homeFolder(): string | undefined {
-  if (process.platform === 'win32') return homedir();
+  if (process.platform === 'win32') return process.getBuiltinModule('node:os').homedir();
   return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
 }
 
@@ -92,7 +91,7 @@ function isAlive(pid: number): boolean {
 /** A container may run as a user without a name. */
 function userName(): string {
   try {
-    return userInfo().username;
+    return process.getBuiltinModule('node:os').userInfo().username;
   } catch {
     return '';
   }

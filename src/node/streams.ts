@@ -2,7 +2,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
-import { readPieces } from './special-files.ts';
 
 /** Both are missing where the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -44,7 +43,10 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     get isTTY() {
       return stream().isTTY === true;
     },
-    stream: (signal) => readPieces(stream(), signal),
+    async *stream(signal) {
+      const { readPieces } = await import('./special-files.ts');
+      yield* readPieces(stream(), signal);
+    },
     lines(signal) {
       const input = stream();
       // On a terminal readline reads key by key: Ctrl-D ends the lines, and stdin can be read again after it.
