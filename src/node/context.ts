@@ -17,8 +17,8 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(process.stdout, isStdoutClosed),
-    stderr: nodeOutput(process.stderr),
+    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed),
+    stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,
     // Loaded by the few commands that need it.
@@ -97,11 +97,17 @@ function userName(): string {
   }
 }
 
+let knownBootId: string | undefined;
+
+function bootId(): string {
+  return (knownBootId ??= readBootId());
+}
+
 /**
  * Returns Linux's id of the boot, with the time namespace where it is not the machine's own: its monotonic clock is
  * another one. Empty elsewhere: there the monotonic clock itself tells a reboot, and a clock that is set does not.
  */
-function bootId(): string {
+function readBootId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const time = namespace('time');
