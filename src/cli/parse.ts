@@ -181,12 +181,8 @@ function configure(command: Command): Command {
     .showSuggestionAfterError(false);
 }
 
-function buildCommand(
-  spec: AnyCommand,
-  line: Line<ScanOption>,
-  program: Command,
-  onRun: (run: RunInvocation) => void,
-): Command {
+type OnRun = (run: RunInvocation) => void;
+function buildCommand(spec: AnyCommand, line: Line<ScanOption>, program: Command, onRun: OnRun): Command {
   const command = configure(new Command(nameOf(spec.path)));
   const count = argumentsIn(line).length;
   const all = argumentsOf(spec);
@@ -217,10 +213,9 @@ function needed<S extends OptionSpec>(specs: readonly S[], { tokens }: Line<Scan
   const given = tokens.flatMap((token) => ('option' in token ? token.option.names : []));
   // `--no-input` alone makes `input` true, unless commander knows `--input` too.
   const negated = specs.flatMap(({ flags }) => flags.match(/--no-[\w-]+/g) ?? []);
-  const words = new Set([...given, ...negated, ...negated.map((name) => name.replace('--no-', '--'))]);
-  return specs.filter(
-    (spec) => spec.default !== undefined || spec.flags.split(/[ ,]+/).some((word) => words.has(word)),
-  );
+  const words = [...given, ...negated, ...negated.map((name) => name.replace('--no-', '--'))];
+  const isThere = ({ flags }: S): boolean => flags.split(/[ ,]+/).some((word) => words.includes(word));
+  return specs.filter((spec) => spec.default !== undefined || isThere(spec));
 }
 
 function option({ flags, description, parser, ...spec }: OptionSpec): Option {
