@@ -8,7 +8,7 @@ var path = require('node:path');
 var found = process.versions.node;
 var parts = found.split('.');
 // In a checkout the install has brought the right Node.
-var own = path.join(__dirname, '../node_modules/node/bin/node');
+var own = path.join(__dirname, '../node_modules/.bin/node');
 
 if (!('WebAssembly' in global)) {
   process.stderr.write(

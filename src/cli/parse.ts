@@ -106,9 +106,8 @@ async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number)
 function parse({ line, command }: Request, paths: readonly string[], defaults: Defaults): RunInvocation {
   let invocation: RunInvocation | undefined;
   const program = configure(new Command('petstore'));
-  for (const spec of GLOBAL_OPTIONS)
-    program.addOption(option({ ...spec, ...storedDefault(spec, defaults, line.path) }));
-  for (const spec of HELP_OPTIONS) program.addOption(option(spec));
+  const globals = GLOBAL_OPTIONS.map((spec) => ({ ...spec, ...storedDefault(spec, defaults, line.path) }));
+  for (const spec of needed([...globals, ...HELP_OPTIONS], line)) program.addOption(option(spec));
   program
     .action(() => undefined)
     .parse(
@@ -120,7 +119,7 @@ function parse({ line, command }: Request, paths: readonly string[], defaults: D
     buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
   } else if (command !== undefined) {
     const given = argumentsIn(line);
-    const built = buildCommand(command, given.length, program, (run) => (invocation = run));
+    const built = buildCommand(command, line, program, (run) => (invocation = run));
     program.addCommand(built);
     const options = optionWords(line, (each) => !GLOBALS.includes(each));
     const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
@@ -182,9 +181,10 @@ function configure(command: Command): Command {
     .showSuggestionAfterError(false);
 }
 
-/** `count`: of the arguments on the line. */
-function buildCommand(spec: AnyCommand, count: number, program: Command, onRun: (run: RunInvocation) => void): Command {
+type OnRun = (run: RunInvocation) => void;
+function buildCommand(spec: AnyCommand, line: Line<ScanOption>, program: Command, onRun: OnRun): Command {
   const command = configure(new Command(nameOf(spec.path)));
+  const count = argumentsIn(line).length;
   const all = argumentsOf(spec);
   // The first argument may be left out before a required one: `api [method] <path>`.
   const isShort = all[0]?.optional === true && all[1]?.optional !== true && all.length > 1 && count < all.length;
@@ -193,7 +193,7 @@ function buildCommand(spec: AnyCommand, count: number, program: Command, onRun: 
     const words = each.variadic === true ? `${each.name}...` : each.name;
     command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);
   }
-  for (const each of optionsOf(spec)) command.addOption(option(each));
+  for (const each of needed(optionsOf(spec), line)) command.addOption(option(each));
   return command.action(() => {
     const input: Record<string, unknown> = { ...command.opts() };
     for (const [i, { name, parser }] of specified.entries()) {
@@ -203,6 +203,19 @@ function buildCommand(spec: AnyCommand, count: number, program: Command, onRun: 
     }
     onRun({ does: 'run', command: spec, input, globals: globalsOf(program) });
   });
+}
+
+/**
+ * Returns the options that commander has to know: those on the line, and those that have a value without it. To make
+ * all of them takes longer than to read the line.
+ */
+function needed<S extends OptionSpec>(specs: readonly S[], { tokens }: Line<ScanOption>): S[] {
+  const given = tokens.flatMap((token) => ('option' in token ? token.option.names : []));
+  // `--no-input` alone makes `input` true, unless commander knows `--input` too.
+  const negated = specs.flatMap(({ flags }) => flags.match(/--no-[\w-]+/g) ?? []);
+  const words = [...given, ...negated, ...negated.map((name) => name.replace('--no-', '--'))];
+  const isThere = ({ flags }: S): boolean => flags.split(/[ ,]+/).some((word) => words.includes(word));
+  return specs.filter((spec) => spec.default !== undefined || isThere(spec));
 }
 
 function option({ flags, description, parser, ...spec }: OptionSpec): Option {

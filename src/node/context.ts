@@ -1,6 +1,5 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
@@ -18,8 +17,8 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(process.stdout, isStdoutClosed),
-    stderr: nodeOutput(process.stderr),
+    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed),
+    stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,
     // Loaded by the few commands that need it.
@@ -67,7 +66,7 @@ function runtime(): Context['machine']['runtime'] {
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
 function homeFolder(): string | undefined {
-  if (process.platform === 'win32') return homedir();
+  if (process.platform === 'win32') return process.getBuiltinModule('node:os').homedir();
   return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
 }
 
@@ -92,17 +91,23 @@ function isAlive(pid: number): boolean {
 /** A container may run as a user without a name. */
 function userName(): string {
   try {
-    return userInfo().username;
+    return process.getBuiltinModule('node:os').userInfo().username;
   } catch {
     return '';
   }
+}
+
+let knownBootId: string | undefined;
+
+function bootId(): string {
+  return (knownBootId ??= readBootId());
 }
 
 /**
  * Returns Linux's id of the boot, with the time namespace where it is not the machine's own: its monotonic clock is
  * another one. Empty elsewhere: there the monotonic clock itself tells a reboot, and a clock that is set does not.
  */
-function bootId(): string {
+function readBootId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const time = namespace('time');

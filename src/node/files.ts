@@ -7,6 +7,7 @@ import fs, {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   statfsSync,
@@ -14,7 +15,6 @@ import fs, {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
-import { isOwnOutput, openSink, readPieces, writeSpecial } from './special-files.ts';
 
 // Windows has neither this nor O_NONBLOCK: undefined counts as 0 in the sum of bits.
 const { O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
@@ -98,6 +98,11 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+/** Loads what most commands do not need, and with it node:net and node:tty. */
+function specialFiles(): Promise<typeof import('./special-files.ts')> {
+  return import('./special-files.ts');
+}
+
 export const nodeFiles: Files = {
   facts: (path) =>
     atOnce(() => {
@@ -116,9 +121,10 @@ export const nodeFiles: Files = {
       makeFolder(path);
     }),
 
-  stream: (path, signal) => Promise.resolve(readPieces(path, signal)),
+  stream: async (path, signal) => (await specialFiles()).readPieces(path, signal),
 
   async append(path, onFailure) {
+    const { openSink } = await specialFiles();
     const { stream, close } = await openSink(path, constants.O_APPEND | constants.O_CREAT);
     stream.once('error', (error: NodeJS.ErrnoException) => {
       onFailure(error.code ?? error.message);
@@ -131,7 +137,7 @@ export const nodeFiles: Files = {
     };
   },
 
-  list: (folder) => orIfMissing([], () => fs.promises.readdir(folder)),
+  list: (folder) => orIfMissing([], () => atOnce(() => readdirSync(folder))),
 
   async isOnNetwork(path) {
     // Elsewhere the number means something else.
@@ -145,6 +151,7 @@ export const nodeFiles: Files = {
   },
 
   async replace(path, text, { mode = 0o644, signal } = {}) {
+    const { isOwnOutput, writeSpecial } = await specialFiles();
     const found = await fs.promises.stat(path).catch(() => undefined);
     if (isOwnOutput(path) || (found !== undefined && !found.isFile())) {
       await writeSpecial(path, text, signal);

@@ -1,5 +1,5 @@
 /** Questions on the terminal. They are asked on stderr: stdout is for data. */
-import { PassThrough } from 'node:stream';
+import type { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
 
@@ -54,6 +54,7 @@ async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promis
  */
 function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
   const { stdin } = process;
+  const { PassThrough } = process.getBuiltinModule('node:stream');
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),

@@ -1,24 +1,31 @@
 /** stdin, stdout and stderr as ports. */
+import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
-import { readPieces } from './special-files.ts';
 
 /** Both are missing where the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** @param isClosed whether there is nothing behind the stream; asked before the first write */
-export function nodeOutput(stream: MaybeTerminal, isClosed: () => boolean = () => false): Output {
+/**
+ * @param open called at the first use, except that a pipe or plain file is known to be no terminal without it: stderr is
+ *   seldom written to, and to open it loads node:net
+ * @param isClosed whether there is nothing behind the stream; asked before the first write
+ */
+export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () => boolean = () => false): Output {
   let broken: Error | undefined;
   let isAsked = false;
-  // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
-  stream.on('error', (error: Error) => {
-    broken ??= error;
-  });
+  let opened: MaybeTerminal | undefined;
+  const stream = (): MaybeTerminal =>
+    // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
+    (opened ??= open().on('error', (error: Error) => {
+      broken ??= error;
+    }));
+  const isTTY = isDevice(fd) && stream().isTTY === true;
   return {
-    isTTY: stream.isTTY === true,
+    isTTY,
     get columns() {
-      return stream.columns;
+      return isTTY ? stream().columns : undefined;
     },
     write: (text) =>
       new Promise((resolve, reject) => {
@@ -26,12 +33,20 @@ export function nodeOutput(stream: MaybeTerminal, isClosed: () => boolean = () =
         isAsked = true;
         if (broken !== undefined) reject(outputFailure(broken));
         else
-          stream.write(text, (error) => {
+          stream().write(text, (error) => {
             if (error == null) resolve();
             else reject(outputFailure(error));
           });
       }),
   };
+}
+
+function isDevice(fd: number): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 function outputFailure(error: Error & { code?: string }): Error {
@@ -44,7 +59,10 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     get isTTY() {
       return stream().isTTY === true;
     },
-    stream: (signal) => readPieces(stream(), signal),
+    async *stream(signal) {
+      const { readPieces } = await import('./special-files.ts');
+      yield* readPieces(stream(), signal);
+    },
     lines(signal) {
       const input = stream();
       // On a terminal readline reads key by key: Ctrl-D ends the lines, and stdin can be read again after it.

@@ -20,7 +20,7 @@ const FORMS = [
  * @param now epoch ms: a year of two digits is the one within 50 years of it
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
-  const parts = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+  const parts = FORMS.find((form) => form.test(text))?.exec(text)?.groups;
   if (parts === undefined) return undefined;
   const number = (name: string): number => Number(parts[name] ?? 0);
   const named = MONTHS.indexOf((parts.month ?? '').toLowerCase());

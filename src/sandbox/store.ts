@@ -5,6 +5,7 @@
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
 import { integer, text } from '../state/columns.ts';
+import { LOG_PAGES } from '../state/database.ts';
 import { APPLICATION_IDS, type Form } from '../state/form.ts';
 import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
@@ -161,6 +162,11 @@ export class Store {
   /** False once another file, or none, is where this one was opened. */
   isInPlace(): boolean {
     return this.database.isInPlace();
+  }
+
+  /** For a process that leaves the write-ahead log behind: the next one reads all of it. */
+  keepLogShort(): void {
+    this.database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   }
 
   close(): void {

@@ -50,9 +50,10 @@ export function ledgerNames(target: LedgerTarget) {
   const origin = originOf(target);
   const pair = JSON.stringify([origin, apiKey]);
   const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
+  let row: { readonly salt: string; readonly name: string } | undefined;
   return {
-    /** In the state database. */
-    row: (salt: string) => digest(salt + pair),
+    /** In the state database. Asked for at every step, of the same salt. */
+    row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
     /** In the folder of the second place: without the salt, which is in the database that may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
     /** On a server: the key itself is the salt, so that all who share it find the same name. */

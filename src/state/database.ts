@@ -70,7 +70,7 @@ const MIGRATIONS: readonly string[] = [
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };
 
 /** Pages of 4 KiB in the write-ahead log before SQLite copies it back; commands leave it behind for the next one. */
-const LOG_PAGES = 250;
+export const LOG_PAGES = 250;
 
 /** Counts transactions, so that a process that waits can tell a busy queue from one process that hangs. */
 const TURN = "INSERT INTO meta VALUES ('turns', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1";

@@ -1,0 +1,24 @@
+/** The common options as a command gets them: of those that are not on the line, only the ones with a value count. */
+import { expect, it } from 'vitest';
+import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
+import { LOADERS } from '../../src/commands/index.ts';
+import { buildTree } from '../../src/commands/tree.ts';
+import { FOREVER_MS } from '../../src/duration.ts';
+
+const COMMANDS = { loaders: LOADERS, tree: buildTree };
+const PLAIN = { color: 'auto', output: 'table', input: true, yes: false, maxWait: 75_000, timeout: 60_000 };
+
+it.each([
+  ['inventory list', {}],
+  ['inventory list --no-input', { input: false }],
+  ['-qe sandbox inventory list', { env: 'sandbox', quiet: true }],
+  ['inventory list --no-color --json', { color: 'never', output: 'json' }],
+  ['inventory list --wait', { maxWait: FOREVER_MS }],
+  ['inventory list --no-wait', { maxWait: 0 }],
+  ['inventory list --max-wait 5s', { maxWait: 5_000 }],
+  ['inventory list -y --timeout=2s', { yes: true, timeout: 2_000, timeoutIsExplicit: true }],
+])('petstore %s', async (line, changed) => {
+  const request = await readRequest(COMMANDS, line.split(' '));
+  const invocation = await resolveRequest(request, COMMANDS, 80);
+  expect(invocation).toMatchObject({ does: 'run', globals: { ...PLAIN, timeoutIsExplicit: false, ...changed } });
+});
