@@ -37,6 +37,6 @@ export function parseInt64(text: string): bigint | undefined {
   return value !== undefined && isInt64(value) ? value : undefined;
 }
 
-export function isInt64(value: bigint): boolean {
+function isInt64(value: bigint): boolean {
   return value >= INT64_MIN && value <= INT64_MAX;
 }
