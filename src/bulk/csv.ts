@@ -19,6 +19,9 @@ export class CsvError extends Error {
   }
 }
 
+/** A record without a quote, and its line end. */
+const UNQUOTED = /([^"\r\n]*)(?:\r\n?|\n|$)/y;
+
 /** Reads one record after the other. `line`: the number of the text's first line. @throws {CsvError} */
 export function* readCsv(text: string, delimiter: string, line = 1): Generator<CsvRecord, void, undefined> {
   const reader = new Reader(text, delimiter, line);
@@ -43,6 +46,13 @@ class Reader {
 
   record(): CsvRecord {
     const { line } = this;
+    UNQUOTED.lastIndex = this.at;
+    const unquoted = UNQUOTED.exec(this.text);
+    if (unquoted !== null) {
+      this.at = UNQUOTED.lastIndex;
+      this.line++;
+      return { line, cells: unquoted[1]!.split(this.delimiter) };
+    }
     const cells = [this.cell(1)];
     while (this.text[this.at] === this.delimiter) {
       this.at++;

@@ -1,5 +1,5 @@
 /** Formats a plan and the result of a run for people. */
-import type { JsonValue } from '../api/json.ts';
+import { parseJson, stringifyJson } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
@@ -62,17 +62,18 @@ export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
       problem: problemOf,
     },
     {
-      json: (row) =>
-        new Map<string, JsonValue>([
-          ['petId', row.petId],
-          ['before', row.before ?? null],
-          ['after', row.after],
-          ['line', row.line ?? null],
-          ['problem', problemOf(row) ?? null],
-        ]),
+      json: (row) => parseJson(planText(row)),
+      jsonText: planText,
       empty: 'Nothing would be changed.',
     },
   );
+}
+
+function planText(row: Planned): string {
+  const problem = problemOf(row);
+  const why = problem === undefined ? 'null' : stringifyJson(problem);
+  const { petId, before = null, after, line = null } = row;
+  return `{"petId":${petId},"before":${before},"after":${after},"line":${line},"problem":${why}}`;
 }
 
 const problemOf = (row: Planned): string | undefined => ('reason' in row ? row.reason : undefined);

@@ -49,27 +49,38 @@ interface Texts {
 type Raw = Problem | Texts;
 
 interface Raws {
-  readonly raws: readonly Raw[];
-  readonly ignored: readonly string[];
+  /** Read as they are asked for. @throws {CsvError} */
+  readonly raws: Iterable<Raw>;
+  /** Complete once all rows are read. */
+  readonly ignored: Iterable<string>;
 }
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 /** Parses any text; what is wrong with it is in `problems`. */
 export function parseRows(text: string, options: RowOptions): Rows {
-  const plain = text.replace(/^\ufeff/, '');
-  const { raws, ignored } = /^\s*[[{]/.test(plain) ? fromJson(plain, options) : fromCsv(plain, options);
+  try {
+    const plain = text.replace(/^\ufeff/, '');
+    return collect(/^\s*[[{]/.test(plain) ? fromJson(plain, options) : fromCsv(plain, options), options);
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return { rows: [], adds: false, problems: [{ line: error.line, reason: error.message }], ignored: [] };
+  }
+}
+
+function collect({ raws, ignored }: Raws, { allowNegative }: RowOptions): Rows {
   const problems: Problem[] = [];
   const byPet = new Map<bigint, Row>();
-  const first = raws.find((raw) => 'adds' in raw);
+  let first: Texts | undefined;
   for (const raw of raws) {
-    const row = 'reason' in raw ? raw : toRow(raw, options.allowNegative);
+    if (!('reason' in raw)) first ??= raw;
+    const row = 'reason' in raw ? raw : toRow(raw, allowNegative);
     const merged = 'reason' in raw || 'reason' in row ? row : merge(row, byPet.get(row.petId), raw, first ?? raw);
     if ('reason' in merged) problems.push(merged);
     else byPet.set(merged.petId, merged);
   }
   if (byPet.size === 0 && problems.length === 0) problems.push({ line: 1, reason: 'the file has no rows' });
-  return { rows: [...byPet.values()], adds: first?.adds === true, problems, ignored };
+  return { rows: [...byPet.values()], adds: first?.adds === true, problems, ignored: [...ignored] };
 }
 
 /** Adds a row to an earlier one of the same pet; two rows that set the same pet contradict each other. */
@@ -114,41 +125,34 @@ function amountIn({ found }: Columns): Texts['amount'] {
 }
 
 function fromCsv(text: string, { add = false, mappings = [] }: RowOptions): Raws {
-  const refused = (line: number, reason: string): Raws => ({ raws: [{ line, reason }], ignored: [] });
-  let records: CsvRecord[];
-  try {
-    records = readTable(text, mappings);
-  } catch (error) {
-    if (error instanceof CsvError) return refused(error.line, error.message);
-    throw error;
-  }
-  const [header, ...rest] = records;
+  const records = readTable(text, mappings);
+  const header = records.next().value;
   if (header === undefined) return { raws: [], ignored: [] };
   const columns = findColumns(header.cells, mappings);
   const problem = headerProblem(header.cells, columns, mappings);
-  if (problem !== undefined) return refused(header.line, problem);
-  const { found, ignored } = columns;
-  const width = widthOf(header.cells);
+  if (problem !== undefined) return { raws: [{ line: header.line, reason: problem }], ignored: [] };
+  return { raws: rawsIn(records, columns, add, widthOf(header.cells)), ignored: columns.ignored };
+}
+
+function* rawsIn(records: Iterable<CsvRecord>, columns: Columns, add: boolean, width: number): Generator<Raw> {
   const amount = amountIn(columns);
   const adds = add || amount === 'delta';
-  const raws = rest.map(({ line, cells }): Raw => {
+  for (const { line, cells } of records) {
     const own = widthOf(cells);
     if (own > width) {
       const reason = `has ${own} cells, the header has ${width}: a thousands separator or decimal comma?`;
-      return { line, reason };
-    }
-    return { line, adds, amount, text: (column) => cells[found.get(column) ?? -1] };
-  });
-  return { raws, ignored };
+      yield { line, reason };
+    } else yield { line, adds, amount, text: (column) => cells[columns.found.get(column) ?? -1] };
+  }
 }
 
 /** Reads the lines that hold anything. Spreadsheets leave lines of delimiters behind. @throws {CsvError} */
-function readTable(text: string, mappings: readonly Mapping[]): CsvRecord[] {
+function* readTable(text: string, mappings: readonly Mapping[]): Generator<CsvRecord, undefined> {
   // Excel reads the delimiter from such a first line.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?:\r\n?|\n|$)/i.exec(text);
   const records =
     sep === null ? readCsv(text, delimiterOf(text, mappings)) : readCsv(text.slice(sep[0].length), sep[1]!, 2);
-  return [...records].filter(({ cells }) => widthOf(cells) > 0);
+  for (const record of records) if (widthOf(record.cells) > 0) yield record;
 }
 
 /** Counts the cells up to the last one that holds anything. */
@@ -178,23 +182,26 @@ function headerOf(text: string, delimiter: string): readonly string[] {
 function fromJson(text: string, { add = false, mappings = [] }: RowOptions): Raws {
   const ignored = new Set<string>();
   const names = new Set<string>();
+  let columns = findColumns([], mappings);
+  let headings = '';
   const raws = parseJsonRows(text).rows.map((row): Raw => {
     const line = row.at;
     if ('error' in row) return { line, reason: `not valid JSON: ${row.error.message}` };
     const { value } = row;
     if (!(value instanceof Map)) return { line, reason: 'not an object such as {"petId":7,"quantity":12}' };
-    const columns = findColumns([...value.keys()], mappings);
-    for (const name of value.keys()) names.add(name);
+    // Most objects of a file have the same keys.
+    const keys = [...value.keys()];
+    if (headings !== (headings = JSON.stringify(keys))) {
+      columns = findColumns(keys, mappings);
+      for (const name of keys) names.add(name);
+    }
     if (columns.problem !== undefined) return { line, reason: columns.problem };
     for (const name of columns.ignored) ignored.add(name);
+    const { found } = columns;
     const amount = amountIn(columns);
     const values = [...value.values()];
-    return {
-      line,
-      adds: add || amount === 'delta',
-      amount,
-      text: (column) => textOf(values[columns.found.get(column) ?? -1]),
-    };
+    const text = (column: ColumnName): string | undefined => textOf(values[found.get(column) ?? -1]);
+    return { line, adds: add || amount === 'delta', amount, text };
   });
   const problem = names.size === 0 ? undefined : mappingProblem([...names], mappings);
   return { raws: problem === undefined ? raws : [{ line: 1, reason: problem }], ignored: [...ignored] };

@@ -12,6 +12,9 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+let boot: string | undefined;
+let space: string | undefined;
+
 export function nodeContext(): Context {
   const signal = firstSignal();
   return {
@@ -40,10 +43,10 @@ export function nodeContext(): Context {
         return userName();
       },
       get bootId() {
-        return bootId();
+        return (boot ??= bootId());
       },
       get processSpace() {
-        return `${bootId().slice(0, 8)}.${namespace('pid')}`;
+        return (space ??= `${this.bootId.slice(0, 8)}.${namespace('pid')}`);
       },
     },
     signal,
