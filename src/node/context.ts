@@ -12,7 +12,6 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-let boot: string | undefined;
 let space: string | undefined;
 
 export function nodeContext(): Context {
@@ -43,10 +42,10 @@ export function nodeContext(): Context {
         return userName();
       },
       get bootId() {
-        return (boot ??= bootId());
+        return bootId();
       },
       get processSpace() {
-        return (space ??= `${this.bootId.slice(0, 8)}.${namespace('pid')}`);
+        return (space ??= `${bootId().slice(0, 8)}.${namespace('pid')}`);
       },
     },
     signal,
