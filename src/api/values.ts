@@ -20,7 +20,7 @@ export function isOneOf<T extends string>(known: readonly T[], text: string): te
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 /** Far beyond any stock; keeps a hostile or pasted text from costing quadratic time. */
-const MAX_DIGITS = 40;
+export const MAX_DIGITS = 40;
 
 /**
  * A canonical decimal integer: no sign but a minus, no leading zero, no fraction, exponent, space or hex.

@@ -1,5 +1,5 @@
 /** Parses the numbers of a file. What a spreadsheet has reformatted is refused with the step that repairs it. */
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { MAX_DIGITS, parseInt64, parseInteger } from '../api/values.ts';
 import { type ColumnName, shown } from './columns.ts';
 
 /** Returns why the text is refused, if it is not exactly such a number. */
@@ -10,6 +10,9 @@ export function parseNumber(column: ColumnName, text: string): bigint | string {
 
 function problemOf(column: ColumnName, text: string): string {
   const isId = column === 'petId';
+  if (text.length > MAX_DIGITS && /^[+-]?[0-9]+$/.test(text)) {
+    return `, which has ${text.length} characters, and a number has at most ${MAX_DIGITS}`;
+  }
   if (/^[+-]?[0-9]+([.,][0-9]+)?E[+-]?[0-9]+$/i.test(text)) {
     return isId
       ? ': a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text'

@@ -12,6 +12,9 @@ export class BadValue extends DatabaseFailure {
   }
 }
 
+/** The most digits of a quantity. The service's have fewer, and BigInt is slow with millions. */
+const MOST_DIGITS = 2_000;
+
 type Read<T> = (row: SqlRow, column: string) => T;
 
 /** Returns undefined for NULL. */
@@ -41,7 +44,7 @@ export function instant(row: SqlRow, column: string): number {
 /** Reads an integer of any size, which is stored as text. */
 export function quantity(row: SqlRow, column: string): bigint {
   const value = text(row, column);
-  if (!/^-?\d+$/.test(value)) throw new BadValue(column, value);
+  if (value.length > MOST_DIGITS || !/^-?\d+$/.test(value)) throw new BadValue(column, value);
   return BigInt(value);
 }
 

@@ -278,6 +278,23 @@ describe('what cannot be used is named with its line', () => {
   });
 });
 
+it.each([
+  ['CSV', (digits: string) => `petId,quantity\n7,${digits}\n`, 2],
+  ['JSON', (digits: string) => `{"petId":7,"quantity":${digits}}`, 1],
+  ['a JSON string', (digits: string) => `[{"petId":7,"quantity":"-${digits.slice(1)}"}]`, 1],
+])('a number of millions of digits is refused without being computed: %s', (_, fileOf, line) => {
+  const { rows, problems } = parseRows(fileOf('7'.repeat(20_000_000)), { allowNegative: true });
+  expect(rows).toEqual([]);
+  expect(problems).toEqual([
+    {
+      line,
+      reason: expect.stringMatching(
+        /^quantity is "-?7+…", which has 20000000 characters, and a number has at most 40$/,
+      ),
+    },
+  ]);
+});
+
 it('whatever the text: rows or problems, never both of one line, never nothing', () => {
   const cell = fc.oneof(fc.constantFrom('7', '8', '', '"', 'petId', 'quantity', '9e15', '-1', '0'), fc.string());
   const text = fc
