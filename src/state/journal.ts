@@ -55,7 +55,8 @@ export class Journal extends History {
   /** Stores a single write that is about to be sent. */
   sendOne(where: Where, change: NewChange, now: number): Promise<bigint> {
     return this.state.exclusively(() => {
-      const id = this.insert(where, { ...change, state: 'sent' });
+      this.insert(where, { ...change, state: 'sent' });
+      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
       this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
       return id;
@@ -142,10 +143,10 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  private insert(where: Where, change: NewChange, run?: bigint): bigint {
-    const row = this.state.database.get(
+  private insert(where: Where, change: NewChange, run?: bigint): void {
+    this.state.database.run(
       `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run ?? null,
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
@@ -158,7 +159,6 @@ export class Journal extends History {
       change.state ?? 'planned',
       change.reason === undefined ? null : this.redact(change.reason),
     );
-    return integer(row, 'id');
   }
 
   /** Changes a row that is known to be there. @throws {Failure} `state`: another file is in its place */

@@ -78,7 +78,7 @@ describe('fault 125: with several causes the exit code is that of the first in t
   };
   it.each([
     // The first row may find the ban that the second has caused.
-    [[429, 403], 12, expect.stringMatching(/^(forbidden|banned)$/)],
+    [[429, 403], 12, expect.stringMatching(/^(forbidden|banned)$/) as string],
     [[403, 429], 12, 'forbidden'],
     [[429, 401], 4, 'unauthorized'],
     [[401, 429], 4, 'unauthorized'],
