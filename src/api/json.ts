@@ -73,9 +73,9 @@ const RUN = /[-+.0-9eE]+/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![-+.0-9eE])/y;
 /** What a number may begin with. */
 const BEGUN_NUMBER = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?/;
-/** A string as far as it is right, without its last quote. */
+/** What is right within a string. All of a long one at once would need more stack than there is. */
 // eslint-disable-next-line no-control-regex -- a string must not hold control characters
-const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
+const STRING_PART = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*){0,1000}/y;
 const LITERALS: readonly [string, JsonValue][] = [
   ['true', true],
   ['false', false],
@@ -159,11 +159,14 @@ class JsonReader {
   }
 
   private string(): string {
-    STRING.lastIndex = this.at;
-    const begun = STRING.exec(this.text)?.[0] ?? '';
-    const end = this.at + begun.length;
-    if (this.text[end] !== '"') throw this.brokenString(end);
-    const value: unknown = JSON.parse(`${begun}"`);
+    const { at, text } = this;
+    let end = at + 1;
+    for (let length = -1; length !== 0; end += length) {
+      STRING_PART.lastIndex = end;
+      length = STRING_PART.exec(text)?.[0].length ?? 0;
+    }
+    if (text[end] !== '"') throw this.brokenString(end);
+    const value: unknown = JSON.parse(text.slice(at, end + 1));
     this.at = end + 1;
     return String(value);
   }

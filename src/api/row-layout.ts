@@ -56,7 +56,8 @@ export class RowLayout {
       const quotes = [around[i]!.endsWith('"'), around[i + 1]!.startsWith('"')];
       return match.includes(field) && quotes.every((isThere) => isThere === (field === 'status'));
     });
-    return isSound ? new RowLayout(fields, around) : undefined;
+    const layout = isSound ? new RowLayout(fields, around) : undefined;
+    return layout?.takes(text, at) === true ? layout : undefined;
   }
 
   takes(text: string, at: number): boolean {

@@ -39,6 +39,7 @@ export function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>):
     rows: events(),
     json: (event) => event,
     header: false,
+    isWork: true,
     empty: '',
     check: () => failure,
   };

@@ -83,10 +83,12 @@ async function runCommand(
         format: globals.output,
         ...screen,
       });
-      const count = await print(chunks, context, ending, view.view === 'rows').catch((error: unknown) => {
-        // A reader that has gone does not make a failed command succeed.
-        throw error instanceof OutputClosed && failure !== undefined ? failure : error;
-      });
+      const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
+        (error: unknown) => {
+          // A reader that has gone does not make a failed command succeed.
+          throw error instanceof OutputClosed && failure !== undefined ? failure : error;
+        },
+      );
       if (failure !== undefined) throw failure;
       if (view.view !== 'rows') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);

@@ -49,6 +49,8 @@ function outputOf(
     });
     child.on('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));
+      // Ctrl-C goes to all programs on the terminal, and this news may come before the signal itself.
+      else if (signal === 'SIGINT') reject(new Failure('interrupted', { signal }));
       else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`));
     });
   });

@@ -1,4 +1,5 @@
 /** This process, as little of it as the shortest commands need. */
+import { fstatSync, statSync } from 'node:fs';
 import { EXIT } from '../errors.ts';
 import { isStdoutClosed } from './closed.ts';
 
@@ -31,9 +32,18 @@ export function nextTurn(): Promise<void> {
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   // Node's older releases abort in process.exit() where the terminal has gone (nodejs/node#58200).
-  const { stderr, stdout } = process;
-  if (code === EXIT.SIGHUP && (stderr.isTTY || stdout.isTTY) && !('execve' in process)) endBySignal('SIGHUP');
+  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminal)) endBySignal('SIGHUP');
   process.exit(code);
+}
+
+/** True also for a terminal that has gone. */
+function isTerminal(fd: number): boolean {
+  try {
+    const found = fstatSync(fd);
+    return found.isCharacterDevice() && found.rdev !== statSync('/dev/null').rdev;
+  } catch {
+    return false;
+  }
 }
 
 /** Work of Node's thread pool: files and names. */

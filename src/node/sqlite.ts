@@ -1,5 +1,5 @@
 /** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
@@ -30,7 +30,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
         : configured(new DatabaseSync(path), TO_WRITE);
       // Put aside by another process meanwhile: this would be the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
-      database.close();
+      abandoned.push(database);
     } catch (error) {
       const failure = toFailure(error);
       if (failure.problem !== 'busy' || tries === OPEN_TRIES) throw failure;
@@ -38,6 +38,12 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
     }
   }
 }
+
+/**
+ * Connections to files that have been put aside. To close the last one of a file, SQLite removes its write-ahead log by
+ * name: that of the file which is in its place by then.
+ */
+const abandoned: DatabaseSync[] = [];
 
 // Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
 const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
@@ -53,6 +59,7 @@ function makeFile(path: string): void {
   // A connection of this process would lose its locks on the file (see files.ts): only a new one is opened and closed.
   // SQLite makes -wal and -shm with the mode of the file itself.
   if (database === undefined) closeSync(openSync(path, NEW_OR_OLD, 0o600));
+  else accessSync(path, constants.W_OK);
 }
 
 const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
@@ -124,7 +131,8 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
   const close = (): void => {
     statements.clear();
     // Its own isOpen is newer than the oldest Node (22.15).
-    if (isOpen) database.close();
+    if (isOpen && isInPlace()) database.close();
+    else if (isOpen) abandoned.push(database);
     isOpen = false;
   };
   return {

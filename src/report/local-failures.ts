@@ -2,15 +2,13 @@
 import { EXIT, type LocalFailures } from '../errors.ts';
 import { type FailureTable, stops } from './failure-meaning.ts';
 
-/** The most characters of a value that a message repeats. */
-const MOST_SHOWN = 200;
 const LOGIN = 'Log in with: petstore login';
 
 export const LOCAL_FAILURES = {
   usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See: petstore --help' }),
   'invalid-value': ({ name, value, expected, hint }) => ({
     ...stops(EXIT.usage),
-    message: `${name} must be ${expected}, not ${JSON.stringify(value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}…` : value)}.`,
+    message: `${name} must be ${expected}, not ${JSON.stringify(value)}.`,
     hint,
   }),
   'production-not-confirmed': ({ command }) => ({

@@ -62,7 +62,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
       yield* aligned({ ...fixed, rows, follows: true }, screen.style, Number.isFinite(width));
       continue;
     }
-    held.push(...rows);
+    for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
     fixed = await roomy(view, held, width);
     yield* aligned(fixed, screen.style, Number.isFinite(width));

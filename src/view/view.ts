@@ -29,6 +29,8 @@ export interface RowsView<Row = unknown> {
   /** The same as one line of text, where there is a quicker way to it. */
   jsonText?(row: Row): string;
   readonly header: boolean;
+  /** True where to read the rows is the work itself: after a signal it ends by its own rules. */
+  readonly isWork?: boolean;
   /** In this format, whatever was asked for. */
   readonly format?: Format;
   /** Printed on stderr in place of an empty table. */

@@ -131,6 +131,10 @@ function outcome(work: () => unknown): { value?: unknown; error?: string } {
   }
 }
 
+it('reads a string with millions of escapes', () => {
+  expect(parseJson(`"${'\\n'.repeat(5_000_000)}"`)).toBe('\n'.repeat(5_000_000));
+});
+
 describe('readJsonValue', () => {
   it('distinguishes a value that is cut short from one that is broken, at every cut', () => {
     const text = '{"a":[1,-2.5e3,true,null,"x\\u00e9\\n"],"b":{"c":9223372036854775807}}';

@@ -5,7 +5,7 @@ import { runIn as run, STAGING_ENV as ENV, withReplies } from '../support/in-pro
 import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
+import { httpReply, mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
 /** The service is the sandbox's handler, with a store in memory. */
@@ -312,5 +312,44 @@ describe('a long output', () => {
     const { code, stderr } = await run(context, 'inventory', 'list', '--sort', 'quantity', '-o', 'csv');
     expect([code, stderr]).toEqual([130, expect.stringMatching(/^Stopped/)]);
     expect(stdout.writes.length).toBeLessThan(20);
+  });
+});
+
+describe('secrets', () => {
+  it('a long key that was given as a value is not repeated, not even its end', async () => {
+    const random = mulberry32(3);
+    const key = Array.from({ length: 250 }, () => 'kqxzjvwyKQXZJVWY'.charAt(Math.floor(random() * 16))).join('');
+    const context = createTestContext({ env: { ...ENV, PETSTORE_API_KEY: key } });
+    const { code, stderr } = await run(context, 'inventory', 'get', key);
+    expect(code).toBe(2);
+    for (let at = 0; at + 12 <= key.length; at++) expect(stderr).not.toContain(key.slice(at, at + 12));
+  });
+});
+
+describe('--events', () => {
+  it('Ctrl-C ends the run by its own rules: the last event says how far it is', async () => {
+    const stock = [1, 2].map((petId) => ({ petId, quantity: 1, status: 'sold' }));
+    const context: TestContext = createTestContext({
+      env: ENV,
+      stdin: { text: 'petId,quantity\n1,5\n2,6\n' },
+      http: ({ method, url }) => {
+        if (method === 'GET') return httpReply(json(stock), context.clock.now());
+        const petId = Number(url.pathname.split('/').at(-1));
+        return httpReply(json({ petId, quantity: petId + 4, status: 'sold' }), context.clock.now());
+      },
+    });
+    const { stdout } = context;
+    const write = stdout.write.bind(stdout);
+    stdout.write = async (text) => {
+      await write(text);
+      context.clock.suspend(100, 'runs');
+      context.interrupt();
+    };
+    const { code, stdout: text } = await run(context, 'inventory', 'import', '-', '--yes', '--wait', '--events');
+    const events = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { event: string; state?: string });
+    expect([code, events.map(({ event, state }) => state ?? event)]).toEqual([130, ['applied', 'end']]);
   });
 });

@@ -245,3 +245,8 @@ describe('fault 103: colour', () => {
     expect(PLAIN.red('error:')).toBe('error:');
   });
 });
+
+it('a table of very many rows that come at once', async () => {
+  const rows = Array.from({ length: 200_000 }, () => ({ petId: 1n, quantity: 2n, status: 'sold' }));
+  expect((await text({ ...view([]), rows: [rows] }, 'table')).split('\n')).toHaveLength(200_002);
+});
