@@ -67,15 +67,28 @@ async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Before 3.51 SQLite does not notice that it has lost a lock. Bun has a newer one. */
+const [major = 0, minor = 0] = (process.versions.sqlite ?? '3.51').split('.').map(Number);
+const isOldSqlite = major === 3 && minor < 51;
+
 /**
- * Leaves the file open: when a process closes a file, its locks on it end (POSIX), also those of an SQLite connection
- * that it has. Another process would then take the write-ahead log away (sqlite.org/howtocorrupt.html, 2.2).
+ * Closes a file that may be a database. When a process closes a file, its locks on it end (POSIX), also those of an
+ * SQLite connection that it has; another process would then remove the write-ahead log (sqlite.org/howtocorrupt.html,
+ * 2.2). An old SQLite does not notice that: the file is left open.
  */
+export function closeDatabaseFile(file: number): void {
+  if (!isOldSqlite) closeSync(file);
+}
+
 function headOf(path: string, bytes: number): Uint8Array | undefined {
   const file = openSync(path, O_RDONLY | constants.O_NONBLOCK);
-  if (!fstatSync(file).isFile()) return undefined;
-  const head = new Uint8Array(bytes);
-  return head.subarray(0, readSync(file, head, 0, bytes, 0));
+  try {
+    if (!fstatSync(file).isFile()) return undefined;
+    const head = new Uint8Array(bytes);
+    return head.subarray(0, readSync(file, head, 0, bytes, 0));
+  } finally {
+    closeDatabaseFile(file);
+  }
 }
 
 /**

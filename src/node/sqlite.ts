@@ -1,8 +1,9 @@
 /** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
+import { closeDatabaseFile } from './files.ts';
 import { muteWarnings } from './warnings.ts';
 
 /** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
@@ -30,7 +31,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
         : configured(new DatabaseSync(path), TO_WRITE);
       // Put aside by another process meanwhile: this would be the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
-      abandoned.push(database);
+      database.close();
     } catch (error) {
       const failure = toFailure(error);
       if (failure.problem !== 'busy' || tries === OPEN_TRIES) throw failure;
@@ -39,27 +40,19 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
   }
 }
 
-/**
- * Connections to files that have been put aside. To close the last one of a file, SQLite removes its write-ahead log by
- * name: that of the file which is in its place by then.
- */
-const abandoned: DatabaseSync[] = [];
-
 // Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
 const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
 function makeFile(path: string): void {
-  const [database] = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].map((each) => {
+  for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
     const found = statSync(each, { throwIfNoEntry: false });
-    if (found === undefined || found.isFile()) return found;
+    if (found === undefined || found.isFile()) continue;
     const kind = found.isDirectory() ? 'folder' : found.isFIFO() ? 'FIFO' : 'special file';
     throw new DatabaseFailure('other', new Error(`${each} is a ${kind}, not a plain file`));
-  });
-  // A connection of this process would lose its locks on the file (see files.ts): only a new one is opened and closed.
+  }
   // SQLite makes -wal and -shm with the mode of the file itself.
-  if (database === undefined) closeSync(openSync(path, NEW_OR_OLD, 0o600));
-  else accessSync(path, constants.W_OK);
+  closeDatabaseFile(openSync(path, NEW_OR_OLD, 0o600));
 }
 
 const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
@@ -91,8 +84,12 @@ function isWalWithoutLog(path: string): boolean {
   if (existsSync(`${path}-wal`)) return false;
   const header = new Uint8Array(20);
   try {
-    // Left open, see files.ts.
-    readSync(openSync(path, 'r'), header);
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, header);
+    } finally {
+      closeDatabaseFile(file);
+    }
   } catch {
     // Then it cannot be opened at all, and SQLite says why.
     return false;
@@ -131,8 +128,7 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
   const close = (): void => {
     statements.clear();
     // Its own isOpen is newer than the oldest Node (22.15).
-    if (isOpen && isInPlace()) database.close();
-    else if (isOpen) abandoned.push(database);
+    if (isOpen) database.close();
     isOpen = false;
   };
   return {

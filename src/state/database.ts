@@ -241,6 +241,7 @@ class StateFile implements State {
 
   private renew(failed: Database, warned: Warned): Promise<void> {
     const renew = async (): Promise<void> => {
+      failed.close();
       this.connection = this.settled(await beginAnew({ ...this.ports, ...warned }, FORM, this.place, failed));
     };
     this.renewal ??= renew().finally(() => {

@@ -76,21 +76,19 @@ export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, pla
 }
 
 /**
- * Puts a damaged file aside, unless another process has done so, and opens the new one. `failed`: the connection that
- * found the damage, which is closed.
+ * Puts a damaged file aside, unless another process has done so, and opens the new one. `failed`: the closed connection
+ * that found the damage.
  * @throws {Failure} `state`
  */
 export async function beginAnew(
   ports: FilePorts & Warned,
   form: Form,
   place: Place,
-  failed?: Pick<Database, 'close' | 'isInPlace'>,
+  failed?: Pick<Database, 'isInPlace'>,
 ): Promise<Database> {
   using lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
-  const isDamaged = failed?.isInPlace() === true;
-  failed?.close();
-  if (!isDamaged) {
+  if (failed?.isInPlace() !== true) {
     try {
       return await openFile(ports, form, place);
     } catch (error) {
