@@ -7,13 +7,13 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { markdownTable, median, spread } from './report.ts';
+import { markdownTable, median, peakOf, spread } from './report.ts';
 import { type Bench, PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for: times the peer of the same number of rows. */
@@ -157,17 +157,6 @@ async function cutShort(
     await once(server, 'close');
   };
   return { baseUrl: `http://127.0.0.1:${port}/v1`, firstWrite, [Symbol.asyncDispose]: close };
-}
-
-/** The most memory so far (proc_pid_status(5)). */
-function peakOf(pid: number): number | undefined {
-  try {
-    const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return peak === undefined ? undefined : Number(peak) / 1_024;
-  } catch {
-    // It has ended.
-    return undefined;
-  }
 }
 
 /** Prints the table; true where a figure is not what it should be. */

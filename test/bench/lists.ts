@@ -7,9 +7,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { isThere, markdownTable, median, spread, STANDALONE } from './report.ts';
+import { isThere, markdownTable, median, peakOf, spread, STANDALONE } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for: how many times jq's throughput, and how much memory at most. */
@@ -133,16 +132,6 @@ async function measure(command: Contender['command'], env: NodeJS.ProcessEnv): P
   clearInterval(look);
   if (code !== 0) throw new Error(`${command.join(' ')}: ${stderr}`);
   return { peakMb, seconds, firstSeconds: arrivals[0] ?? seconds };
-}
-
-/** The most memory so far, in MB (proc_pid_status(5)); undefined once it has ended. */
-function peakOf(pid: number): number | undefined {
-  try {
-    const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return peak === undefined ? undefined : Number(peak) / 1_024;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Prints the table; true where a figure is not what it should be. */

@@ -1,6 +1,6 @@
 /** What the benchmarks share in telling their figures: Markdown, the median and the spread. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const STANDALONE = fileURLToPath(new URL('../../standalone/petstore', import.meta.url));
@@ -19,6 +19,16 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** Returns the most memory that a process has held so far, in MB (proc_pid_status(5)); undefined once it has ended. */
+export function peakOf(pid: number): number | undefined {
+  try {
+    const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return peak === undefined ? undefined : Number(peak) / 1_024;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a program of that name, or a file, can be run here. */
