@@ -1,7 +1,7 @@
 /** InventoryItem (service spec, part 2) as the program holds it, and its JSON form. */
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
 import { RowLayout } from './row-layout.ts';
-import { ITEM_FIELDS, type ItemField, type PetStatus } from './values.ts';
+import { ITEM_FIELDS, type ItemField, type NumberField } from './values.ts';
 
 export interface InventoryItem {
   readonly petId: bigint;
@@ -12,45 +12,24 @@ export interface InventoryItem {
   readonly extra?: JsonObject;
 }
 
-/**
- * An item of the contract's three fields and one of its statuses, as the text of its row: most rows of a long list are
- * only filtered and shown again, and to read and write a bigint takes longer than all else. The id is an int64.
- */
-export class PlainItem implements InventoryItem {
-  private readonly text: string;
-  private readonly start: number;
-  private readonly end: number;
-  private readonly layout: RowLayout;
-
-  /** The row is in `text` from `start` to `end`. */
-  constructor(layout: RowLayout, text: string, start = 0, end = text.length) {
-    this.layout = layout;
-    this.text = text;
-    this.start = start;
-    this.end = end;
-  }
-
-  static of(petId: bigint, quantity: bigint, status: PetStatus): PlainItem {
-    return new PlainItem(RowLayout.own, `{"petId":${petId},"quantity":${quantity},"status":"${status}"}`);
-  }
-
+/** An item of the contract's three fields and one of its statuses: most rows of a long list are one. */
+export abstract class PlainItem implements InventoryItem {
   /** Returns a number's digits, or the status. */
-  textOf(field: ItemField): string {
-    return this.layout.valueIn(this.text, this.start, field);
-  }
+  abstract textOf(field: ItemField): string;
+  /** Returns the value exactly: a number takes a tenth of a bigint's time. */
+  abstract numberOf(field: NumberField): number | bigint;
 
   /** As `itemToJsonText` writes it. */
   get json(): string {
-    if (this.layout === RowLayout.own) return this.text.slice(this.start, this.end);
-    return `{${ITEM_FIELDS.map((field) => memberText(field, this.textOf(field))).join(',')}}`;
+    return plainText(this);
   }
 
   get petId(): bigint {
-    return BigInt(this.textOf('petId'));
+    return BigInt(this.numberOf('petId'));
   }
 
   get quantity(): bigint {
-    return BigInt(this.textOf('quantity'));
+    return BigInt(this.numberOf('quantity'));
   }
 
   get status(): string {
@@ -58,8 +37,45 @@ export class PlainItem implements InventoryItem {
   }
 }
 
-function memberText(field: ItemField, text: string): string {
-  return field === 'status' ? `"status":"${text}"` : `"${field}":${text}`;
+/** An item as the text of its row: most rows are only filtered and shown again. The integers are int64. */
+export class RowItem extends PlainItem {
+  private readonly text: string;
+  private readonly start: number;
+  private readonly end: number;
+  private readonly layout: RowLayout;
+
+  /** The row is in `text` from `start` to `end`. */
+  constructor(layout: RowLayout, text: string, start = 0, end = text.length) {
+    super();
+    this.layout = layout;
+    this.text = text;
+    this.start = start;
+    this.end = end;
+  }
+
+  override textOf(field: ItemField): string {
+    return this.layout.valueIn(this.text, this.start, field);
+  }
+
+  override numberOf(field: NumberField): number | bigint {
+    return this.layout.numberIn(this.text, this.start, field);
+  }
+
+  override get json(): string {
+    return this.layout === RowLayout.own ? this.text.slice(this.start, this.end) : super.json;
+  }
+}
+
+const plainText = plainTextOf(ITEM_FIELDS);
+
+/** Returns what writes these fields of a plain item as one line of JSON. Without a loop V8 takes half the time. */
+function plainTextOf(fields: readonly ItemField[]): (item: PlainItem) => string {
+  const quotes = fields.map((field) => (field === 'status' ? '"' : ''));
+  const before = fields.map((field, i) => `${i === 0 ? '{' : `${quotes[i - 1]},`}"${field}":${quotes[i]}`);
+  const end = fields.length === 0 ? '{}' : `${quotes.at(-1)}}`;
+  const member = (item: PlainItem, i: number): string =>
+    i < fields.length ? before[i]! + item.textOf(fields[i]!) : '';
+  return (item) => member(item, 0) + member(item, 1) + member(item, 2) + end;
 }
 
 /** Returns the fields of the contract, as members of JSON or cells of CSV. */
@@ -82,13 +98,10 @@ export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem
   const fields = ITEM_FIELDS.filter((field) => names.includes(field)).toSorted(
     (a, b) => names.indexOf(a) - names.indexOf(b),
   );
+  const plainText = plainTextOf(fields);
   return (item) => {
-    if (!(item instanceof PlainItem)) {
-      const all = itemToJson(item);
-      return stringifyJson(new Map(names.flatMap((name) => (all.has(name) ? [[name, all.get(name)!]] : []))));
-    }
-    let text = '';
-    for (const field of fields) text += `${text === '' ? '{' : ','}${memberText(field, item.textOf(field))}`;
-    return text === '' ? '{}' : `${text}}`;
+    if (item instanceof PlainItem) return plainText(item);
+    const all = itemToJson(item);
+    return stringifyJson(new Map(names.flatMap((name) => (all.has(name) ? [[name, all.get(name)!]] : []))));
   };
 }

@@ -48,6 +48,11 @@ export class JsonIncomplete extends JsonError {
   }
 }
 
+/** The value holds more others than the caller takes. */
+export class JsonTooLarge extends JsonError {
+  override name = 'JsonTooLarge';
+}
+
 /** @throws {JsonError} the text is anything but exactly one JSON value */
 export function parseJson(text: string): JsonValue {
   const reader = new JsonReader(text, 0);
@@ -61,7 +66,8 @@ export function parseJson(text: string): JsonValue {
  * Reads one value that begins at `start`; leading white space is skipped. It may hold `mostValues` others.
  * A number at the very end of the text counts as whole.
  * @throws {JsonIncomplete} the text ends inside the value
- * @throws {JsonError} it is not JSON, or holds more values
+ * @throws {JsonTooLarge} it holds more values
+ * @throws {JsonError} it is not JSON
  */
 export function readJsonValue(text: string, start: number, mostValues?: number): { value: JsonValue; end: number } {
   const reader = new JsonReader(text, start, mostValues);
@@ -103,7 +109,7 @@ class JsonReader {
 
   value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw new JsonError(`nested deeper than ${MAX_DEPTH} levels`, this.at);
-    if (this.values++ > this.mostValues) throw new JsonError(`more than ${this.mostValues} values`, this.at);
+    if (this.values++ > this.mostValues) throw new JsonTooLarge(`more than ${this.mostValues} values`, this.at);
     this.skipSpace();
     const c = this.text[this.at];
     if (c === undefined) throw new JsonIncomplete(this.at);

@@ -6,8 +6,8 @@
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
-import { JsonError, JsonIncomplete, readJsonValue } from './json.ts';
-import { type InventoryItem, PlainItem } from './item.ts';
+import { JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
+import { type InventoryItem, RowItem } from './item.ts';
 import { RowLayout } from './row-layout.ts';
 
 /** One row is never larger than this many UTF-16 units, and seldom than these. */
@@ -120,7 +120,7 @@ class ListReader {
     while (row.test(text)) {
       const end = row.lastIndex;
       const start = text.charCodeAt(this.at) === BRACE ? this.at : text.indexOf('{', this.at);
-      items.push(new PlainItem(layout, text, start, end));
+      items.push(new RowItem(layout, text, start, end));
       this.rows++;
       this.at = end;
       this.expecting = 'comma-or-end';
@@ -191,7 +191,11 @@ class ListReader {
         const where = this.passed + error.at;
         throw new Failure(
           'contract',
-          { what: this.nextRow(), problem: `is not JSON: ${error.problem}`, at: where },
+          {
+            what: this.nextRow(),
+            problem: `${error instanceof JsonTooLarge ? 'has' : 'is not JSON:'} ${error.problem}`,
+            at: where,
+          },
           error,
         );
       } else throw error;

@@ -2,7 +2,7 @@
  * How a service writes the rows of its list. One serializer writes the same text around the values of every row, so
  * that one pattern takes them all, and a value is cut out of its row when it is asked for.
  */
-import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
+import { ITEM_FIELDS, type ItemField, type NumberField, PET_STATUSES } from './values.ts';
 
 /** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
 const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
@@ -22,6 +22,8 @@ const ROW = new RegExp(
 );
 /** A row with more white space than this is left to the strict reader. */
 const LONGEST_ROW = 500;
+const MINUS = 0x2d;
+const ZERO = 0x30;
 
 export class RowLayout {
   /** As this program writes a row itself. */
@@ -67,14 +69,26 @@ export class RowLayout {
 
   /** Returns a field's digits or word, of the row of this layout that begins at `at`. */
   valueIn(text: string, at: number, field: ItemField): string {
+    const start = this.startOf(text, at, field);
+    return text.slice(start, text.indexOf(this.ends[this.position[field]]!, start));
+  }
+
+  /** Returns a field's value, as a bigint where a number is not exact. */
+  numberIn(text: string, at: number, field: NumberField): number | bigint {
+    const start = this.startOf(text, at, field);
+    const isNegative = text.charCodeAt(start) === MINUS;
+    let value = 0;
+    let end = isNegative ? start + 1 : start;
+    for (let digit; (digit = text.charCodeAt(end) - ZERO) >= 0 && digit <= 9; end++) value = 10 * value + digit;
+    if (!Number.isSafeInteger(value)) return BigInt(text.slice(start, end));
+    return isNegative ? -value : value;
+  }
+
+  private startOf(text: string, at: number, field: ItemField): number {
     const { ends, gaps } = this;
     const position = this.position[field];
     let start = at + gaps[0]!;
-    let end = text.indexOf(ends[0]!, start);
-    for (let i = 1; i <= position; i++) {
-      start = end + gaps[i]!;
-      end = text.indexOf(ends[i]!, start);
-    }
-    return text.slice(start, end);
+    for (let i = 0; i < position; i++) start = text.indexOf(ends[i]!, start) + gaps[i + 1]!;
+    return start;
   }
 }

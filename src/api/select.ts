@@ -16,13 +16,13 @@ export function isFilter({ status, pet, min, max }: Filter): boolean {
 
 /** Returns whether an item matches, without the bigints of a plain item, which would take longer than all else. */
 export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem) => boolean {
-  const ids = pet === undefined ? undefined : new Set(pet.map(String));
   const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : quick(bound)));
+  const ids = pet === undefined ? undefined : new Set(pet.map(String));
   return (item) => {
     if (ids?.has(idDigits(item)) === false) return false;
     if (status?.includes(item.status) === false) return false;
     if (least === undefined && most === undefined) return true;
-    const quantity = item instanceof PlainItem ? quick(item.textOf('quantity')) : item.quantity;
+    const quantity = item instanceof PlainItem ? item.numberOf('quantity') : item.quantity;
     return (least === undefined || quantity >= least) && (most === undefined || quantity <= most);
   };
 }
@@ -32,9 +32,9 @@ function idDigits(item: InventoryItem): string {
 }
 
 /** Returns an integer as a number where it is exact as one; a bigint is exact beside a number, but slower. */
-function quick(integer: string | bigint): number | bigint {
+function quick(integer: bigint): number | bigint {
   const value = Number(integer);
-  return Number.isSafeInteger(value) ? value : BigInt(integer);
+  return Number.isSafeInteger(value) ? value : integer;
 }
 
 /** Collects what a list held beyond the contract, so that one warning each can name it. */

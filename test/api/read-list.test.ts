@@ -114,7 +114,7 @@ describe('readInventoryList', () => {
       'a row of more values than a row can need',
       `[${CAT_TEXT},{"petId":1,"quantity":2,"status":"sold","x":[${'[],'.repeat(10_000)}1]}]`,
       'Row 2 of the list',
-      'is not JSON: more than 10000 values',
+      'has more than 10000 values',
       1,
     ],
     ['no array', '{"error":1}', 'The list', 'has "{" where "[" belongs', 0],

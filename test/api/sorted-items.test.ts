@@ -1,28 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import { type InventoryItem, PlainItem } from '../../src/api/item.ts';
+import { type InventoryItem, itemToJsonText, RowItem } from '../../src/api/item.ts';
+import { RowLayout } from '../../src/api/row-layout.ts';
 import { SORTS, SortedItems } from '../../src/api/sorted-items.ts';
-import { PET_STATUSES } from '../../src/api/values.ts';
+import { INT64_MAX, INT64_MIN, PET_STATUSES, type PetStatus } from '../../src/api/values.ts';
+
+function plain(petId: bigint, quantity: bigint, status: PetStatus): RowItem {
+  return new RowItem(RowLayout.own, `{"petId":${petId},"quantity":${quantity},"status":"${status}"}`);
+}
 
 /** Ids in no order, quantities that repeat, of both signs and beyond 2^53. */
-function stock(count: number): PlainItem[] {
+function stock(count: number): RowItem[] {
   return Array.from({ length: count }, (_, i) => {
     const id = (BigInt(i) * 7_919n) % BigInt(count);
     const quantity = (i % 5 === 0 ? 2n ** 60n : 1n) * BigInt((i % 7) - 3);
-    return PlainItem.of(i % 2 === 0 ? id - 9_000_000_000_000_000_000n : id, quantity, PET_STATUSES[i % 3]!);
+    return plain(i % 2 === 0 ? id - 9_000_000_000_000_000_000n : id, quantity, PET_STATUSES[i % 3]!);
   });
 }
 
 function sorted(items: readonly InventoryItem[], sort: (typeof SORTS)[number], limit?: number): string[] {
   const held = new SortedItems(sort, limit);
   for (let at = 0; at < items.length; at += 1_000) held.add(items.slice(at, at + 1_000));
-  return [...held.batches()].flat().map(({ petId }) => petId.toString());
+  return [...held.batches()].flat().map(itemToJsonText);
 }
 
-function plainly(items: readonly InventoryItem[], sort: (typeof SORTS)[number]): string[] {
+function plainly(items: readonly InventoryItem[], sort: (typeof SORTS)[number], limit?: number): string[] {
   const field = sort.replace('-', '') as 'petId' | 'quantity' | 'status';
   const sign = sort.startsWith('-') ? -1 : 1;
   const compare = (a: InventoryItem, b: InventoryItem): number => (a[field] < b[field] ? -sign : a[field] > b[field] ? sign : 0); // prettier-ignore
-  return items.toSorted(compare).map(({ petId }) => petId.toString());
+  return items.toSorted(compare).slice(0, limit).map(itemToJsonText);
 }
 
 describe.each(SORTS)('sorted by %s', (sort) => {
@@ -40,10 +45,31 @@ describe.each(SORTS)('sorted by %s', (sort) => {
   });
 
   it.each([1, 10, 29_000])('keeps the first %i of a long list', (limit) => {
-    expect(sorted(items, sort, limit)).toEqual(plainly(items, sort).slice(0, limit));
+    expect(sorted(items, sort, limit)).toEqual(plainly(items, sort, limit));
   });
 });
 
 it('sorts nothing', () => {
   expect(sorted([], 'quantity')).toEqual([]);
+});
+
+describe('integers of any length', () => {
+  const edges = [
+    0n, 1n, -1n, 97n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n - 1n, 2n ** 32n, -(2n ** 32n), 999_999_999_999_999n,
+    -999_999_999_999_999n, 1_000_000_000_000_000n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 1n - 2n ** 53n,
+    -(2n ** 53n), -(2n ** 53n) - 1n, 8_999_999_999_999_999_999n, INT64_MAX, INT64_MIN,
+  ]; // prettier-ignore
+  const items = edges.flatMap((petId, i) => [
+    plain(petId, edges[(i * 5) % edges.length]!, PET_STATUSES[i % 3]!),
+    plain(edges[(i * 8) % edges.length]!, petId, 'sold'),
+  ]);
+
+  it.each(SORTS)('are kept and in their order, sorted by %s', (sort) => {
+    for (const limit of [undefined, 1, 7]) expect(sorted(items, sort, limit)).toEqual(plainly(items, sort, limit));
+  });
+
+  it('are read digit for digit', () => {
+    const read = edges.map((value) => [plain(value, 0n, 'sold').petId, plain(0n, value, 'sold').quantity]);
+    expect(read).toEqual(edges.map((value) => [value, value]));
+  });
 });

@@ -21,11 +21,21 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Returns the most memory that a process has held so far, in MB (proc_pid_status(5)); undefined once it has ended. */
+/** Returns the most memory that a process has held so far, in MB; undefined once it has ended. */
 export function peakOf(pid: number): number | undefined {
+  return memoryOf(pid, 'VmHWM');
+}
+
+/** Returns the memory that a process holds now, in MB; undefined once it has ended. */
+export function residentOf(pid: number): number | undefined {
+  return memoryOf(pid, 'VmRSS');
+}
+
+/** `line`: of proc_pid_status(5). */
+function memoryOf(pid: number, line: 'VmHWM' | 'VmRSS'): number | undefined {
   try {
-    const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return peak === undefined ? undefined : Number(peak) / 1_024;
+    const size = new RegExp(`^${line}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return size === undefined ? undefined : Number(size) / 1_024;
   } catch {
     return undefined;
   }

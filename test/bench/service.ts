@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 export const PETSTORE = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
 /**
- * Stock of any size: `http://…/1000000/v1` has a million pets; 20 where none is named. Any of them may be set. Its own
- * process, so that it does not share the clock with what is measured.
+ * Stock of any size: `http://…/1000000/v1` has a million pets; 20 where none is named. Any of them may be set. The rate
+ * limit is never reached. Its own process, so that it does not share the clock with what is measured.
  */
 const SERVER = `
 const STATUSES = ['available', 'pending', 'sold'];
@@ -23,6 +23,8 @@ function stock(count) {
   }
   return made.get(count);
 }
+let left = 1e9;
+const end = Math.floor(Date.now() / 1000) + 86400;
 const server = require('node:http').createServer((request, response) => {
   let body = '';
   request.on('data', (piece) => (body += piece)).on('end', () => {
@@ -32,9 +34,9 @@ const server = require('node:http').createServer((request, response) => {
     response.writeHead(200, {
       'Content-Type': 'application/json',
       'Content-Length': answer.length,
-      'X-RateLimit-Limit': '1000',
-      'X-RateLimit-Remaining': '999',
-      'X-RateLimit-Reset': String(Math.floor(Date.now() / 1000) + 60),
+      'X-RateLimit-Limit': '1000000000',
+      'X-RateLimit-Remaining': String(--left),
+      'X-RateLimit-Reset': String(end),
     });
     response.end(answer);
   });
@@ -62,7 +64,8 @@ export async function withService<T>(work: (bench: Bench) => T | Promise<T>): Pr
   }
 }
 
-async function portOf(child: ChildProcess): Promise<number> {
+/** Returns the port that a server prints first. */
+export async function portOf(child: ChildProcess): Promise<number> {
   if (child.stdout === null) throw new Error('the server has no stdout');
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return Number(line.toString());
