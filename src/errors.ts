@@ -161,7 +161,13 @@ export interface WriteFailures {
 /** Failures of bulk runs, checks and waits. */
 export interface RunFailures {
   /** Rows of a file that are not what they must be; nothing was sent. */
-  'invalid-rows': { source: string; problems: readonly { line: number; reason: string }[]; hint?: string };
+  'invalid-rows': {
+    source: string;
+    problems: readonly { line: number; reason: string }[];
+    hint?: string;
+    /** By default: nothing was sent. */
+    unchanged?: string;
+  };
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */
   'run-too-long': { requests: number; ms: number; maxWaitMs: number };
   /** Another process of this machine applies a run, or changes the pet. `what` names it. */

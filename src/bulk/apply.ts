@@ -1,5 +1,6 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
+import { openCatalog, tableCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
@@ -72,7 +73,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
   spec.check?.(session);
-  return planView(spec.plan(await readStock(session.service)));
+  return planView(spec.plan(await readStock(session.service)), await tableCatalog(context, session.origin));
 }
 
 /** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
@@ -100,7 +101,7 @@ async function nothingToDo(
  */
 async function confirmPlan(
   { context, turn }: PlanContext,
-  { environment, service }: Session,
+  { environment, origin, service }: Session,
   spec: RunSpec,
   plan: Plan,
 ): Promise<boolean> {
@@ -109,7 +110,12 @@ async function confirmPlan(
   const ms = forecastMs(requests, service.gate.limits, globals.reserve, clock.now());
   const tooLong = ms > globals.maxWait;
   // With --yes, the result of a single change says it all.
-  const lines = spec.lines === undefined ? planLines(plan) : globals.yes ? [] : spec.lines(plan, environment);
+  const lines =
+    spec.lines === undefined
+      ? planLines(plan, await openCatalog(context, origin))
+      : globals.yes
+        ? []
+        : spec.lines(plan, environment);
   for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return false;
   if (ms > 0) {

@@ -1,8 +1,33 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { parseInteger } from '../api/values.ts';
 
-const COLUMNS = ['petId', 'quantity', 'delta', 'current'] as const;
-export type ColumnName = (typeof COLUMNS)[number];
+export type ColumnName = 'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode';
+type Found = ReadonlyMap<ColumnName, number>;
+
+/** A kind of file: its columns, and its words in messages. */
+export interface FileKind {
+  readonly columns: readonly ColumnName[];
+  /** A header. */
+  readonly example: string;
+  /** What a file that is refused leaves as it was. */
+  readonly unchanged: string;
+  /** Returns the columns that a header lacks. */
+  missing(found: Found): readonly string[];
+}
+
+export const STOCK_FILE: FileKind = {
+  columns: ['petId', 'quantity', 'delta', 'current'],
+  example: 'petId,quantity',
+  unchanged: 'nothing was sent',
+  missing: (found) => (found.has('quantity') || found.has('delta') ? [] : ['quantity (or delta)']),
+};
+
+export const CATALOG_FILE: FileKind = {
+  columns: ['petId', 'name', 'barcode'],
+  example: 'petId,name,barcode',
+  unchanged: 'the catalog is unchanged',
+  missing: (found) => (found.has('name') || found.has('barcode') ? [] : ['name (or barcode)']),
+};
 
 /** The value of --map: the column that a heading of the file names. */
 export interface Mapping {
@@ -11,9 +36,9 @@ export interface Mapping {
 }
 
 /** Parses `Article=petId`; undefined for anything else. */
-export function parseMapping(text: string): Mapping | undefined {
+export function parseMapping(text: string, { columns }: FileKind = STOCK_FILE): Mapping | undefined {
   const [, heading = '', name = ''] = /^(.*)=([^=]*)$/s.exec(text) ?? [];
-  const column = COLUMNS.find((each) => plain(each) === plain(name));
+  const column = columns.find((each) => plain(each) === plain(name));
   return plain(heading) === '' || column === undefined ? undefined : { heading, column };
 }
 
@@ -23,27 +48,31 @@ function plain(heading: string): string {
 }
 
 /** Returns the column that a heading names, if it is one that petstore uses. */
-function columnOf(heading: string, mappings: readonly Mapping[]): ColumnName | undefined {
+function columnOf(heading: string, mappings: readonly Mapping[], { columns }: FileKind): ColumnName | undefined {
   const name = plain(heading);
   const mapped = mappings.find((each) => plain(each.heading) === name);
-  return mapped?.column ?? COLUMNS.find((column) => plain(column) === name);
+  return mapped?.column ?? columns.find((column) => plain(column) === name);
 }
 
 export interface Columns {
   /** Column -> its position, from 0. */
-  readonly found: ReadonlyMap<ColumnName, number>;
+  readonly found: Found;
   readonly ignored: readonly string[];
   /** Why the headings cannot be used. */
   readonly problem: string | undefined;
 }
 
 /** Matches headings with columns. */
-export function findColumns(headings: readonly string[], mappings: readonly Mapping[]): Columns {
+export function findColumns(
+  headings: readonly string[],
+  mappings: readonly Mapping[],
+  kind: FileKind = STOCK_FILE,
+): Columns {
   const found = new Map<ColumnName, number>();
   const ignored: string[] = [];
   let problem: string | undefined;
   for (const [at, heading] of headings.entries()) {
-    const column = columnOf(heading, mappings);
+    const column = columnOf(heading, mappings, kind);
     const other = column && found.get(column);
     if (column === undefined) ignored.push(heading.trim());
     else if (other === undefined) found.set(column, at);
@@ -60,17 +89,17 @@ export function headerProblem(
   headings: readonly string[],
   { found, ignored, problem }: Columns,
   mappings: readonly Mapping[],
+  kind: FileKind = STOCK_FILE,
 ): string | undefined {
   if (problem !== undefined) return problem;
   const names = headings.map((heading) => heading.trim()).filter((heading) => heading !== '');
   const mapped = mappingProblem(names, mappings);
   if (mapped !== undefined) return mapped;
   if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
-    return 'the first line must be a header such as petId,quantity';
+    return `the first line must be a header such as ${kind.example}`;
   }
-  const hasAmount = found.has('quantity') || found.has('delta');
-  if (found.has('petId') && hasAmount) return undefined;
-  const missing = [...(found.has('petId') ? [] : ['petId']), ...(hasAmount ? [] : ['quantity (or delta)'])];
+  const missing = [...(found.has('petId') ? [] : ['petId']), ...kind.missing(found)];
+  if (missing.length === 0) return undefined;
   const example =
     ignored[0] === undefined ? '' : `; name one with --map ${quoted(`${ignored[0]}=${missing[0]!.split(' ')[0]!}`)}`;
   return `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;

@@ -1,5 +1,5 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { openCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -12,6 +12,7 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
+import { findScanned, parseScan, type Pets } from './scan.ts';
 import { plural } from '../view/words.ts';
 
 export interface CountOptions {
@@ -26,7 +27,8 @@ const COMMAND = 'inventory count';
 
 const HELP = [
   '  7          counts one of pet 7, as a scan does',
-  '  7 12       counts twelve of pet 7',
+  '  7 12       counts twelve of pet 7, as 3x 7 counts three',
+  '  In place of the id, a barcode of the catalog.',
   '  -          takes the last scan back',
   '  list       shows what is counted so far',
   '  done       shows what will change, and asks (also Ctrl-D)',
@@ -40,9 +42,9 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     assertCanConfirm(context);
   }
   return withWritableJournal(context, undefined, async (journal): Promise<View> => {
-    const { run, stock } = await prepare(context, journal, options);
+    const { run, stock, catalog } = await prepare(context, journal, options);
     using _lock = await lockStocktake(context, run.id);
-    const tally = new Tally(context, journal, run, stock);
+    const tally = new Tally(context, journal, run, { stock, catalog });
     const end = await tally.read(options.prefix ?? '');
     if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();
@@ -89,10 +91,13 @@ async function prepare(
   context: CommandContext,
   journal: Journal,
   { resume }: CountOptions,
-): Promise<{ run: Run; stock: Stock }> {
+): Promise<{ run: Run } & Pets> {
   await using session = await connect(context, { isBulk: true });
-  const stock = await readStock(session.service);
-  return { stock, run: resume === undefined ? await begin(context, journal, session) : find(journal, resume, session) };
+  const pets = { stock: await readStock(session.service), catalog: await openCatalog(context, session.origin) };
+  return {
+    ...pets,
+    run: resume === undefined ? await begin(context, journal, session) : find(journal, resume, session),
+  };
 }
 
 async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {
@@ -118,15 +123,15 @@ class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
   private readonly run: Run;
-  private readonly stock: Stock;
+  private readonly pets: Pets;
   private readonly kept: Scan[];
   private readonly counts = new Map<bigint, bigint>();
 
-  constructor(context: CommandContext, journal: Journal, run: Run, stock: Stock) {
+  constructor(context: CommandContext, journal: Journal, run: Run, pets: Pets) {
     this.context = context;
     this.journal = journal;
     this.run = run;
-    this.stock = stock;
+    this.pets = pets;
     this.kept = journal.scans(run.id);
     for (const { petId, quantity } of this.kept) this.add(petId, quantity);
   }
@@ -150,7 +155,7 @@ class Tally {
         const word = text.toLowerCase();
         if (word === 'done' || word === '.') return 'done';
         if (word === 'q' || word === 'quit') return 'quit';
-        await this.take(word, text.startsWith(prefix) ? text.slice(prefix.length) : text);
+        await this.take(word, text, prefix);
       }
       return 'done';
     } catch (error) {
@@ -166,11 +171,11 @@ class Tally {
       : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`;
   }
 
-  private async take(word: string, scanned: string): Promise<void> {
+  private async take(word: string, text: string, prefix: string): Promise<void> {
     if (word === '?' || word === 'help') for (const line of HELP) this.context.notices.info(line);
     else if (word === 'list') this.show();
     else if (word === '-') await this.takeBack();
-    else if (word !== '') await this.scan(scanned);
+    else if (word !== '') await this.scan(text, prefix);
   }
 
   private show(): void {
@@ -180,20 +185,29 @@ class Tally {
   }
 
   private line(petId: bigint, counted: bigint): string {
-    return `pet ${petId}: ${counted} counted, ${this.stock.get(petId)?.quantity ?? 0n} in the list`;
+    return `${this.named(petId)}: ${counted} counted, ${this.pets.stock.get(petId)?.quantity ?? 0n} in the list`;
   }
 
-  /** `7`, `7 12` or `7,12`; labels may pad the id with zeros. */
-  private async scan(text: string): Promise<void> {
-    const [idText = '', quantityText = '1', ...rest] = text.trim().split(/[\s,;]+/);
-    const petId = parseInt64(idText.replace(/^0+(?=\d)/, ''));
-    const quantity = parseInteger(quantityText);
-    if (petId === undefined || quantity === undefined || quantity < 0n || rest.length > 0) {
+  /** `pet 7`, or `pet 7 (Goldfish)`. */
+  private named(petId: bigint): string {
+    const name = this.pets.catalog?.nameOf(petId) ?? '';
+    return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
+  }
+
+  private async scan(text: string, prefix: string): Promise<void> {
+    const read = parseScan(text, prefix);
+    if (read === undefined) {
       await this.refuse(`Not counted: ${JSON.stringify(text)} is not an id, or an id and a quantity.`);
       return;
     }
-    if (!this.stock.has(petId)) {
-      await this.refuse(`Not counted: pet ${petId} does not exist.`);
+    const { code, quantity } = read;
+    const petId = findScanned(code, this.pets);
+    if (typeof petId === 'string') {
+      await this.refuse(`Not counted: ${petId}.`);
+      return;
+    }
+    if (!this.pets.stock.has(petId)) {
+      await this.refuse(`Not counted: ${this.named(petId)} does not exist.`);
       return;
     }
     const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
@@ -212,7 +226,7 @@ class Tally {
     await this.journal.unscan(this.run.id, last.seq);
     this.add(last.petId, -last.quantity);
     if (!this.kept.some(({ petId }) => petId === last.petId)) this.counts.delete(last.petId);
-    this.context.notices.info(`pet ${last.petId}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
+    this.context.notices.info(`${this.named(last.petId)}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */

@@ -1,5 +1,6 @@
 /** Turns the bytes of a file into text; refuses spreadsheets in their own formats. */
 import { Failure } from '../errors.ts';
+import { type FileKind, STOCK_FILE } from './columns.ts';
 
 const ZIP = [0x50, 0x4b, 0x03, 0x04];
 /** The first bytes of .xls, a compound file. */
@@ -9,10 +10,10 @@ const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0];
  * Decodes UTF-8, UTF-16 with a byte order mark, or else Latin-1.
  * @throws {Failure} `usage`: the file is empty or is not text; `name` is what the message calls it
  */
-export function decodeText(bytes: Uint8Array, name: string): string {
+export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
   const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
   const refused = (problem: string, hint: string): Failure =>
-    new Failure('usage', { problem: `${name} ${problem}; nothing was sent.`, hint });
+    new Failure('usage', { problem: `${name} ${problem}; ${kind.unchanged}.`, hint });
   if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused(`is ${workbook(bytes)}`, 'Save it as CSV first.');
   const text = startsWith([0xff, 0xfe])
     ? fromUtf16(bytes, false)
@@ -20,7 +21,7 @@ export function decodeText(bytes: Uint8Array, name: string): string {
       ? fromUtf16(bytes, true)
       : fromUtf8(bytes);
   if (text === undefined || text.includes('\0')) throw refused('is not text in UTF-8', 'Save it as "CSV UTF-8" first.');
-  if (text.trim() === '') throw refused('is empty', 'Its first line must be a header such as petId,quantity.');
+  if (text.trim() === '') throw refused('is empty', `Its first line must be a header such as ${kind.example}.`);
   return text;
 }
 

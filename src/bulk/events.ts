@@ -1,5 +1,5 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
-import type { JsonValue } from '../api/json.ts';
+import { type JsonValue, stringifyJson } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
 import type { RecordView, RowsView } from '../view/view.ts';
 import type { Outcome } from './runner.ts';
@@ -37,7 +37,7 @@ export function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>):
     format: 'ndjson',
     columns: [],
     rows: events(),
-    json: (event) => event,
+    jsonText: stringifyJson,
     header: false,
     isWork: true,
     empty: '',

@@ -1,5 +1,6 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
 import { hash } from 'node:crypto';
+import { tableCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readBytes } from '../session/read-text.ts';
@@ -39,7 +40,7 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   const isSame = differences.changes + differences.obstacles === 0;
   const check = (): Failure | undefined =>
     options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-  return { ...planView(plan), check };
+  return { ...planView(plan, await tableCatalog(context, session.origin)), check };
 }
 
 export async function runImport(

@@ -2,11 +2,13 @@
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
+import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
 import { isOutOfReach, makeFolder } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock, type LockPlace } from '../state/lock.ts';
 
+export type WithJournal = <T>(work: Work<T>) => Promise<T>;
 type Work<T> = (journal: Journal) => T | Promise<T>;
 
 /**
@@ -47,8 +49,33 @@ export async function withWritableJournal<T>(
   const own = given === undefined;
   using state = await (own ? openState(context, stateFolder(context)) : openStateFile(context, given));
   using shared = own ? undefined : await openShared(context);
+  return await written(state, () => work(journalIn(context, state, shared)));
+}
+
+/**
+ * Returns `withWritableJournal` for many writes at once: the state database stays open until the process ends, and what
+ * is recorded at the same time is one transaction.
+ */
+export function journalKeptOpen(context: CommandContext): WithJournal {
+  let opened: Promise<State> | undefined;
+  const open = async (): Promise<State> => {
+    const state = await openState(context, stateFolder(context));
+    return inBatches(state, () => context.clock.turn());
+  };
+  return async (work) => {
+    // Tried again by the next one.
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    const state = await opened;
+    return written(state, () => work(journalIn(context, state)));
+  };
+}
+
+async function written<T>(state: State, work: () => T | Promise<T>): Promise<T> {
   try {
-    return await work(journalIn(context, state, shared));
+    return await work();
   } catch (error) {
     // Too late for this command; the next one finds a new file.
     if (await state.recover(error)) {

@@ -1,5 +1,6 @@
 /** Formats a plan and the result of a run for people. */
-import { parseJson, stringifyJson } from '../api/json.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { stringifyJson } from '../api/json.ts';
 import type { Change, ChangeState } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
@@ -13,15 +14,16 @@ export function changeWords({ petId, before, after }: Pick<Step, 'petId' | 'befo
   return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
 }
 
-/** The diff: `7  10 → 12  +2`. */
-export function planLines({ steps, unchanged, obstacles }: Plan): string[] {
+/** The diff: `7  10 → 12  +2`, and the name where the catalog has one. */
+export function planLines({ steps, unchanged, obstacles }: Plan, catalog?: Catalog): string[] {
   const rows = steps
     .slice(0, SHOWN)
     .map(({ petId, before, after }) => [`${petId}`, `${before}`, `${after}`, signed(after - before)]);
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => row[i]!.length)));
-  const lines = rows.map(([petId, before, after, by]) => {
+  const lines = rows.map(([petId, before, after, by], row) => {
     const cells = [petId, before, after, by].map((cell, i) => cell!.padStart(widths[i]!));
-    return `  pet ${cells[0]}  ${cells[1]} → ${cells[2]}  ${cells[3]}`;
+    const name = catalog?.nameOf(steps[row]!.petId) ?? '';
+    return `  pet ${cells[0]}  ${cells[1]} → ${cells[2]}  ${cells[3]}  ${name}`.trimEnd();
   });
   const more = steps.length - rows.length;
   return [
@@ -50,19 +52,22 @@ function totals(steps: readonly Step[], unchanged: number, obstacles: readonly O
 
 type Planned = Step | Obstacle;
 
-/** Returns the output of --dry-run: what would be changed, and which rows could not be applied. */
-export function planView({ steps, obstacles }: Plan): RowsView<Planned> {
+/**
+ * Returns the output of --dry-run: what would be changed, and which rows could not be applied.
+ * @param catalog names the pets
+ */
+export function planView({ steps, obstacles }: Plan, catalog?: Catalog): RowsView<Planned> {
   return list<Planned>(
     [...steps, ...obstacles],
     {
       petId: ({ petId }) => petId,
+      ...(catalog !== undefined && { name: ({ petId }: Planned) => catalog.nameOf(petId) }),
       before: ({ before }) => before,
       after: ({ after }) => after,
       change: ({ before, after }) => (before === undefined ? undefined : after - before),
       problem: problemOf,
     },
     {
-      json: (row) => parseJson(planText(row)),
       jsonText: planText,
       empty: 'Nothing would be changed.',
     },

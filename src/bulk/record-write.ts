@@ -6,10 +6,13 @@ import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { rowOutcome } from '../report/failures.ts';
 import { midway, recordApplied } from './runner.ts';
-import { withWritableJournal } from './open-journal.ts';
+import { type WithJournal, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
 
-type Write = Pick<Change, 'command' | 'petId' | 'before' | 'after'>;
+type Write = Pick<Change, 'command' | 'petId' | 'before' | 'after'> & {
+  /** Who asked for it; by default the user who runs petstore. */
+  readonly person?: string;
+};
 
 /** Sends a write and records it; without a usable state folder it is only sent, and the ledger has warned already. */
 export async function recorded<T>(
@@ -17,10 +20,11 @@ export async function recorded<T>(
   session: Session,
   write: Write,
   send: () => Promise<T>,
+  withJournal: WithJournal = (work) => withWritableJournal(context, undefined, work),
 ): Promise<T> {
   let hasBegun = false;
   try {
-    return await withWritableJournal(context, undefined, (journal) => {
+    return await withJournal((journal) => {
       hasBegun = true;
       return sendRecorded(context, session, write, journal, send);
     });
@@ -34,12 +38,13 @@ export async function recorded<T>(
 async function sendRecorded<T>(
   context: CommandContext,
   session: Session,
-  { command, ...change }: Write,
+  { command, person, ...change }: Write,
   journal: Journal,
   send: () => Promise<T>,
 ): Promise<T> {
   const { clock } = context;
-  const id = await journal.sendOne(whereOf(context, session, command), change, clock.now());
+  const where = { ...whereOf(context, session, command), ...(person !== undefined && { person }) };
+  const id = await journal.sendOne(where, change, clock.now());
   let result: T;
   try {
     result = await send();

@@ -1,7 +1,15 @@
 /** Parses the rows of a delivery or a stocktake from CSV or JSON. All are checked before one is applied. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
-import { type ColumnName, type Columns, findColumns, headerProblem, type Mapping, mappingProblem } from './columns.ts';
+import {
+  type ColumnName,
+  type Columns,
+  type FileKind,
+  findColumns,
+  headerProblem,
+  type Mapping,
+  mappingProblem,
+} from './columns.ts';
 import { CsvError, type CsvRecord, readCsv } from './csv.ts';
 import { parseNumber } from './numbers.ts';
 
@@ -147,24 +155,28 @@ function* rawsIn(records: Iterable<CsvRecord>, columns: Columns, add: boolean, w
 }
 
 /** Reads the lines that hold anything. Spreadsheets leave lines of delimiters behind. @throws {CsvError} */
-function* readTable(text: string, mappings: readonly Mapping[]): Generator<CsvRecord, undefined> {
+export function* readTable(
+  text: string,
+  mappings: readonly Mapping[],
+  kind?: FileKind,
+): Generator<CsvRecord, undefined> {
   // Excel reads the delimiter from such a first line.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?:\r\n?|\n|$)/i.exec(text);
   const records =
-    sep === null ? readCsv(text, delimiterOf(text, mappings)) : readCsv(text.slice(sep[0].length), sep[1]!, 2);
+    sep === null ? readCsv(text, delimiterOf(text, mappings, kind)) : readCsv(text.slice(sep[0].length), sep[1]!, 2);
   for (const record of records) if (widthOf(record.cells) > 0) yield record;
 }
 
 /** Counts the cells up to the last one that holds anything. */
-function widthOf(cells: readonly string[]): number {
+export function widthOf(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
 }
 
 /** Returns the delimiter with which the header has the most known columns, and then the most cells. */
-function delimiterOf(text: string, mappings: readonly Mapping[]): string {
+function delimiterOf(text: string, mappings: readonly Mapping[], kind?: FileKind): string {
   const scored = DELIMITERS.map((delimiter) => {
     const cells = headerOf(text, delimiter);
-    return { delimiter, known: findColumns(cells, mappings).found.size, cells: cells.length };
+    return { delimiter, known: findColumns(cells, mappings, kind).found.size, cells: cells.length };
   });
   return scored.toSorted((a, b) => b.known - a.known || b.cells - a.cells)[0]!.delimiter;
 }

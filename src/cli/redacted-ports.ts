@@ -83,6 +83,9 @@ function redactedHttp(http: Http, secrets: Secrets): Http {
 }
 
 function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpReply['headers'] {
+  let all = '';
+  for (const [name, values] of headers) all += `${name}\n${values.join('\n')}\n`;
+  if (!matcher.mayMatch(all)) return headers;
   // A number stays one, even where the key is a number.
   const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
   return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
@@ -91,6 +94,8 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
 /** The body with secrets redacted, also those that came in several pieces. Numbers of a JSON body stay as they are. */
 async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
   let held: Uint8Array = Buffer.alloc(0);
+  /** Nothing of a secret is in `held`: it is held back only for what may follow on it. */
+  let isHeldClean = true;
   let step: Step | undefined;
   const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
     // One character for each byte: secrets are ASCII, and all else comes out as it went in.
@@ -100,11 +105,15 @@ async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher):
     held = Buffer.from(rest, 'latin1');
     return Buffer.from(done, 'latin1');
   };
-  const end = (): Uint8Array[] => (held.length === 0 ? [] : [pass(Buffer.alloc(0), true)]);
+  const end = (): Uint8Array[] => {
+    if (held.length === 0) return [];
+    return [isHeldClean ? held : pass(Buffer.alloc(0), true)];
+  };
   try {
     for await (const chunk of body) {
       let done = held;
-      if (isClean(held, chunk, matcher)) held = chunk;
+      isHeldClean = isClean(held, chunk, matcher);
+      if (isHeldClean) held = chunk;
       else done = pass(chunk, false);
       if (done.length > 0) yield done;
     }

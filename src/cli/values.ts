@@ -37,6 +37,9 @@ export function parserOf<T>(
 /** Accepts any text. */
 export const textValue: Parser<string> = { parse: (text) => text };
 
+/** Accepts any text that is not blank. */
+export const nameValue = parserOf('a name', (text) => (text.trim() === '' ? undefined : text.trim()));
+
 /** Parses a canonical decimal int64 into a bigint. */
 export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, {
   isPet: true,

@@ -1,5 +1,6 @@
 import { parseInteger } from '../api/values.ts';
-import { argument, defineCommand, flag, option } from '../cli/command.ts';
+import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
 
 /** A plus sign is natural here. */
@@ -17,22 +18,26 @@ export const inventoryAdjust = defineCommand({
   examples: [
     { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
     { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
+    { says: 'By its barcode in the catalog', command: 'petstore inventory adjust --barcode 4006381333931 -1' },
     { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
     { says: 'Show what would be sent', command: 'petstore inventory adjust 7 -1 --dry-run' },
   ],
   arguments: {
-    petId: argument(petIdValue, 'id of the pet, an int64'),
+    petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     delta: argument(deltaValue, 'how many to add; negative to take away'),
   },
   options: {
+    ...petOptions(),
     dryRun: flag('--dry-run', 'read the quantity, show what would be sent, and send no write'),
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context) {
+  async run({ name, barcode, ...input }, context) {
+    const missing = missingArgument('inventory adjust', 'delta');
+    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     const { changePet } = await import('../bulk/change-pet.ts');
-    return changePet(context, input);
+    return changePet(context, { ...input, petId });
   },
 });

@@ -1,6 +1,8 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
-import { argument, defineCommand } from '../cli/command.ts';
+import { defineCommand, optionalArgument } from '../cli/command.ts';
+import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { petIdValue } from '../cli/values.ts';
+import { tableCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
 import { record } from '../view/view.ts';
@@ -11,17 +13,22 @@ export const inventoryGet = defineCommand({
   description: 'Reads the list and shows one pet of it; exits 5 if the service does not have the pet.',
   examples: [
     { says: 'Pet 7', command: 'petstore inventory get 7' },
+    { says: 'By its name in the catalog', command: 'petstore inventory get --name goldfish' },
     { says: 'Its quantity, for a script', command: 'petstore inventory get 7 --json | jq .quantity' },
   ],
-  arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
+  arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
+  options: petOptions(),
   more: ['output', 'exit-codes'],
-  async run({ petId }, context) {
+  async run(input, context) {
+    const petId = await petIdOf(context, input, missingArgument('inventory get', 'petId'));
     await using session = await connect(context);
-    const { environment, service } = session;
+    const { environment, origin, service } = session;
     const { findPet } = await import('../client/update.ts');
     const item = await findPet(service, petId);
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
-    const text = `petId     ${petId}\nquantity  ${item.quantity}\nstatus    ${item.status}`;
+    const name = (await tableCatalog(context, origin))?.nameOf(petId);
+    const named = (name ?? '') === '' ? '' : `name      ${name}\n`;
+    const text = `petId     ${petId}\n${named}quantity  ${item.quantity}\nstatus    ${item.status}`;
     return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
   },
 });

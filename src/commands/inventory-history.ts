@@ -1,4 +1,4 @@
-import { parseJson, stringifyJson } from '../api/json.ts';
+import { stringifyJson } from '../api/json.ts';
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { countValue, instantValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -86,7 +86,6 @@ function historyView(
     view: 'rows',
     columns: columns.filter(({ name }) => !hidden.includes(name)),
     rows,
-    json: (change) => parseJson(jsonText(change)),
     jsonText,
     header: true,
     empty: '',

@@ -4,7 +4,9 @@ import { parseMapping } from '../bulk/columns.ts';
 import { integerValue, parserOf, repeated, textValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 
-const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', parseMapping);
+const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', (text) =>
+  parseMapping(text),
+);
 
 /** A resumed run has its rows already. */
 const NEW_ONLY = { conflicts: ['resume', 'status'] };

@@ -1,13 +1,26 @@
-import { type InventoryItem, itemToJson, itemToJsonText, jsonTextOfFields, PlainItem } from '../api/item.ts';
+import { type InventoryItem, itemToJsonText, jsonTextOfFields, PlainItem } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { SortedItems, type Sort, SORTS } from '../api/sorted-items.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/filter-options.ts';
-import { countValue, durationValue, listOf, parserOf, petIdValue, wordIn, wordValue } from '../cli/values.ts';
+import { filterOf, named, NAMED_FIELDS } from '../cli/named-items.ts';
+import {
+  countValue,
+  durationValue,
+  listOf,
+  nameValue,
+  parserOf,
+  petIdValue,
+  wordIn,
+  wordValue,
+} from '../cli/values.ts';
+import { openCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
+import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import type { Column, RowsView, View } from '../view/view.ts';
@@ -23,6 +36,7 @@ const columnValue = parserOf(
 
 const OPTIONS = {
   ...FILTER_OPTIONS,
+  ...under('Filters', { name: option('--name <text>', nameValue, 'only pets with this in their name in the catalog') }),
   ...under('Rows and columns', {
     sort: option(
       '--sort <field>',
@@ -34,7 +48,7 @@ const OPTIONS = {
     columns: option(
       '--columns <fields>',
       listOf(columnValue),
-      'which fields to show, in this order, e.g. petId,quantity',
+      'which fields to show, in this order, e.g. petId,quantity; name is from the catalog',
     ),
     header: flag('--no-header', 'omit the header line (table, csv)'),
   }),
@@ -74,6 +88,7 @@ export const inventoryList = defineCommand({
     { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
     { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
     { says: 'Two pets', command: 'petstore inventory list 7 12' },
+    { says: 'By names in the catalog', command: 'petstore inventory list --name gold' },
     { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
@@ -84,7 +99,8 @@ export const inventoryList = defineCommand({
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
       const { watchView } = await import('../watch/watch.ts');
-      return watchView(context, input, input.watch === true ? undefined : input.watch);
+      const filter = filterOf(input, await catalogFor(input, context));
+      return watchView(context, filter, input.watch === true ? undefined : input.watch);
     }
     if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
       throw new Failure('usage', {
@@ -97,23 +113,43 @@ export const inventoryList = defineCommand({
         hint: 'Add --sort quantity.',
       });
     }
+    const catalog = await catalogFor(input, context);
+    const filter = filterOf(input, catalog);
     const { columns } = input;
+    const names = catalog !== undefined && showsNames(input, context) ? catalog : undefined;
+    const rows = filtered(
+      { input, filter, fields: columns?.filter((name) => names === undefined || name !== 'name') },
+      context,
+    );
+    const ordered =
+      input.sort === undefined
+        ? limited(rows, input.limit)
+        : sorted(rows, input.desc === true ? descending(input.sort) : input.sort, input.limit);
     const view: RowsView<InventoryItem> = {
       view: 'rows',
-      columns: (columns ?? ITEM_FIELDS).map(column),
-      rows:
-        input.sort === undefined
-          ? limited(filtered(input, context), input.limit)
-          : sorted(filtered(input, context), input.desc === true ? descending(input.sort) : input.sort, input.limit),
-      json: itemToJson,
+      columns: (columns ?? (names === undefined ? ITEM_FIELDS : NAMED_FIELDS)).map(column),
+      rows: names === undefined ? ordered : named(ordered, names),
       jsonText: columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       header: input.header,
-      empty: isFilter(input) ? 'No pet matches.' : 'The store tracks no pets.',
+      empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
     };
     return view;
   },
 });
+
+function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: CommandContext): boolean {
+  return columns === undefined ? globals.output === 'table' : columns.includes('name');
+}
+
+/** Opens the catalog where names are shown or filtered by. @throws {Failure} `usage`: --name without a catalog */
+async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
+  if (input.name !== undefined) {
+    return (await import('../session/pet-in-catalog.ts')).requireCatalog(context, '--name');
+  }
+  if (input.watch !== undefined || !showsNames(input, context)) return undefined;
+  return openCatalog(context, originOf(await context.target()));
+}
 
 function column(name: string): Column<InventoryItem> {
   const field = ITEM_FIELDS.find((each) => each === name);
@@ -189,15 +225,15 @@ async function* withColumns(
 
 /** Streams. The session lives as long as its rows are read. */
 async function* filtered(
-  input: Filter & Pick<ListInput, 'columns'>,
+  { input, filter, fields = [] }: { input: ListInput; filter: Filter; fields?: readonly string[] | undefined },
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
-  const matches = matcher(input);
+  const matches = matcher(filter);
   await using session = await connect(context);
-  for await (const items of withColumns(listInventory(session.service), input.columns ?? [])) {
+  for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
-    yield isFilter(input) ? items.filter(matches) : items;
+    yield isFilter(filter) ? items.filter(matches) : items;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }

@@ -1,4 +1,5 @@
-import { argument, defineCommand, flag, option } from '../cli/command.ts';
+import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
 import { allowQuantity } from '../session/write-policy.ts';
 
@@ -13,6 +14,7 @@ export const inventorySet = defineCommand({
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
   examples: [
     { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
+    { says: 'By its name in the catalog', command: 'petstore inventory set --name goldfish 12' },
     { says: 'Only if it is still 10', command: 'petstore inventory set 7 12 --expect 10' },
     { says: 'Show the request', command: 'petstore inventory set 7 12 --dry-run' },
     {
@@ -21,10 +23,11 @@ export const inventorySet = defineCommand({
     },
   ],
   arguments: {
-    petId: argument(petIdValue, 'id of the pet, an int64'),
+    petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     quantity: argument(integerValue, 'the new quantity'),
   },
   options: {
+    ...petOptions(),
     dryRun: flag('--dry-run', 'show what would be sent, and send no write'),
     expect: option(
       '--expect <quantity>',
@@ -38,9 +41,11 @@ export const inventorySet = defineCommand({
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run({ noReadFirst: _, ...input }, context) {
-    allowQuantity(input.quantity, { petId: input.petId, allowNegative: input.allowNegative === true });
+  async run({ noReadFirst: _, name, barcode, ...input }, context) {
+    const missing = missingArgument('inventory set', 'quantity');
+    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
+    allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
     const { changePet } = await import('../bulk/change-pet.ts');
-    return changePet(context, input);
+    return changePet(context, { ...input, petId });
   },
 });

@@ -1,6 +1,7 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
+import { petIdOf, petOptions } from '../cli/pet-options.ts';
 import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import { record, type RecordView } from '../view/view.ts';
@@ -24,6 +25,7 @@ export const wait = defineCommand({
   options: {
     ...under('What to wait for', {
       pet: option('--pet <id>', petIdValue, 'the pet'),
+      ...petOptions(),
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
@@ -44,8 +46,9 @@ export const wait = defineCommand({
   },
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RecordView> {
-    const { pet, quantity, min, max, status } = input;
-    if (pet === undefined) throw new Failure('usage', { problem: 'Which pet? Use --pet ID.' });
+    const { pet: petId, name, barcode, quantity, min, max, status } = input;
+    const missing = { problem: 'Which pet? Use --pet, --name or --barcode.' };
+    const pet = await petIdOf(context, { petId, name, barcode }, missing);
     if ([quantity, min, max, status].every((each) => each === undefined)) {
       throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max or --status.' });
     }

@@ -5,9 +5,9 @@ import { capital, plural } from '../view/words.ts';
 import { type FailureTable, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
-  'invalid-rows': ({ source, problems, hint }) => ({
+  'invalid-rows': ({ source, problems, hint, unchanged = 'nothing was sent' }) => ({
     ...stops(EXIT.usage),
-    message: `${plural(problems.length, 'row')} of ${source} cannot be used; nothing was sent.`,
+    message: `${plural(problems.length, 'row')} of ${source} cannot be used; ${unchanged}.`,
     lines: problemLines(problems),
     hint: hint ?? 'Fix the file and run the command again.',
   }),

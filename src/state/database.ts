@@ -65,6 +65,21 @@ const MIGRATIONS: readonly string[] = [
   // 1 for a run that adds to the stock.
   'ALTER TABLE run ADD COLUMN adds INTEGER',
   'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
+  // Names and barcodes of the pets of each service. `barcode` has 14 digits.
+  `CREATE TABLE catalogPet (
+     origin TEXT NOT NULL,
+     petId INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     PRIMARY KEY (origin, petId)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE catalogBarcode (
+     origin TEXT NOT NULL,
+     barcode TEXT NOT NULL,
+     petId INTEGER NOT NULL,
+     forced INTEGER NOT NULL,
+     PRIMARY KEY (origin, barcode)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX barcodesOfPet ON catalogBarcode (origin, petId)`,
 ];
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };
@@ -211,7 +226,7 @@ class StateFile implements State {
       // Awaited only if asynchronous: nothing else of this process may run between BEGIN and COMMIT.
       const working = work();
       const result = working instanceof Promise ? await working : working;
-      this.database.exec(TURN);
+      this.database.run(TURN);
       this.database.exec('COMMIT');
       return result;
     } catch (error) {

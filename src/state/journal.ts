@@ -152,7 +152,7 @@ export class Journal extends History {
       where.environment,
       where.origin,
       this.redact(where.command),
-      where.person,
+      this.redact(where.person),
       change.petId,
       change.before?.toString() ?? null,
       change.after.toString(),

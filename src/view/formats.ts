@@ -1,5 +1,4 @@
 /** Rows as JSON, NDJSON and CSV: each streams, and writes nothing before the first rows are there. */
-import { stringifyJson } from '../api/json.ts';
 import { visible } from './sanitise.ts';
 import type { Column, RowsView } from './view.ts';
 
@@ -7,10 +6,10 @@ type Text = AsyncGenerator<string, number>;
 
 /** One item a line, so that a diff and `head` work on it too. The array is closed only when all rows are there. */
 export async function* renderJson<Row>(view: RowsView<Row>): Text {
-  const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
-    if (batch.length > 0) yield `${count === 0 ? '[\n' : ',\n'}  ${batch.map(toText).join(',\n  ')}`;
+    if (batch.length > 0)
+      yield `${count === 0 ? '[\n' : ',\n'}  ${batch.map((row) => view.jsonText(row)).join(',\n  ')}`;
     count += batch.length;
   }
   yield count === 0 ? '[]\n' : '\n]\n';
@@ -18,20 +17,15 @@ export async function* renderJson<Row>(view: RowsView<Row>): Text {
 }
 
 export async function* renderNdjson<Row>(view: RowsView<Row>): Text {
-  const toText = jsonTextOf(view);
   let count = 0;
   for await (const batch of view.rows) {
-    const lines = batch.map(toText);
+    const lines = batch.map((row) => view.jsonText(row));
     // Without the copy that adding to the whole would take.
     lines.push('');
     yield lines.join('\n');
     count += batch.length;
   }
   return count;
-}
-
-function jsonTextOf<Row>(view: RowsView<Row>): (row: Row) => string {
-  return (row) => view.jsonText?.(row) ?? stringifyJson(view.json(row));
 }
 
 /** RFC 4180 with line feeds. */
@@ -54,12 +48,11 @@ function csvLines<Row>(
   batch: readonly Row[],
   stringify: (rows: string[][]) => string,
 ): string {
-  let text = '';
-  for (const row of batch) {
-    const line = plainLine(columns, row);
-    text += line === undefined ? stringify([columns.map(({ cell }) => csvCell(cell(row)))]) : `${line}\n`;
-  }
-  return text;
+  const lines = batch.map(
+    (row) => plainLine(columns, row) ?? stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1),
+  );
+  lines.push('');
+  return lines.join('\n');
 }
 
 /** Text that no reader of CSV takes for anything else. */
@@ -76,7 +69,7 @@ function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | und
       if (typeof value === 'string' && !UNQUOTED.test(value)) return undefined;
       text = value.toString();
     }
-    line += i === 0 ? text : `,${text}`;
+    line = i === 0 ? text : `${line},${text}`;
   }
   return line;
 }

@@ -24,10 +24,8 @@ export interface RowsView<Row = unknown> {
   readonly columns: readonly Column<Row>[];
   /** Rows in batches, so that a long list streams. */
   readonly rows: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
-  /** The whole row, whatever the columns: what JSON shows. */
-  json(row: Row): JsonValue;
-  /** The same as one line of text, where there is a quicker way to it. */
-  jsonText?(row: Row): string;
+  /** The row as one line of JSON. */
+  jsonText(row: Row): string;
   readonly header: boolean;
   /** True where to read the rows is the work itself: after a signal it ends by its own rules. */
   readonly isWork?: boolean;
@@ -82,7 +80,7 @@ export function list<Row>(
     view: 'rows',
     rows: [rows],
     columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '' })),
-    json: (row) => new Map(entries.map(([name, of]) => [name, of(row) ?? null])),
+    jsonText: (row) => stringifyJson(new Map(entries.map(([name, of]) => [name, of(row) ?? null]))),
     header: true,
     empty: '',
     ...more,

@@ -1,6 +1,6 @@
 /** Stock as a view, and a view as the whole text it becomes. */
 import fc from 'fast-check';
-import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
+import { itemToJsonText, type InventoryItem } from '../../src/api/item.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
 import { render } from '../../src/view/render.ts';
 import { createStyle } from '../../src/view/style.ts';
@@ -15,7 +15,7 @@ export function view(items: readonly InventoryItem[], header = true): RowsView<I
     rows: (async function* () {
       for (let i = 0; i < items.length; i += 3) yield items.slice(i, i + 3);
     })(),
-    json: itemToJson,
+    jsonText: itemToJsonText,
     header,
     empty: '',
   };

@@ -77,6 +77,10 @@ function overview(tree: Tree, path: string, width: number): string[] {
 }
 
 /** What fits a screen: of each option the first clause, of the examples the first three. */
+/** The short help of a command has fewer examples if all of it then fits on so many lines. */
+const MOST_LINES = 20;
+const MOST_EXAMPLES = 3;
+
 function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
   const args = command.arguments.map((each): Term => [each.name, each.description]);
   const own = byPurpose(command.options).map(({ title, items }) => ({
@@ -84,15 +88,20 @@ function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
     items: items.map(([term, text]): Term => [term, firstClause(text)]),
   }));
   const common = namesOf(commonOptions(tree, command).filter(({ purpose }) => purpose !== 'Help'));
-  return [
+  const before = [
     paragraphs(`${command.summary}.`, width),
     [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
     ...sections(own, width),
-    `Examples:\n${beside(command.examples.slice(0, 3).map(shownExample), width)}`,
-    [`Common options: ${common.join(' ')} (${tree.name} help options)`, `More: ${tree.name} ${command.path} --help`]
-      .map((line) => paragraphs(line, width))
-      .join('\n'),
   ];
+  const after = [
+    `Common options: ${common.join(' ')} (${tree.name} help options)`,
+    `More: ${tree.name} ${command.path} --help`,
+  ].map((line) => paragraphs(line, width));
+  const lines = [...before, 'Examples:', after.join('\n')].join('\n\n').split('\n').length;
+  const room = MOST_LINES - lines;
+  const count = room < 1 ? MOST_EXAMPLES : Math.min(room, MOST_EXAMPLES);
+  const examples = beside(command.examples.slice(0, count).map(shownExample), width);
+  return [...before, `Examples:\n${examples}`, after.join('\n')];
 }
 
 /** Returns the text as far as the first semicolon, and the default at its end. */

@@ -1,0 +1,53 @@
+/**
+ * Parses the barcodes of retail products: EAN-8, EAN-13 and UPC-A. Each is stored and compared with 14 digits, because
+ * scanners drop and add leading zeros, and a UPC-A code is the EAN-13 code with a 0 before it.
+ */
+
+const DIGITS = 14;
+/** EAN-13 is the longest of them. */
+const MOST_DIGITS = 13;
+/** More zeros than any scanner adds. */
+const MOST_CHARACTERS = 40;
+
+/** Returns the code with 14 digits; undefined where `barcodeProblem` returns why not. */
+export function parseBarcode(text: string): string | undefined {
+  if (!/^\d+$/.test(text) || text.length > MOST_CHARACTERS) return undefined;
+  const digits = text.replace(/^0+/, '');
+  if (digits === '' || digits.length > MOST_DIGITS) return undefined;
+  return checkDigit(digits.slice(0, -1)) === Number(digits.at(-1)) ? digits.padStart(DIGITS, '0') : undefined;
+}
+
+/** Returns what is wrong with a text that is not a barcode. */
+export function barcodeProblem(text: string): string {
+  const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+  if (/^\d+([.,]\d+)?E[+-]?\d+$/i.test(text)) {
+    return `barcode ${shown} was shortened by a spreadsheet, and its last digits are lost; format the column as text`;
+  }
+  const digits = text.replace(/^0+/, '');
+  if (!/^\d+$/.test(text) || digits === '') {
+    return `barcode ${JSON.stringify(shown)} must be the digits of an EAN-8, EAN-13 or UPC-A code`;
+  }
+  if (digits.length > MOST_DIGITS) {
+    return `barcode ${shown} has ${digits.length} digits; EAN-8, UPC-A and EAN-13 have 8, 12 and 13`;
+  }
+  return `barcode ${shown} has the wrong check digit: it ends in ${digits.at(-1)} and should end in ${checkDigit(digits.slice(0, -1))}`;
+}
+
+/** Returns a code of 14 digits as it is printed on the label: with 8, 12 or 13 digits. */
+export function labelOf(gtin: string): string {
+  const { length } = gtin.replace(/^0+/, '');
+  return gtin.slice(DIGITS - (length <= 8 ? 8 : length <= 12 ? 12 : MOST_DIGITS));
+}
+
+/** Returns the barcode that reads as this id, if it is one. */
+export function barcodeWithDigitsOf(petId: bigint): string {
+  return petId.toString().padStart(DIGITS, '0');
+}
+
+/** Computes the check digit as section 7.9 of the GS1 General Specifications does: weights 3, 1, 3, … from the right. */
+function checkDigit(digits: string): number {
+  const sum = Array.from(digits)
+    .reverse()
+    .reduce((all, digit, i) => all + Number(digit) * (i % 2 === 0 ? 3 : 1), 0);
+  return (10 - (sum % 10)) % 10;
+}

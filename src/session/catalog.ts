@@ -1,0 +1,35 @@
+/** Opens the catalog of the service that a command uses, without a request and without a key. */
+import type { Catalog } from '../catalog/catalog.ts';
+import { DatabaseFailure } from '../ports.ts';
+import { isFailure } from '../errors.ts';
+import { originOf } from './environments.ts';
+import type { CommandContext } from './globals.ts';
+import { stateFolder } from './paths.ts';
+import { requireBaseUrl } from './resolve.ts';
+
+/** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
+export async function catalogOrigin(context: CommandContext): Promise<string> {
+  const settings = await context.settings();
+  return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, context.globals) });
+}
+
+/** Returns the catalog of an address for names in a table; undefined in other formats. */
+export async function tableCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
+  return context.globals.output === 'table' ? openCatalog(context, origin) : undefined;
+}
+
+/**
+ * Returns the catalog of an address; undefined if this machine has none, or its state cannot be read. Without a catalog
+ * it takes one query, and the catalog's modules are not loaded.
+ */
+export async function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
+  try {
+    using database = await context.openDatabase(`${stateFolder(context)}/state.db`, { readOnly: true });
+    if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) === undefined) return undefined;
+    const { readCatalog } = await import('../catalog/store.ts');
+    return readCatalog(database, origin);
+  } catch (error) {
+    if (error instanceof DatabaseFailure || (isFailure(error) && error.is('no-home'))) return undefined;
+    throw error;
+  }
+}

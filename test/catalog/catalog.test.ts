@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { parseMapping, CATALOG_FILE } from '../../src/bulk/columns.ts';
+import { parseCatalog } from '../../src/bulk/catalog-file.ts';
+import { Catalog } from '../../src/catalog/catalog.ts';
+import { checkRows } from '../../src/catalog/changes.ts';
+
+const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];
+
+const CATALOG = new Catalog(
+  [
+    [3n, 'Goldfish'],
+    [7n, 'goldfish'],
+    [8n, 'Goldfish, small'],
+    [9n, 'Mäuse'],
+    [12n, ''],
+  ],
+  new Map([
+    [A, { petId: 7n, isForced: false }],
+    [B, { petId: 7n, isForced: true }],
+  ]),
+);
+
+describe('a name', () => {
+  it.each([
+    ['Goldfish', [3n]],
+    ['goldfish', [7n]],
+    ['GOLDFISH', [3n, 7n]],
+    ['small', [8n]],
+    ['FISH', [3n, 7n, 8n]],
+    ['ma\u0308us', [9n]],
+    ['hamster', []],
+  ])('%s finds %s', (text, found) => {
+    expect(CATALOG.named(text).map(({ petId }) => petId)).toEqual(found);
+  });
+});
+
+it.each([
+  ['4006381333931', 7n],
+  ['04006381333931', 7n],
+  ['0073513537', 7n],
+  ['36000291452', undefined],
+  ['4006381333932', undefined],
+  ['x', undefined],
+])('the barcode %s is of pet %s', (text, petId) => {
+  expect(CATALOG.ownerOf(text)?.petId).toBe(petId);
+});
+
+describe('rows of a file', () => {
+  /** Header petId,name,barcode. */
+  const check = (lines: string, options = {}) => {
+    const { rows, problems } = parseCatalog(`petId,name,barcode\n${lines}`);
+    const found = checkRows(rows, CATALOG, options);
+    return { ...found, problems: [...problems, ...found.problems].map(({ line, reason }) => `${line}: ${reason}`) };
+  };
+
+  it.each([
+    ['several rows of a pet', '7,Rex,4006381333931\n7,,036000291452', 7n, 'Rex', [A, C]],
+    ['several codes in a cell', '7,Rex,4006381333931 73513537;36000291452|73513537', 7n, 'Rex', [A, B, C]],
+    ['a barcode of a pet that loses it', '7,Rex,\n8,Mia,4006381333931', 8n, 'Mia', [A]],
+    ['a name after a quote', "7,'-Rex,", 7n, '-Rex', []],
+    ['its own id as a barcode', '4006381333931,Rex,4006381333931\n7,,', 4006381333931n, 'Rex', [A]],
+  ])('%s', (_name, lines, petId, name, barcodes) => {
+    const { pets, problems } = check(lines);
+    expect(problems).toEqual([]);
+    expect(pets.get(petId)?.name).toBe(name);
+    expect([...(pets.get(petId)?.barcodes ?? [])]).toEqual(barcodes);
+  });
+
+  it.each([
+    ['8,,4006381333931', '2: barcode 4006381333931 belongs to pet 7'],
+    ['8,,36000291452\n9,,036000291452', '3: barcode 036000291452 belongs to pet 8 (line 2)'],
+    ['8,,36000291453', '2: barcode 36000291453 has the wrong check digit: it ends in 3 and should end in 2'],
+    ['8,,17\n17,x,', '2: barcode 00000017 is also the id of pet 17; to have both, add --force'],
+    ['4006381333931,x,', '2: petId 4006381333931 is also a barcode of pet 7; to have both, add --force'],
+    ['8,Rex,\n8,Max,', '3: pet 8 has the name "Rex" on an earlier line, and "Max" here'],
+    [
+      '8,Rex,a b',
+      '2: barcode "a" must be the digits of an EAN-8, EAN-13 or UPC-A code; barcode "b" must be the digits of an EAN-8, EAN-13 or UPC-A code',
+    ],
+    ['8,"R\u202ex",', '2: name "R\\u202ex" has a character that cannot be printed'],
+    ['8,Rex,73513537,1', '2: has 4 cells, the header has 3: put a text with a delimiter in quotes'],
+    [',Rex,', '2: petId is missing'],
+    [
+      '1e3,Rex,',
+      '2: petId is "1e3": a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text',
+    ],
+  ])('%j is refused', (lines, problem) => {
+    expect(check(lines).problems).toEqual([problem]);
+  });
+
+  it('--force allows the digits of an id, and not the barcode of another pet', () => {
+    expect(check('8,,17\n17,x,\n4006381333931,y,', { force: true }).problems).toEqual([]);
+    expect(check('8,,73513537', { force: true }).problems).toEqual(['2: barcode 73513537 belongs to pet 7']);
+    // It was stored with --force.
+    expect(check('73513537,x,').problems).toEqual([]);
+  });
+
+  it('without a column, what it would have stays', () => {
+    const { rows } = parseCatalog('Pet ID;EAN\n7;73513537', [parseMapping('ean=barcode', CATALOG_FILE)!]);
+    expect(rows).toEqual([{ line: 2, petId: 7n, name: undefined, barcodes: ['73513537'] }]);
+  });
+
+  it.each([
+    [
+      'petId,price\n7,1',
+      'no column is named name (or barcode); the columns are "petId", "price"; name one with --map "price=name"',
+    ],
+    ['7,Rex\n', 'the first line must be a header such as petId,name,barcode'],
+    ['petId,name\n', 'the file has no rows'],
+    ['petId,name,Name\n7,a,b', 'the columns "name" and "Name" are both name'],
+    ['petId,name\n7,"a', 'the quote of cell 2 is not closed'],
+  ])('%j is refused', (text, problem) => {
+    expect(parseCatalog(text).problems.map(({ reason }) => reason)).toEqual([problem]);
+  });
+});

@@ -1,0 +1,276 @@
+/** `petstore catalog`, and where its names and barcodes are used, in this process: no test here may send a request unless it says so. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runIn as run, withReplies } from '../support/in-process.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+
+const FILE =
+  'Pet ID;Name;Barcode;Price\r\n7;Goldfish, small;4006381333931 73513537;1\r\n7;;036000291452\r\n12;=Tom\r\n';
+const CSV = `petId,name,barcode\n7,"Goldfish, small",73513537 036000291452 4006381333931\n12,'=Tom,\n`;
+
+/** Without an address of the service, and without a network. */
+function offline(stdin = ''): TestContext {
+  return createTestContext({ env: { PETSTORE_ENV: 'sandbox' }, stdin: { text: stdin } });
+}
+
+async function imported(): Promise<TestContext> {
+  const context = offline();
+  writeFileSync(join(context.home.path, 'catalog.csv'), FILE);
+  expect(await run(context, 'catalog', 'import', join(context.home.path, 'catalog.csv'))).toEqual({
+    code: 0,
+    stdout: '2 pets imported into the catalog of sandbox.\n',
+    stderr: 'Not used: Price.\n',
+  });
+  return context;
+}
+
+describe('catalog', () => {
+  it('is empty at first', async () => {
+    expect(await run(offline(), 'catalog', 'list')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'The catalog of sandbox is empty. Import one: petstore catalog import FILE\n',
+    });
+  });
+
+  it('list -o csv writes what import reads', async () => {
+    const context = await imported();
+    const { stdout } = await run(context, 'catalog', 'list', '-o', 'csv');
+    expect(stdout).toBe(CSV);
+    const other = offline(stdout);
+    await run(other, 'catalog', 'import', '-');
+    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe(CSV);
+    expect((await run(other, 'catalog', 'list', '-o', 'ndjson')).stdout.split('\n')).toEqual([
+      '{"petId":7,"name":"Goldfish, small","barcodes":["73513537","036000291452","4006381333931"]}',
+      '{"petId":12,"name":"=Tom","barcodes":[]}',
+      '',
+    ]);
+  });
+
+  it('set replaces what is given, and remove removes a pet', async () => {
+    const context = await imported();
+    await run(context, 'catalog', 'set', '7', '--name', 'Koi');
+    await run(context, 'catalog', 'set', '8', '--barcode', '2012345678903,0212345012345');
+    await run(context, 'catalog', 'set', '9', '--name', 'Mia');
+    expect(await run(context, 'catalog', 'remove', '12', '--json')).toEqual({
+      code: 0,
+      stdout: '{"environment":"sandbox","petId":12}\n',
+      stderr: '',
+    });
+    expect((await run(context, 'catalog', 'list', '-o', 'csv')).stdout).toBe(
+      'petId,name,barcode\n7,Koi,73513537 036000291452 4006381333931\n8,,212345012345 2012345678903\n9,Mia,\n',
+    );
+  });
+
+  it('a file with a bad row changes nothing, and each bad row is named', async () => {
+    const context = offline('petId,name,barcode\n1,Rex,\n2,,4006381333932\n3,,73513537\n4,,73513537\nx,Tom,\n');
+    expect(await run(context, 'catalog', 'import', '-')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: [
+        'error: 3 rows of stdin cannot be used; the catalog is unchanged.',
+        '  line 3: barcode 4006381333932 has the wrong check digit: it ends in 2 and should end in 1',
+        '  line 5: barcode 73513537 belongs to pet 3 (line 4)',
+        '  line 6: petId is "x", but must be a whole number, such as 7',
+        'hint: Fix the file and run the command again.',
+        '',
+      ].join('\n'),
+    });
+    expect((await run(context, 'catalog', 'list', '--json')).stdout).toBe('[]\n');
+  });
+
+  it.each([
+    [['set', '7'], 'Set what? Use --name or --barcode.'],
+    [['set', '7', '--name', ' '], '--name must be a name, not " ".'],
+    [['set', '8', '--barcode', '73513537'], 'Barcode 73513537 belongs to pet 7; the catalog is unchanged.'],
+    [
+      ['set', '73513537', '--name', 'x'],
+      'PetId 73513537 is also a barcode of pet 7; to have both, add --force; the catalog is unchanged.',
+    ],
+    [['remove', '99'], 'Pet 99 is not in the catalog of sandbox.'],
+    [['import', 'missing.csv'], /^Could not read .*missing.csv/],
+  ])('%j is refused', async (args, message) => {
+    const { code, stdout, stderr } = await run(await imported(), 'catalog', ...args);
+    expect([code, stdout]).toEqual([args[0] === 'import' ? 3 : 2, '']);
+    expect(stderr.replace(/^error: /, '').split('\n')[0]).toMatch(message);
+  });
+
+  it('is kept for each address', async () => {
+    const context = await imported();
+    const { home } = context;
+    const other = withReplies([], { home });
+    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode\n');
+    await run(other, 'catalog', 'set', '7', '--name', 'Rex');
+    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode\n7,Rex,\n');
+    expect((await run(context, 'catalog', 'list', '-o', 'csv')).stdout).toBe(CSV);
+  });
+});
+
+describe('a pet by its name or barcode', () => {
+  const NAMES = 'petId,name,barcode\n7,Goldfish,4006381333931\n8,"Goldfish, small",73513537\n12,Hamster,\n99,Gone,\n';
+
+  async function shop(): Promise<TestContext> {
+    const context = offline(NAMES);
+    await run(context, 'catalog', 'import', '-');
+    return context;
+  }
+
+  it.each([
+    [
+      'the exact name first',
+      ['get', '--name', 'goldfish'],
+      'petId     7\nname      Goldfish\nquantity  10\nstatus    available\n',
+      'Found pet 7 (Goldfish).\n',
+    ],
+    [
+      'a part that one pet has',
+      ['get', '--name', 'SMALL', '--json'],
+      '{"petId":8,"quantity":6,"status":"available"}\n',
+      '',
+    ],
+    [
+      'a barcode',
+      ['get', '--barcode', '073513537', '-o', 'csv'],
+      'petId,quantity,status\n8,6,available\n',
+      'Found pet 8 (Goldfish, small).\n',
+    ],
+    ['the id alone', ['get', '12'], 'petId     12\nname      Hamster\nquantity  5\nstatus    pending\n', ''],
+    ['a pet that the catalog lacks', ['get', '3'], 'petId     3\nquantity  0\nstatus    sold\n', ''],
+    ['set', ['set', '--name', 'hamster', '9', '--json'], '{"petId":12,"quantity":9,"status":"pending"}\n', ''],
+    [
+      'adjust',
+      ['adjust', '--barcode', '4006381333931', '-1', '--json'],
+      '{"petId":7,"quantity":9,"status":"available","before":10}\n',
+      '',
+    ],
+    [
+      'adjust, the number first',
+      ['adjust', '-1', '--name', 'hamster', '--json'],
+      '{"petId":12,"quantity":4,"status":"pending","before":5}\n',
+      '',
+    ],
+  ])('%s', async (_name, args, stdout, stderr) => {
+    expect(await run(await shop(), 'inventory', ...args)).toEqual({ code: 0, stdout, stderr });
+  });
+
+  it('wait', async () => {
+    expect(await run(await shop(), 'wait', '--name', 'hamster', '--min', '1')).toMatchObject({
+      code: 0,
+      stdout: 'Pet 12: 5 (pending).\n',
+    });
+  });
+
+  it.each([
+    [
+      ['get', '--name', 'gold fish'],
+      2,
+      'error: No pet in the catalog is named "gold fish".\nhint: See the catalog: petstore catalog list\n',
+    ],
+    [
+      ['set', '--name', 'fish', '1'],
+      2,
+      'error: "fish" matches 2 pets: 7 (Goldfish), 8 (Goldfish, small).\nhint: Use the whole name, or the id.\n',
+    ],
+    [
+      ['get', '--barcode', '96385074'],
+      2,
+      'error: No pet in the catalog has the barcode 96385074.\nhint: See the catalog: petstore catalog list\n',
+    ],
+    [
+      ['get', '--barcode', '96385075'],
+      2,
+      'error: Barcode 96385075 has the wrong check digit: it ends in 5 and should end in 4.\nhint: See the catalog: petstore catalog list\n',
+    ],
+    [
+      ['get', '7', '--name', 'hamster'],
+      2,
+      'error: The pet is named more than once; use its id, --name or --barcode.\n',
+    ],
+    [
+      ['get', '--name', 'x', '--barcode', '1'],
+      2,
+      'error: The pet is named more than once; use its id, --name or --barcode.\n',
+    ],
+    [['get'], 2, "error: Missing required argument 'petId'.\nhint: See: petstore inventory get --help\n"],
+    [['set', '7'], 2, "error: Missing required argument 'quantity'.\nhint: See: petstore inventory set --help\n"],
+    [['get', '--name', 'gone'], 5, 'Found pet 99 (Gone).\nerror: '],
+  ])('%j is refused', async (args, code, stderr) => {
+    const ran = await run(await shop(), 'inventory', ...args);
+    expect([ran.code, ran.stdout]).toEqual([code, '']);
+    expect(ran.stderr.startsWith(stderr), ran.stderr).toBe(true);
+  });
+
+  it('needs a catalog for that address', async () => {
+    expect(await run(offline(), 'inventory', 'get', '--name', 'x')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: --name needs a catalog, and sandbox does not have one on this machine.\nhint: Import one: petstore catalog import FILE\n',
+    });
+  });
+});
+
+describe('inventory list', () => {
+  const NAMES = 'petId,name\n7,Goldfish\n8,"Goldfish, small"\n12,Hamster\n99,Gold ring\n';
+  const list = async (...args: string[]) => {
+    const context = offline(NAMES);
+    await run(context, 'catalog', 'import', '-');
+    return run(context, 'inventory', 'list', ...args);
+  };
+
+  it.each([
+    [
+      'has names in its table',
+      ['7', '3'],
+      'petId  name      quantity  status\n    3                   0  sold\n    7  Goldfish        10  available\n',
+    ],
+    ['has no names in CSV', ['7', '-o', 'csv'], 'petId,quantity,status\n7,10,available\n'],
+    ['has no names in JSON', ['7', '-o', 'ndjson'], '{"petId":7,"quantity":10,"status":"available"}\n'],
+    [
+      'has names in CSV that asks for them',
+      ['7', '3', '-o', 'csv', '--columns', 'name,petId'],
+      'name,petId\n,3\nGoldfish,7\n',
+    ],
+    [
+      'has names in JSON that asks for them',
+      ['7', '-o', 'ndjson', '--columns', 'petId,name'],
+      '{"petId":7,"name":"Goldfish"}\n',
+    ],
+    [
+      'filters by a part of the name',
+      ['--name', 'GOLD', '-o', 'csv', '--sort', '-petId'],
+      'petId,quantity,status\n8,6,available\n7,10,available\n',
+    ],
+    ['filters by name and id', ['8', '12', '--name', 'gold', '--no-header'], '8  Goldfish, small  6  available\n'],
+  ])('%s', async (_name, args, stdout) => {
+    expect(await list(...args)).toMatchObject({ code: 0, stdout });
+  });
+
+  it('says when no name matches', async () => {
+    expect(await list('--name', 'cat')).toEqual({ code: 0, stdout: '', stderr: 'No pet matches.\n' });
+  });
+
+  it('without a catalog has no such column', async () => {
+    expect((await run(offline(), 'inventory', 'list', '7')).stdout).toBe(
+      'petId  quantity  status\n    7        10  available\n',
+    );
+    expect((await run(offline(), 'inventory', 'list', '--columns', 'name')).stderr).toMatch('Unknown column "name"');
+    expect((await run(offline(), 'inventory', 'list', '--name', 'x')).stderr).toMatch('--name needs a catalog');
+  });
+});
+
+describe('a plan', () => {
+  it('names pets in its table, and nowhere else', async () => {
+    const context = offline();
+    writeFileSync(join(context.home.path, 'stock.csv'), 'petId,quantity\n7,12\n12,6\n');
+    const dryRun = (...args: string[]) =>
+      run(context, 'inventory', 'import', join(context.home.path, 'stock.csv'), '--dry-run', ...args);
+    expect((await dryRun()).stdout).not.toContain('name');
+    await run(context, 'catalog', 'set', '7', '--name', 'Goldfish');
+    expect((await dryRun()).stdout).toMatch(/petId +name +before.*\n +7 +Goldfish +10 +12/);
+    expect((await dryRun('-o', 'csv')).stdout).toMatch(/^petId,before,after,change,problem\n/);
+    const { stderr } = await run(context, 'inventory', 'import', join(context.home.path, 'stock.csv'), '--yes');
+    expect(stderr).toMatch(/^ {2}pet {2}7 {2}10 → 12 {2}\+2 {2}Goldfish\n {2}pet 12 {3}5 → {2}6 {2}\+1\n/);
+  });
+});

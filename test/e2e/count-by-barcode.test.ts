@@ -1,0 +1,87 @@
+/** A stocktake by barcode at a real terminal: unknown codes are refused, and no scan is lost when it is killed. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { startPty, type Pty } from '../support/pty.ts';
+import { mulberry32 } from '../support/test-ports.ts';
+
+const PETS = [2, 3, 5, 7, 11, 12, 13, 17];
+const SCANS = 200;
+/** Which scans are of codes that the catalog does not have. */
+const UNKNOWN = new Set([3, 20, 21, 50, 77, 99, 101, 102, 140, 163, 180, 199]);
+const KILLED_AFTER = 100;
+
+/** EAN-13 codes: 20 and the pet's number, with a check digit. */
+function barcodeOf(pet: number): string {
+  const digits = `20${String(pet).padStart(10, '0')}`;
+  const sum = Array.from(digits).reduce((all, digit, i) => all + Number(digit) * (i % 2 === 0 ? 1 : 3), 0);
+  return `${digits}${(10 - (sum % 10)) % 10}`;
+}
+
+it('200 scans with 12 unknown codes, killed in the middle, continued and applied', async () => {
+  const home = createHome();
+  const petstore = (args: readonly string[], stdin?: string) =>
+    runPetstore(['--env', 'sandbox', ...args], { home, ...(stdin !== undefined && { stdin }) });
+  const rows = PETS.map((pet) => `${pet},Pet no. ${pet},${barcodeOf(pet)}`);
+  await petstore(['catalog', 'import', '-'], `petId,name,barcode\n${rows.join('\n')}\n`);
+  const before = await stock();
+
+  const random = mulberry32(7);
+  const counts = new Map<number, number>();
+  const start = (...args: string[]) =>
+    startPty(['--env', 'sandbox', 'inventory', 'count', ...args], { home, cwd: home.path, cols: 120 });
+  let terminal = start();
+  await terminal.waitFor('Stocktake 1 in sandbox');
+  for (let i = 0; i < SCANS; i++) {
+    if (i === KILLED_AFTER) {
+      terminal.kill('SIGKILL');
+      expect((await terminal.exited).code).toBe(137);
+      expect(bells(terminal)).toBe([...UNKNOWN].filter((at) => at < KILLED_AFTER).length);
+      terminal = start('--resume');
+      const kept = KILLED_AFTER - [...UNKNOWN].filter((at) => at < KILLED_AFTER).length;
+      await terminal.waitFor(`Stocktake 1 continues: ${kept} scans so far.`);
+    }
+    if (UNKNOWN.has(i)) {
+      const code = barcodeOf(1_000 + i);
+      terminal.write(`${code}\r`);
+      await terminal.waitFor(`warning: Not counted: no pet has the id or barcode ${code}.`);
+      continue;
+    }
+    const pet = PETS[Math.floor(random() * PETS.length)]!;
+    const times = i % 10 === 0 ? 3 : 1;
+    const counted = (counts.get(pet) ?? 0) + times;
+    counts.set(pet, counted);
+    // As some scanners do, with another zero before it.
+    terminal.write(`${times === 1 ? '' : '3x '}${i % 3 === 0 ? '0' : ''}${barcodeOf(pet)}\r`);
+    await terminal.waitFor(`pet ${pet} (Pet no. ${pet}): ${counted} counted`);
+  }
+  terminal.write('done\r');
+  await terminal.waitFor(`${SCANS - UNKNOWN.size} scans of ${counts.size} pets.`);
+  await terminal.waitFor(/Change \d pets in sandbox\?/);
+  terminal.write('y\r');
+  expect((await terminal.exited).code, terminal.plain()).toBe(0);
+  expect(bells(terminal)).toBe([...UNKNOWN].filter((at) => at >= KILLED_AFTER).length);
+  expect(terminal.plain()).toMatch(/Run 1 \(count\) in sandbox: \d applied/);
+
+  const expected = before.map(([pet = 0, quantity = 0]) => [pet, counts.get(pet) ?? quantity]);
+  expect(await stock()).toEqual(expected);
+  const report = readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8');
+  const changed = expected.filter(([, after], i) => before[i]![1] !== after);
+  for (const [pet, after] of changed) expect(report).toMatch(new RegExp(`^\\d*,${pet},\\d+,${after},applied,`, 'm'));
+  expect(report.trim().split('\n')).toHaveLength(1 + changed.length);
+
+  async function stock(): Promise<number[][]> {
+    const listed = await petstore(['inventory', 'list', '-o', 'csv', '--columns', 'petId,quantity', '--no-header']);
+    // One id is larger than a number.
+    return listed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(',').map(Number));
+  }
+});
+
+function bells({ output }: Pty): number {
+  return output.split('\x07').length - 1;
+}
