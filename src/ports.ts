@@ -103,8 +103,12 @@ export interface Appender {
 export interface HttpRequest {
   readonly method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS';
   readonly url: URL;
+  /** Path and query exactly as they are sent. Default: those of `url`, which are normalised. */
+  readonly target?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** In place of `body`: of another client, in whatever form. */
+  readonly bytes?: Uint8Array;
   /** Longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;

@@ -66,22 +66,28 @@ function tell(
 }
 
 /** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
-function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
+export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
   return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
 }
 
 function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {
+  const { forwarded } = call;
+  const own = {
+    accept: 'application/json',
+    'user-agent': service.userAgent,
+    ...(call.body !== undefined && { 'content-type': 'application/json' }),
+  };
   return {
     method: call.method,
     url,
+    ...(forwarded !== undefined && { target: `${service.baseUrl.pathname}${call.path}` }),
+    ...(forwarded?.body !== undefined && { bytes: forwarded.body }),
     headers: {
-      accept: 'application/json',
+      ...(forwarded?.headers ?? own),
       'accept-encoding': 'gzip, br',
       // Empty for unauthenticated requests (smoke checks).
       ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
-      'user-agent': service.userAgent,
-      ...(call.body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(call.body !== undefined && { body: call.body }),
     timeoutMs: service.timeoutMs,
@@ -158,30 +164,26 @@ async function* limited(
   }
 }
 
-async function withAlarm<T>(
+function withAlarm<T>(
   service: Service,
   ms: number,
   url: URL,
   abort: (reason: Error) => void,
   work: Promise<T>,
 ): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = service.clock.alarm(ms, () => {
-    const detail = 'the body did not end in time';
-    const failure = new HttpFailure({
-      phase: 'body-timeout',
-      mayHaveBeenSent: true,
-      peer: url.host,
-      code: 'TIMEOUT',
-      detail,
+  return new Promise((resolve, reject) => {
+    const cancel = service.clock.alarm(ms, () => {
+      const detail = 'the body did not end in time';
+      const failure = new HttpFailure({
+        phase: 'body-timeout',
+        mayHaveBeenSent: true,
+        peer: url.host,
+        code: 'TIMEOUT',
+        detail,
+      });
+      reject(failure);
+      abort(failure);
     });
-    reject(failure);
-    abort(failure);
+    work.finally(cancel).then(resolve, reject);
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    cancel();
-    work.catch(() => undefined);
-  }
 }

@@ -85,7 +85,8 @@ function debugError({ watch }: Service, error: Awaited<ReturnType<typeof readSer
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
 }
 
-async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
+/** Waits before a further attempt; false where there is none. */
+export async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
   // The longest that the backoff may be, so that chance does not decide.
   if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;

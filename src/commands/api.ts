@@ -1,10 +1,8 @@
-import { JsonError, type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
-import { isOneOf, parseInt64, parseInteger } from '../api/values.ts';
-import type { RawAnswer } from '../client/raw.ts';
-import type { Call } from '../client/service.ts';
+import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
+import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
 import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
-import { connect, type Session } from '../session/connect.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
@@ -72,6 +70,7 @@ export const api = defineCommand({
     const path = pathBelow(baseUrl, input.path);
     if (input.dryRun === true) return dryRun(input, `${baseUrl.href}${path}`, context);
     const { callRaw } = await import('../client/raw.ts');
+    const { recordedCall } = await import('../bulk/record-call.ts');
     const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
@@ -82,7 +81,7 @@ export const api = defineCommand({
     }
     const call = { method, path, ...(body !== undefined && { body }) };
     const { service } = session;
-    const answer = await remembered(context, session, call, () => callRaw(service, call));
+    const answer = await recordedCall(context, session, { command: 'api', call }, () => callRaw(service, call));
     return {
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
@@ -104,49 +103,6 @@ async function dryRun(input: ApiInput, url: string, context: CommandContext): Pr
     ['url', url],
     ['body', body],
   ]);
-}
-
-/** An update of one pet takes turns with other commands and is in the history, whichever command sends it. */
-async function remembered(
-  context: CommandContext,
-  session: Session,
-  call: Call,
-  send: () => Promise<RawAnswer>,
-): Promise<RawAnswer> {
-  const change = updateIn(call);
-  if (change === undefined) return send();
-  const [{ recorded }, { withPetLock }] = await Promise.all([
-    import('../bulk/record-write.ts'),
-    import('../bulk/pet-lock.ts'),
-  ]);
-  let answer: RawAnswer | undefined;
-  try {
-    const write = (): Promise<RawAnswer> =>
-      recorded(context, session, { command: 'api', ...change }, async () => {
-        answer = await send();
-        if (answer.failure !== undefined) throw answer.failure;
-        return answer;
-      });
-    return await withPetLock(context, change.petId, write, { isOptional: true });
-  } catch (error) {
-    // A failure with an answer is the caller's to show.
-    if (answer !== undefined) return answer;
-    throw error;
-  }
-}
-
-function updateIn({ method, path, body }: Call): { petId: bigint; after: bigint } | undefined {
-  const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(path)?.[1] ?? '');
-  if (method !== 'PATCH' || petId === undefined || body === undefined) return undefined;
-  try {
-    const value = parseJson(body);
-    const quantity = value instanceof Map ? value.get('quantity') : undefined;
-    const after = quantity === undefined ? undefined : parseInteger(stringifyJson(quantity));
-    return after === undefined ? undefined : { petId, after };
-  } catch (error) {
-    if (error instanceof JsonError) return undefined;
-    throw error;
-  }
 }
 
 async function bodyOf(

@@ -1,3 +1,4 @@
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../cli/values.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
@@ -44,12 +45,7 @@ function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
       { name: 'what a script does', cell: ({ then }) => then },
     ],
     rows: [EXIT_CODES],
-    json: ({ code, meaning, then }) =>
-      new Map([
-        ['code', code],
-        ['meaning', meaning],
-        ['then', then],
-      ]),
+    jsonText: ({ code, meaning, then }) => stringifyJson(jsonObject({ code, meaning, then })),
     header: true,
     empty: '',
   };

@@ -37,6 +37,10 @@ export const SECTIONS: readonly Section[] = [
       'config set': async () => (await import('./config.ts')).configSet,
       'config unset': async () => (await import('./config.ts')).configUnset,
       'config path': async () => (await import('./config.ts')).configPathCommand,
+      'catalog import': async () => (await import('./catalog.ts')).catalogImport,
+      'catalog list': async () => (await import('./catalog.ts')).catalogList,
+      'catalog set': async () => (await import('./catalog.ts')).catalogSet,
+      'catalog remove': async () => (await import('./catalog.ts')).catalogRemove,
       doctor: async () => (await import('./doctor.ts')).doctor,
       completion: async () => (await import('./completion.ts')).completion,
     },
@@ -48,6 +52,7 @@ export const SECTIONS: readonly Section[] = [
       smoke: async () => (await import('./smoke.ts')).smoke,
       wait: async () => (await import('./wait.ts')).wait,
       api: async () => (await import('./api.ts')).api,
+      proxy: async () => (await import('./proxy.ts')).proxy,
     },
   },
   {
@@ -70,6 +75,7 @@ export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Obj
 /** The groups that hold them. */
 export const GROUPS: Readonly<Record<string, string>> = {
   inventory: 'Stock levels of the pets',
+  catalog: 'Names and barcodes of the pets, kept on this machine',
   config: 'Settings in the config file',
   sandbox: 'The service itself, on this machine',
 };

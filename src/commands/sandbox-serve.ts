@@ -128,7 +128,7 @@ export const sandboxServe = defineCommand({
     const faults = (input.fault ?? []).map(serving.readFault);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await serving.readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log);
+    const log = await serving.openLog(context, input.log, serving.SANDBOX_LOG);
     const { startSandbox } = await import('../sandbox/server.ts');
     const sandbox = await startSandbox(context, {
       ...ownFile(context, file),

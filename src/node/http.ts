@@ -123,7 +123,7 @@ async function dispatch(
   maySend: () => boolean,
 ): Promise<Dispatcher.ResponseData> {
   const { url, signal, timeoutMs } = call;
-  const path = `${url.pathname}${url.search}`;
+  const { target: path = `${url.pathname}${url.search}` } = call;
   let timer: NodeJS.Timeout | undefined;
   /** undici calls it before it writes, in the same turn. */
   const beforeWriting = (controller: Dispatcher.DispatchController): void => {
@@ -143,7 +143,7 @@ async function dispatch(
         ...call.headers,
         ...(forwarder !== undefined && { host: url.host, ...proxyAuthorization(forwarder) }),
       },
-      body: call.body ?? null,
+      body: call.bytes ?? call.body ?? null,
       ...(signal !== undefined && { signal }),
       bodyTimeout: timeoutMs,
       responseHeaders: 'raw',

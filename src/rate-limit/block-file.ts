@@ -6,7 +6,7 @@ import type { Clock, Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { LONGEST_BLOCK_MS } from './block.ts';
 import { type Block, BLOCK_REASONS, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
-import type { Ledger } from './ledger.ts';
+import { isRefusal, type Ledger, type LedgerView } from './ledger.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'machine'>;
 
@@ -14,6 +14,8 @@ export class BlockFile {
   private readonly ports: Ports;
   private readonly folder: string;
   private readonly name: string;
+  /** The listing that is under way: all who ask meanwhile share it. */
+  private listing: Promise<string[]> | undefined;
 
   /** @param name what the pair of origin and key is called: it must not tell either */
   constructor(ports: Ports, folder: string, name: string) {
@@ -67,18 +69,23 @@ export class BlockFile {
   }
 
   private async rename(from: string | undefined, to: string): Promise<boolean> {
+    this.listing = undefined;
     try {
       if (from === undefined) await this.ports.files.replace(`${this.folder}/${to}`, '');
       else await this.ports.files.rename(`${this.folder}/${from}`, `${this.folder}/${to}`);
       return true;
     } catch {
       return false;
+    } finally {
+      this.listing = undefined;
     }
   }
 
   /** The file's present name, if it is there and can be seen. */
   private async entry(): Promise<string | undefined> {
-    const names = await this.ports.files.list(this.folder).catch(() => []);
+    const listing = (this.listing ??= this.ports.files.list(this.folder).catch(() => []));
+    const names = await listing;
+    if (this.listing === listing) this.listing = undefined;
     const ours = names.filter((each) => each === this.name || each.startsWith(`${this.name}@`));
     // Two of them can only be from a race: the block counts.
     return ours.sort((a, b) => b.length - a.length)[0];
@@ -106,15 +113,14 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       await file.clear();
       return undefined;
     } catch (error) {
-      if (!isFailure(error)) throw error;
-      if (clock.monotonic() >= block.until) throw error;
+      if (!isFailure(error) || clock.monotonic() >= block.until) throw error;
       return decisionBy(block, clock.monotonic(), intent);
     }
   };
-  const unwritten = (error: unknown, block?: Block, noted?: string): void => {
-    if (!isFailure(error)) throw error;
-    if (block !== undefined && noted === undefined) held = block;
-    onUnwritten(error, block, noted !== undefined);
+  /** Undefined where a block is known here. Looked at last: a refusal may have come while the ledger was waited for. */
+  const unlessHeld = async (asking: Promise<Decision>): Promise<Decision | undefined> => {
+    await asking.catch(() => undefined);
+    return (held ?? (await file.read())) === undefined ? asking : undefined;
   };
   /** Notes the block at once, as the ledger may have to be waited for; undefined where that fails. */
   const noting = async <T>(block: Block | undefined, work: () => Promise<T>): Promise<T | undefined> => {
@@ -124,39 +130,46 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       if (noted !== undefined) await file.clear(noted);
       return result;
     } catch (error) {
-      unwritten(error, block, noted);
+      if (!isFailure(error)) throw error;
+      if (noted === undefined) held = block ?? held;
+      onUnwritten(error, block, noted !== undefined);
       return undefined;
     }
   };
+  const giveBack = ({ id }: Intent): Promise<LedgerView | undefined> => noting(undefined, () => ledger.lost(id, false));
 
   return {
     ...ledger,
-    check: async (intent) => (await heldBack(intent)) ?? ledger.check(intent),
+    check: async (intent) =>
+      (await unlessHeld(ledger.check(intent))) ?? (await heldBack(intent)) ?? ledger.check(intent),
     async admit(intent) {
+      const admitted = ledger.admit(intent);
+      const free = await unlessHeld(admitted);
+      if (free !== undefined) return free;
+      if ((await admitted.catch(() => undefined))?.do === 'send') await giveBack(intent);
       const decision = (await heldBack(intent)) ?? (await ledger.admit(intent));
-      if (decision.do !== 'send') return decision;
-      // A refusal may have come while the ledger was waited for.
       const block = held ?? (await file.read());
-      if (block === undefined || clock.monotonic() >= block.until) return decision;
-      await noting(undefined, () => ledger.lost(intent.id, false));
+      if (decision.do !== 'send' || block === undefined || clock.monotonic() >= block.until) return decision;
+      await giveBack(intent);
       return decisionBy(block, clock.monotonic(), intent);
     },
     async answered(answer) {
-      const { block } = observe(UNKNOWN, clock.monotonic(), answer);
-      const view = await noting(block, () => ledger.answered(answer));
-      return view ?? { ...UNKNOWN, ...(block !== undefined && { block, strikes: 1 }) };
+      const block = isRefusal(answer) ? observe(UNKNOWN, clock.monotonic(), answer).block : undefined;
+      return (await noting(block, () => ledger.answered(answer))) ?? knowing(block);
     },
     learn: (block) => noting(block, () => ledger.learn(block)),
-    async lost(id, mayHaveBeenSent) {
-      // What cannot be given back counts as sent until the window ends.
-      return (await noting(undefined, () => ledger.lost(id, mayHaveBeenSent))) ?? UNKNOWN;
-    },
-    async clearBlock() {
+    // What cannot be given back counts as sent until the window ends.
+    lost: async (id, mayHaveBeenSent) => (await noting(undefined, () => ledger.lost(id, mayHaveBeenSent))) ?? UNKNOWN,
+    clearBlock() {
       held = undefined;
-      await file.clear();
-      return ledger.clearBlock();
+      return file.clear().then(() => ledger.clearBlock());
     },
   };
+}
+
+/** Returns what is known where the ledger could not tell. */
+function knowing(block: Block | undefined): LedgerView {
+  return block === undefined ? UNKNOWN : { ...UNKNOWN, block, strikes: 1 };
 }
 
 function decisionBy({ until, why }: Block, now: number, { maxWaitMs }: Intent): Decision {

@@ -38,8 +38,15 @@ export interface Ticket {
    * stopped in between has to ask again.
    */
   isFresh(): boolean;
-  /** `receivedAt`: epoch ms. Called before anything else is done with the response. */
-  answered(status: number, headers: ReadonlyMap<string, readonly string[]>, receivedAt: number): Promise<void>;
+  /**
+   * Returns what is left of the operation's window, if that is known. Called before anything else is done with the
+   * response. `receivedAt`: epoch ms.
+   */
+  answered(
+    status: number,
+    headers: ReadonlyMap<string, readonly string[]>,
+    receivedAt: number,
+  ): Promise<RateLimit | undefined>;
   lost(mayHaveBeenSent: boolean): Promise<void>;
 }
 
@@ -49,9 +56,19 @@ export interface Gate {
    * @param connect is called once nothing is known that holds the request back
    * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
    */
-  enter<C extends Gated>(operation: string, connect: () => Promise<C>): Promise<{ ticket: Ticket; connection: C }>;
+  enter<C extends Gated>(
+    operation: string,
+    connect: () => Promise<C>,
+    own?: OwnLimits,
+  ): Promise<{ ticket: Ticket; connection: C }>;
   /** By the newest headers. */
   readonly limits: RateLimit | undefined;
+}
+
+/** What one request may have of its own: a client of the proxy that leaves, or has waited already. */
+export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
+  /** Connects without a look at the ledger first: a wait is not expected. The leave to send is asked for in any case. */
+  readonly connectsFirst?: boolean;
 }
 
 export interface GateOptions {
@@ -108,25 +125,30 @@ class LedgerGate implements Gate {
   async enter<C extends Gated>(
     operation: string,
     connect: () => Promise<C>,
+    own: OwnLimits = {},
   ): Promise<{ ticket: Ticket; connection: C }> {
-    const { clock, ledger, maxWaitMs, owner = '', probes, random, reserve, signal, timeoutMs } = this.options;
+    const { options } = this;
+    const { clock, ledger, owner = '', probes, random, timeoutMs } = options;
+    const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
     if (this.refusals > probes) throw await this.giveUp();
     const id = `${owner}/${this.entered++}/${random()}`;
     const intent: Intent = { id, operation, maxWaitMs, reserve, timeoutMs };
     const since = clock.monotonic();
-    const waiting = new WaitLoop(this.options, this.refusals + 1);
+    const waiting = new WaitLoop(options, signal, this.refusals + 1);
     const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
       // Waits add up: another client's probe may be asked after again and again.
-      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held);
+      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
       await waiting.sleepThrough(held);
     };
     let connection: C | undefined;
+    let { connectsFirst = false } = own;
     try {
       for (;;) {
         if (signal.aborted) throw signal.reason;
         // A wait that is known keeps even the connection from being made.
-        const known = await ledger.check(intent);
-        if (known.do !== 'send') {
+        const known = connectsFirst ? undefined : await ledger.check(intent);
+        connectsFirst = false;
+        if (known !== undefined && known.do !== 'send') {
           await waitOut(known);
           continue;
         }
@@ -161,10 +183,10 @@ class LedgerGate implements Gate {
         const view = await ledger.answered({ id, operation, status, headers: read, random: random() });
         this.countStrikes(status, view);
         const window = tightestWindow(view, clock.monotonic(), operation) ?? read.window;
-        if (window === undefined) return;
+        if (window === undefined) return undefined;
         const { limit, remaining } = window;
         const resetAt = 'resetAt' in window ? toWall(clock, window.resetAt) : clock.now() + window.resetInMs;
-        this.limits = { limit, remaining, resetAt };
+        return (this.limits = { limit, remaining, resetAt });
       },
       lost: async (mayHaveBeenSent) => {
         await ledger.lost(id, mayHaveBeenSent);
@@ -185,8 +207,8 @@ class LedgerGate implements Gate {
     return this.failure({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
   }
 
-  private failure({ until, why }: Hold): Failure {
-    const { clock, maxWaitMs } = this.options;
+  private failure({ until, why }: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
+    const { clock } = this.options;
     const waitMs = Math.max(0, until - clock.monotonic());
     const facts = { retryAt: clock.now() + waitMs, waitMs, maxWaitMs, refusals: this.refusals };
     if (why === 'banned' || why === 'paused') return new Failure(why, facts);
@@ -197,25 +219,27 @@ class LedgerGate implements Gate {
 /** The waits before one request, and reports them: once a second, and at the end. */
 class WaitLoop {
   private readonly options: GateOptions;
+  private readonly signal: AbortSignal;
   private readonly attempt: number;
   private reported: Hold['why'] | undefined;
   private askingSince: number | undefined;
   private reportedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: GateOptions, attempt: number) {
+  constructor(options: GateOptions, signal: AbortSignal, attempt: number) {
     this.options = options;
+    this.signal = signal;
     this.attempt = attempt;
   }
 
   async sleepThrough(hold: Hold): Promise<void> {
-    const { clock, signal } = this.options;
+    const { clock } = this.options;
     if (hold.why !== this.reported) this.end();
     this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
     const until = hold.again ?? hold.until;
     // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
     for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
       if (this.isWorthReporting(hold)) this.report(hold);
-      await clock.sleep(Math.min(left, TICK_MS), signal);
+      await clock.sleep(Math.min(left, TICK_MS), this.signal);
     }
   }
 

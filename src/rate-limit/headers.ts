@@ -67,22 +67,24 @@ const DIALECTS: readonly ((
 ];
 
 /** Headers that name a wait like Retry-After does; the value's unit in ms. */
-const RETRY_HEADERS: Readonly<Record<string, number>> = {
-  'retry-after': 1_000,
-  'retry-after-ms': 1,
-  'x-ratelimit-reset-after': 1_000,
-  'x-rate-limit-retry-after-seconds': 1_000,
-};
+const RETRY_HEADERS = [
+  ['retry-after', 1_000],
+  ['retry-after-ms', 1],
+  ['x-ratelimit-reset-after', 1_000],
+  ['x-rate-limit-retry-after-seconds', 1_000],
+] as const;
 
 /** Reads any headers without failing. `receivedAt`: epoch ms on this machine's clock. */
 export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHeaders {
   const date = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt);
   const clocks = { server: date ?? receivedAt, local: receivedAt, hasDate: date !== undefined };
-  const found = DIALECTS.map((read) => read(headers));
+  const found = DIALECTS.map((read) => read(headers)).filter(
+    ({ limit, remaining, reset }) => limit.length + remaining.length + reset.length > 0,
+  );
   const windows = found.map((each) => readWindow(each, clocks));
   const window = windows.find((each) => each !== undefined);
 
-  const retries = Object.entries(RETRY_HEADERS).flatMap(([name, unit]) =>
+  const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
     listOf(valuesOf(headers, name)).map((text) => readRetryAfter(text, unit, clocks)),
   );
   const resets = found.flatMap(({ reset }) => listOf(reset).map((text) => readReset(text, clocks)));
@@ -108,6 +110,7 @@ function separate(headers: Headers, prefix: string): Record<'limit' | 'remaining
  * `RateLimit-Policy: "name"; q=60; w=60` (draft 8). Of several policies the one with the least left counts.
  */
 function draftMembers(headers: Headers): Record<'limit' | 'remaining' | 'reset', readonly string[]> {
+  if (!headers.has('ratelimit') && !headers.has('ratelimit-policy')) return { limit: [], remaining: [], reset: [] };
   const text = valuesOf(headers, 'ratelimit').join(', ');
   const member = (from: string, names: string): string[] =>
     [...from.matchAll(new RegExp(`(?:^|[,;])\\s*(?:${names})=([^,;\\s]+)`, 'gi'))].map(([, value]) => value ?? '');
@@ -127,6 +130,7 @@ function valuesOf(headers: Headers, name: string): readonly string[] {
 /** Splits comma-joined values, but not at the comma within a date. A value that is empty as a whole stays. */
 function listOf(values: readonly string[]): string[] {
   return values.flatMap((value) => {
+    if (!value.includes(',')) return value.trim();
     const parts = value.split(/,(?!\s*[0-9]{1,2}[ -][a-z]{3})/i).map((each) => each.trim());
     const filled = parts.filter((each) => each !== '');
     return filled.length === 0 ? [''] : filled;

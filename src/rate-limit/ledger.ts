@@ -14,6 +14,7 @@ import {
   observe,
   unblock,
 } from './governor.ts';
+import { strictest, together } from '../state/batch.ts';
 import type { Reservation, Window } from './windows.ts';
 
 /** What the ledger knows, for people and for the gate. */
@@ -45,8 +46,43 @@ export interface StepOptions {
   readonly despiteSignal?: boolean;
 }
 
+/** Runs one step atomically. */
+export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
+
+/** Changes how steps are run. */
+export type WrapStep = (step: Step) => Step;
+
+export const unwrapped: WrapStep = (step) => step;
+
+/**
+ * Returns a way to run the steps of many requests as one: those that are asked for within one turn of the event loop,
+ * in their order. A transaction costs a hundred times what a decision does.
+ */
+export function inBatches(step: Step, turn: () => Promise<void>): Step {
+  interface Item {
+    work(before: LedgerState, now: number): LedgerState;
+    readonly options: StepOptions;
+  }
+  const add = together<Item>(turn, (items) =>
+    step((before, now) => ({ state: items.reduce((state, { work }) => work(state, now), before), result: undefined }), {
+      isRead: items.every(({ options }) => options.isRead === true),
+      ...strictest(items.map(({ options }) => options)),
+    }),
+  );
+  return async <T>(work: Work<T>, options: StepOptions = {}): Promise<T> => {
+    const results: T[] = [];
+    const item = (before: LedgerState, now: number): LedgerState => {
+      const { state, result } = work(before, now);
+      results[0] = result;
+      return options.isRead === true ? before : state;
+    };
+    await add({ work: item, options });
+    return results[0]!;
+  };
+}
+
 /** Makes a ledger from one way to run a step atomically. */
-export function createLedger(step: <T>(work: Work<T>, options?: StepOptions) => Promise<T>): Ledger {
+export function createLedger(step: Step): Ledger {
   const decided =
     (intent: Intent): Work<Decision> =>
     (before, now) => {

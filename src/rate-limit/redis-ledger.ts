@@ -4,7 +4,7 @@
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { type Block, type LedgerState, UNKNOWN } from './governor.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { createLedger, type Ledger, type Step, unwrapped, type WrapStep } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
 import { shift } from './rebase.ts';
 
@@ -31,6 +31,7 @@ export function redisLedger(
   { clock, random }: Pick<Context, 'clock' | 'random'>,
   name: string,
   onBlock: (block: Block) => Promise<void> = () => Promise.resolve(),
+  wrap: WrapStep = unwrapped,
 ): Ledger {
   const key = `petstore:ledger:2:${name}`;
   const run = async (...args: readonly string[]): Promise<[now: number, swapped: boolean, value: string]> => {
@@ -45,7 +46,7 @@ export function redisLedger(
     if (before.block !== undefined && before.block.until > now + toLocal) await onBlock(before.block);
     return { before, toLocal };
   };
-  return createLedger(async (work, { isRead } = {}) => {
+  const step: Step = async (work, { isRead } = {}) => {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const [now, , value] = await run('read');
       const { before, toLocal } = await parse(now, value);
@@ -61,5 +62,6 @@ export function redisLedger(
       await clock.sleep(random() * Math.min(2 ** tries, MOST_PAUSE_MS));
     }
     throw new RedisFailure(new Error('too many clients change the same ledger'));
-  });
+  };
+  return createLedger(wrap(step));
 }

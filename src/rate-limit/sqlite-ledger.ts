@@ -6,7 +6,7 @@
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { createLedger, type Ledger, type Step, unwrapped, type WrapStep } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
 import { isDeadOwner } from './owner.ts';
 import { type Moment, rebase } from './rebase.ts';
@@ -14,7 +14,12 @@ import { type Moment, rebase } from './rebase.ts';
 type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
 
 /** @param nameOf the row's name, by the database's salt */
-export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) => string): Ledger {
+export function sqliteLedger(
+  ports: Ports,
+  state: State,
+  nameOf: (salt: string) => string,
+  wrap: WrapStep = unwrapped,
+): Ledger {
   const read = (now: Moment): LedgerState => {
     const salt = knownSalt(state);
     const row =
@@ -32,7 +37,7 @@ export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) 
       ...[name, stringifyState(after), boot, monotonic, wall],
     );
   };
-  return createLedger(async (work, { isRead, ...how } = {}) => {
+  const step: Step = async (work, { isRead, ...how } = {}) => {
     if (isRead === true) {
       try {
         const now = momentOf(ports);
@@ -50,7 +55,8 @@ export function sqliteLedger(ports: Ports, state: State, nameOf: (salt: string) 
       if (after !== before) write(after, now);
       return result;
     }, how);
-  });
+  };
+  return createLedger(wrap(step));
 }
 
 function momentOf({ clock, machine }: Ports): Moment {

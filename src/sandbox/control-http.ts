@@ -4,7 +4,7 @@ import type { FilePorts } from '../state/file.ts';
 import { whileBusy } from '../state/transaction.ts';
 import { administer, type Controls } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
-import { readBody } from './http.ts';
+import { readBody } from '../http/server.ts';
 import { error, type Result } from './operations.ts';
 import { send } from './send-response.ts';
 
@@ -26,7 +26,7 @@ export async function control(
     stream(ports, controls, incoming, outgoing);
     return;
   }
-  const body = (await readBody(incoming, LONGEST_COMMAND).catch(() => undefined)) ?? '';
+  const body = (await readBody(incoming, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)

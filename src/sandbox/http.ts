@@ -1,5 +1,6 @@
 /** One request of the service over HTTP: read, handled, answered, logged. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
 import type { Effect, Faults } from './faults.ts';
 import { respond } from './handler.ts';
@@ -53,7 +54,7 @@ async function handled(
 ): Promise<SandboxResponse> {
   let body: string | undefined;
   try {
-    body = await readBody(incoming, LARGEST_BODY);
+    body = (await readBody(incoming, LARGEST_BODY))?.toString();
   } catch {
     return CONNECTION_CLOSED;
   }
@@ -77,37 +78,4 @@ function numbers(headers: SandboxResponse['headers']): { limit?: number; remaini
   const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
   const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
   return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
-}
-
-/** By what its head says. */
-export function isTooLong({ headers }: IncomingMessage, most: number): boolean {
-  return Number(headers['content-length']) > most;
-}
-
-/** Undefined where it is longer; the rest is read and dropped, so that the client gets to read its answer. */
-export function readBody(incoming: IncomingMessage, most: number): Promise<string | undefined> {
-  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
-  if (length === undefined && coding === undefined) return Promise.resolve('');
-  // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return Promise.resolve(undefined);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // By its events: an iterator of the stream costs as much as all the rest of a small request.
-  return new Promise((resolve, reject) => {
-    incoming
-      .on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size <= most) chunks.push(chunk);
-        else chunks.length = 0;
-      })
-      .once('end', () => {
-        const [first] = chunks;
-        const whole = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
-        resolve(size > most ? undefined : whole.toString('utf8'));
-      })
-      .once('error', reject)
-      .once('close', () => {
-        if (!incoming.complete) reject(new Error('the client is gone'));
-      });
-  });
 }

@@ -42,14 +42,15 @@ export function inProcess(ports: Ports, handler: Handler): Http {
 }
 
 async function send(ports: Ports, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
-  const { method, url, body = '' } = request;
+  const { method, url } = request;
+  const body = request.body ?? Buffer.from(request.bytes ?? []).toString();
   // A signal is heard between requests, as it is with a socket.
   await ports.clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
   if (!maySend()) throw HttpFailure.withdrawn(url.host);
   const work = respond(ports, handler, {
     method,
-    target: `${url.pathname}${url.search}`,
+    target: request.target ?? `${url.pathname}${url.search}`,
     headers: request.headers,
     body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
   });

@@ -1,19 +1,15 @@
 /** The sandbox over HTTP, for others to talk to. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { Failure } from '../errors.ts';
-import { errorCode } from '../ports.ts';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isLoopbackAddress, isOurs } from '../http/host-check.ts';
+import { createListener, endRaw, isTooLong, listen, onBadRequest, PATIENCE, type Patience } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { isLoopbackAddress, isOurs } from './host-check.ts';
-import { answer, isTooLong } from './http.ts';
-import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
+import { answer } from './http.ts';
+import { error, LARGEST_BODY } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
 import { send } from './send-response.ts';
@@ -50,23 +46,11 @@ export interface SandboxOptions extends SandboxFile {
   readonly onRequest?: (request: NumberedRequest) => void;
 }
 
-/** In ms: how long a client may take to send a request's head, and all of it. */
-export interface Patience {
-  readonly headMs: number;
-  readonly requestMs: number;
-}
-
-const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
-/** A client that takes nothing for so long is gone. */
-const SILENCE_MS = 120_000;
-const MOST_CONNECTIONS = 1_000;
-const LONGEST_HEAD = 16 * 1024;
-
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
   const store = await openSandboxStore(ports, options);
-  const server = listener(options.patience ?? PATIENCE);
+  const server = createListener(options.patience ?? PATIENCE);
   let port: number;
   try {
     port = await listen(server, host, options.port ?? 0);
@@ -128,49 +112,6 @@ function controlsFor(
   return controls;
 }
 
-function listener({ headMs, requestMs }: Patience): Server {
-  const server = createServer({
-    headersTimeout: headMs,
-    requestTimeout: requestMs,
-    connectionsCheckingInterval: Math.min(1_000, headMs),
-    maxHeaderSize: LONGEST_HEAD,
-    keepAlive: true,
-    noDelay: true,
-  });
-  server.maxConnections = MOST_CONNECTIONS;
-  server.timeout = SILENCE_MS;
-  return server;
-}
-
-/** @throws {Failure} `port` */
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  try {
-    return await tryListen(server, host, port);
-  } catch (cause) {
-    const code = errorCode(cause) ?? '';
-    const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
-    throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
-  }
-}
-
-/** Returns the port. */
-async function tryListen(server: Server, host: string, port: number): Promise<number> {
-  server.listen(port, host);
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
-async function freePort(host: string): Promise<number | undefined> {
-  const probe = createServer();
-  try {
-    return await tryListen(probe, host, 0);
-  } catch {
-    return undefined;
-  } finally {
-    probe.close();
-  }
-}
-
 function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
   const answerAny = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -194,36 +135,15 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
     else outgoing.writeContinue();
     onRequest(incoming, outgoing);
   });
-  server.on('clientError', (problem: NodeJS.ErrnoException, socket: Duplex) => {
-    refuseRaw(controls, problem, socket);
+  onBadRequest(server, (refusal, socket) => {
+    const { handler } = controls;
+    const response = refuse(handler, error(...refusal));
+    const body = typeof response.body === 'string' ? response.body : '';
+    endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
   });
 }
 
 /** The page and the controls are for this machine alone. */
 function isForControls({ url = '', socket }: IncomingMessage): boolean {
   return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
-}
-
-const REFUSALS: Readonly<Record<string, Parameters<typeof error>>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'timeout', 'The request took too long to arrive.'],
-  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
-};
-
-/** For bytes that are not an HTTP request. */
-function refuseRaw({ handler }: Controls, { code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const response = refuse(handler, error(...(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'])));
-  socket.end(rawText(response, handler.now()), () => {
-    socket.destroy();
-  });
-}
-
-function rawText(response: SandboxResponse, now: number): string {
-  const { status, body } = response;
-  const all = { ...headersOf(response, now), Connection: 'close' };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${typeof body === 'string' ? body : ''}`;
 }

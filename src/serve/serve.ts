@@ -1,8 +1,8 @@
 /** Turns the options of `sandbox serve` into the sandbox's. */
-import { jsonObject, stringifyJson } from '../api/json.ts';
+import { jsonObject, type JsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
-import { isLoopbackAddress } from '../sandbox/host-check.ts';
+import { isLoopbackAddress } from '../http/host-check.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
@@ -81,30 +81,36 @@ function petCount(text: string): number {
   throw new Failure('invalid-value', { name: '--seed', value: text, expected: `at most ${MOST_PETS} pets` });
 }
 
-interface ServerLog {
-  readonly onRequest?: (request: NumberedRequest) => void;
+interface ServerLog<T> {
+  readonly onRequest?: (request: T) => void;
   close(): Promise<void>;
 }
 
+/** How a request reads in a log. */
+export interface LogForms<T> {
+  line(request: T): string;
+  object(request: T): JsonObject;
+}
+
 /** Lines for people, or objects into a file. @throws {Failure} `file` */
-export async function openLog(
+export async function openLog<T>(
   { files, globals, notices }: CommandContext,
   path: string | undefined,
-): Promise<ServerLog> {
+  forms: LogForms<T>,
+): Promise<ServerLog<T>> {
   if (path === undefined) {
-    const onRequest = (request: NumberedRequest): void => {
-      notices.info(logLine(request));
+    const onRequest = (request: T): void => {
+      notices.info(forms.line(request));
     };
     return { ...(!globals.quiet && { onRequest }), close: () => Promise.resolve() };
   }
   try {
     const log = await files.append(path, (code) => {
-      notices.warning(`The log ${path} can no longer be written (${code}); the sandbox continues without it.`);
+      notices.warning(`The log ${path} can no longer be written (${code}); petstore continues without it.`);
     });
     return {
-      onRequest: ({ at, faults, ...request }) => {
-        const more = faults && { faults: [...faults] };
-        log.write(`${stringifyJson(jsonObject({ at: new Date(at).toISOString(), ...request, ...more }))}\n`);
+      onRequest: (request) => {
+        log.write(`${stringifyJson(forms.object(request))}\n`);
       },
       close: () => log.close(),
     };
@@ -112,6 +118,12 @@ export async function openLog(
     throw fileFailure('write', path, cause);
   }
 }
+
+export const SANDBOX_LOG: LogForms<NumberedRequest> = {
+  line: logLine,
+  object: ({ at, faults, ...request }) =>
+    jsonObject({ at: new Date(at).toISOString(), ...request, ...(faults && { faults: [...faults] }) }),
+};
 
 function logLine(request: NumberedRequest): string {
   const { at, method, target, status, ms, limit, remaining, retryAfter, faults = [] } = request;

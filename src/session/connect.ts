@@ -2,6 +2,7 @@
 import type { Service } from '../client/service.ts';
 import type { Http } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
+import type { BlockReason } from '../rate-limit/governor.ts';
 import { createGate, type RateLimit } from '../rate-limit/gate.ts';
 import { tightestWindow } from '../rate-limit/ledger.ts';
 import { ownerOf } from '../rate-limit/owner.ts';
@@ -23,11 +24,15 @@ export interface Session extends AsyncDisposable {
   isAlone(): boolean;
   /** What is known to be left of the key's window, but for what is in flight and reserved; undefined: nothing is. */
   allowance(): Promise<RateLimit | undefined>;
+  /** The block that keeps requests back, `until` in epoch ms; undefined: there is none. */
+  block(): Promise<{ readonly why: BlockReason; readonly until: number } | undefined>;
 }
 
 export interface ConnectOptions {
   /** Gives up at the third 429 in a row rather than the second; with --max-wait forever, never. */
   readonly isBulk?: boolean;
+  /** Sends for many clients at once: any number of 429s is waited out, and no wait is shown. */
+  readonly isServer?: boolean;
   /** Closed with the session. By default one over the network. */
   readonly http?: Http;
 }
@@ -45,7 +50,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
-  const opened = await openLedger(context, target);
+  const opened = await openLedger(context, target, { isBusy: options.isServer === true });
   const http = options.http ?? (await context.openHttp());
   const gate = createGate({
     ledger: opened.ledger,
@@ -56,12 +61,12 @@ export async function open(context: CommandContext, target: Target, options: Con
     timeoutMs: globals.timeout,
     get probes() {
       // Where nothing is shared with other processes, a 429 ends the command.
-      return opened.isAlone ? 0 : probesFor(context, options);
+      return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
     },
     reserve: globals.reserve,
     signal,
     onWait: (wait) => {
-      notices.waiting(wait);
+      if (options.isServer !== true) notices.waiting(wait);
     },
   });
   notices.watchLimits(() => gate.limits);
@@ -89,6 +94,11 @@ export async function open(context: CommandContext, target: Target, options: Con
       const remaining = Math.max(0, window.left - globals.reserve);
       return { limit: window.limit, remaining, resetAt: toWall(clock, window.resetAt) };
     },
+    async block() {
+      const { block } = await opened.ledger.view();
+      if (block === undefined || block.until <= clock.monotonic()) return undefined;
+      return { why: block.why, until: toWall(clock, block.until) };
+    },
     async [Symbol.asyncDispose]() {
       await http.close();
       opened[Symbol.dispose]();
@@ -97,7 +107,8 @@ export async function open(context: CommandContext, target: Target, options: Con
 }
 
 /** Returns how many requests may follow a 429, each after its wait; one more ends the command. */
-function probesFor({ globals }: CommandContext, { isBulk = false }: ConnectOptions): number {
+function probesFor({ globals }: CommandContext, { isBulk = false, isServer = false }: ConnectOptions): number {
+  if (isServer) return Number.POSITIVE_INFINITY;
   if (!isBulk) return 1;
   return globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : 2;
 }

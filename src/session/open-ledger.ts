@@ -8,7 +8,7 @@ import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { BlockFile, withBlockFile } from '../rate-limit/block-file.ts';
 import { noteBlock, withFallback } from '../rate-limit/fallback-ledger.ts';
-import type { Ledger } from '../rate-limit/ledger.ts';
+import { inBatches, type Ledger, unwrapped, type WrapStep } from '../rate-limit/ledger.ts';
 import { memoryLedger } from '../rate-limit/memory-ledger.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { sqliteLedger } from '../rate-limit/sqlite-ledger.ts';
@@ -30,15 +30,20 @@ type LedgerNames = ReturnType<typeof ledgerNames>;
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
- * Opens the ledger of that service and key.
+ * Opens the ledger of that service and key. `isBusy`: many requests at once use it, so their steps are taken together.
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
-export async function openLedger(context: CommandContext, target: LedgerTarget): Promise<OpenLedger> {
+export async function openLedger(
+  context: CommandContext,
+  target: LedgerTarget,
+  { isBusy = false } = {},
+): Promise<OpenLedger> {
+  const wrap: WrapStep = isBusy ? (step) => inBatches(step, () => context.clock.turn()) : unwrapped;
   const address = sharedLedger(context);
   const names = ledgerNames(target);
   // The sandbox belongs to this machine alone.
   const isOwn = address === undefined || target.environment === 'sandbox';
-  return isOwn ? openOwn(context, names) : openShared(context, names, address);
+  return isOwn ? openOwn(context, names, wrap) : openShared(context, names, { url: address, wrap });
 }
 
 /**
@@ -90,7 +95,11 @@ function isRedis(address: string): boolean {
   }
 }
 
-async function openShared(context: CommandContext, names: LedgerNames, url: string): Promise<OpenLedger> {
+async function openShared(
+  context: CommandContext,
+  names: LedgerNames,
+  { url, wrap }: { url: string; wrap: WrapStep },
+): Promise<OpenLedger> {
   let isLost = false;
   const onLost = ({ message }: RedisFailure): void => {
     isLost = true;
@@ -99,7 +108,7 @@ async function openShared(context: CommandContext, names: LedgerNames, url: stri
         'a 429 ends this command.',
     );
   };
-  const own = await openOwn(context, names);
+  const own = await openOwn(context, names, wrap);
   let redis: Redis;
   try {
     redis = await context.openRedis(url);
@@ -114,7 +123,7 @@ async function openShared(context: CommandContext, names: LedgerNames, url: stri
   return {
     ledger: withFallback({
       clock,
-      shared: redisLedger(redis, context, name, (block) => noteBlock(own.ledger, block, clock.monotonic())),
+      shared: redisLedger(redis, context, name, (block) => noteBlock(own.ledger, block, clock.monotonic()), wrap),
       own: own.ledger,
       onLost,
     }),
@@ -132,7 +141,7 @@ async function openShared(context: CommandContext, names: LedgerNames, url: stri
  * and does not try again after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openOwn(context: CommandContext, names: LedgerNames): Promise<OpenLedger> {
+async function openOwn(context: CommandContext, names: LedgerNames, wrap: WrapStep): Promise<OpenLedger> {
   let file: BlockFile | undefined;
   try {
     const folder = stateFolder(context);
@@ -144,7 +153,7 @@ async function openOwn(context: CommandContext, names: LedgerNames): Promise<Ope
     // The second place has to be there before the first is full.
     await file.prepare().catch(() => undefined);
     return {
-      ledger: withSecondPlace(context, sqliteLedger(context, state, names.row), file),
+      ledger: withSecondPlace(context, sqliteLedger(context, state, names.row, wrap), file),
       isAlone: false,
       // Not closed: the process is about to end, and the last one to close copies the write-ahead log back, which takes
       // longer than the two entries of a request. What is in the log is as safe as what is in the file.

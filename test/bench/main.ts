@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, string>> = {
   journal: 'A long history, and the plan of a large import',
   ledger: 'What the shared ledger adds to one update',
   sandbox: 'The sandbox beside other mock servers',
+  proxy: 'The proxy beside a plain one',
   import: 'A stocktake of many rows on one key',
 };
 const STANDALONE_TOO: ReadonlySet<string> = new Set(['startup', 'sizes', 'lists']);

@@ -50,7 +50,7 @@ export function scriptedService(
     isFresh: () => true,
     answered: (status, headers, at) => {
       events.push(`answered ${status} ${headers.get('x')?.join()} ${at === clock.now() ? 'now' : 'late'}`);
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
     lost: (mayHaveBeenSent) => {
       events.push(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);

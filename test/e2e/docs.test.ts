@@ -66,7 +66,11 @@ it('curl alone walks through every status of the service', async () => {
 });
 
 describe('the blocks that run as a whole', () => {
-  it.each(['tour-script', 'fixture'])('%s: every line does what it says', async (name) => {
+  it.each([
+    ['tour-script', 'exit 13: something is sold out'],
+    ['tour-catalog', 'Goldfish'],
+    ['fixture', '9223372036854775807'],
+  ])('%s: every line does what it says', async (name, shown) => {
     const home = createHome();
     const {
       code: exit,
@@ -80,13 +84,59 @@ describe('the blocks that run as a whole', () => {
       env: { PATH: pathIn(home) },
     });
     expect([exit, stderr.match(/^error:.*/gm)]).toEqual([0, null]);
-    expect(stdout).toContain(name === 'fixture' ? '9223372036854775807' : 'exit 13: something is sold out');
+    expect(stdout).toContain(shown);
+  });
+});
+
+describe('the clients of the proxy', () => {
+  const run = (home: Home, token: string, command: readonly [string, ...string[]], text: string) =>
+    runPetstore([text], { command, home, env: { PATH: process.env.PATH, TOKEN: token } });
+
+  it('work as they are', async () => {
+    const home = createHome();
+    const proxy = startPetstore(['proxy', '--env', 'sandbox', '--port', '0', '--json'], { home });
+    await proxy.waitFor(/\n/, 'stdout');
+    const { baseUrl, token } = JSON.parse(proxy.stdout) as { baseUrl: string; token: string };
+    const client = (name: string): string => code(name).replaceAll('http://127.0.0.1:4011/v1', baseUrl);
+    const listed = await run(home, token, ['sh', '-c'], client('recipe-proxy-curl'));
+    expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('9223372036854775807')]);
+    const module = ['--input-type=module', '-e'] as const;
+    const changed = await run(home, token, [process.execPath, ...module], client('recipe-proxy-node'));
+    expect([changed.code, changed.stderr, changed.stdout]).toEqual([0, '', expect.stringContaining('"quantity":12')]);
+    const script = client('recipe-proxy-python');
+    const hasRequests = (await run(home, token, ['python3', '-c'], 'import requests')).code === 0;
+    // Python's own client does the same where requests is not installed: only its syntax is checked then.
+    const read = await run(
+      home,
+      token,
+      ['python3', '-c'],
+      hasRequests ? script : `compile(${JSON.stringify(script)}, '', 'exec')`,
+    );
+    expect([read.code, read.stderr, read.stdout]).toEqual([0, '', hasRequests ? '25 pets\n' : '']);
+    const history = await runPetstore(['inventory', 'history', '--env', 'sandbox', '--json'], { home });
+    expect(history.stdout).toContain('stock-page');
+    proxy.kill('SIGTERM');
+    expect((await proxy.exited).code).toBe(0);
+  });
+
+  it('are served by the systemd unit', async () => {
+    const home = createHome();
+    const shop = await serveSandbox([], { home });
+    const words = (/^ExecStart=petstore (.*)$/m.exec(code('recipe-proxy-unit'))?.[1] ?? '').replaceAll('%h', home.path);
+    mkdirSync(join(home.path, '.config'), { recursive: true });
+    mkdirSync(join(home.path, '.local/state'), { recursive: true });
+    const env = { PETSTORE_BASE_URL: shop.baseUrl, PETSTORE_API_KEY: shop.apiKey };
+    const proxy = startPetstore([...words.split(' '), '--port', '0'], { home, env });
+    await proxy.waitFor(/Press Ctrl-C/, 'stdout');
+    expect(proxy.stdout).toContain('petstore-proxy-token');
+    proxy.kill('SIGTERM');
+    expect((await proxy.exited).code).toBe(0);
   });
 });
 
 /** Returns every line of shell that is not run as a whole elsewhere, without duplicates. */
 function lines(): string[] {
-  const rest = ALL.replace(/<!-- (walk|fixture|recipe-\w+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
+  const rest = ALL.replace(/<!-- (walk|fixture|recipe-[\w-]+|tour-\w+): begin -->[^]*?<!-- \1: end -->/g, '');
   const blocks = [...rest.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
   const found = blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/\s{2,}#.*$/, '').trim());
   return [...new Set(found.filter(Boolean))];
@@ -94,7 +144,7 @@ function lines(): string[] {
 
 describe('each other line of shell', () => {
   /** Commands that run until they are stopped, and the output that shows that they work. */
-  const ENDLESS = /sandbox serve|--watch|^petstore wait|inventory count/;
+  const ENDLESS = /sandbox serve|--watch|^petstore (wait|proxy)|inventory count/;
 
   it.each(lines().map((line) => [line]))('%s', async (line) => {
     if (/^npm/.test(line)) {
@@ -116,7 +166,7 @@ describe('each other line of shell', () => {
     const real = line
       .replaceAll('https://staging.example.com/v1', shop.baseUrl)
       .replaceAll('http://127.0.0.1:4010', shop.baseUrl.replace('/v1', ''))
-      .replace(/(sandbox serve)( --port \d+)?/, '$1 --port 0');
+      .replace(/(sandbox serve|petstore proxy)( --port \d+)?/, '$1 --port 0');
     const running = startPetstore(['-c', real.replace(/^petstore/, 'exec petstore')], {
       command: ['sh'],
       home,
@@ -354,7 +404,7 @@ it.each(tableCommands().map((command) => [command]))(
       stdin: null,
       env: { PATH: pathIn(home), PETSTORE_ENV: 'sandbox' },
     });
-    if (command.includes('--watch')) {
+    if (/--watch|^petstore proxy/.test(command)) {
       await running.waitFor(/\S/).catch(() => undefined);
       running.kill('SIGINT');
     }

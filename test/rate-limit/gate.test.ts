@@ -51,7 +51,7 @@ async function enter(gate: Gate): Promise<Ticket> {
   return (await gate.enter(OPERATION, () => Promise.resolve(connection()))).ticket;
 }
 
-const refuse = (ticket: Ticket, retryAfter: string): Promise<void> =>
+const refuse = (ticket: Ticket, retryAfter: string): Promise<unknown> =>
   ticket.answered(429, new Map([['retry-after', [retryAfter]]]), START);
 
 async function failureOf(work: Promise<unknown>): Promise<Failure> {

@@ -99,3 +99,41 @@ export function openSocket(port: number): Socket {
   onCleanup(() => void socket.destroy());
   return socket;
 }
+
+export interface ServedProxy extends Running {
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly token: string;
+  /** A request below /v1, with the token. */
+  ask(path: string, request?: PlainRequest): Promise<Plain>;
+  /** Resolves once so many requests have been answered and logged. */
+  answered(count: number): Promise<void>;
+  /** One line for each request, in the order of their ends. */
+  log(): string[];
+}
+
+/** `petstore proxy` on a free port, as `staging` in front of a server of the test's own. */
+export async function serveProxy(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  options: PetstoreOptions = {},
+): Promise<ServedProxy> {
+  const running = startPetstore(['proxy', '--port', '0', ...args], {
+    ...options,
+    env: { ...env, ...options.env },
+  });
+  await running.waitFor(/Press Ctrl-C/, 'stdout');
+  const valueOf = (title: string): string => new RegExp(`^${title} +(.*)$`, 'm').exec(running.stdout)?.[1] ?? '';
+  const [baseUrl, token] = [valueOf('Base URL'), valueOf('Token')];
+  const port = Number(new URL(baseUrl).port);
+  const authorization = `Bearer ${token}`;
+  return Object.assign(running, {
+    baseUrl,
+    token,
+    port,
+    ask: (path: string, request: PlainRequest = {}) =>
+      ask(port, `/v1${path}`, { ...request, headers: { authorization, ...request.headers } }),
+    answered: (count: number) => running.waitFor(new RegExp(`(?:^..:..:.. [^]*?\\n){${count}}`, 'm'), 'stderr'),
+    log: () => running.stderr.split('\n').filter((line) => /^..:..:.. /.test(line)),
+  });
+}

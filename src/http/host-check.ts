@@ -1,4 +1,4 @@
-/** Who may talk to the sandbox: a client that reaches it under a name of its own. */
+/** Who may talk to a server of this machine: a client that reaches it under a name of its own. */
 
 /** Addresses and localhost: an attacker cannot make them his. */
 const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?localhost)$/;

@@ -1,0 +1,90 @@
+/** Who may use the proxy: programs of this machine that know its token, and no web page. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { isWrite } from '../client/classify.ts';
+import type { Call } from '../client/service.ts';
+import { isOurs } from '../http/host-check.ts';
+import { endRaw, onBadRequest, type Refusal } from '../http/server.ts';
+import { answerOf } from './answers.ts';
+import { isLooping, pathBelowBase } from './messages.ts';
+
+export interface Access {
+  /** One of them, as a bearer token; undefined: no token is asked for. */
+  readonly tokens: readonly string[] | undefined;
+  readonly isReadOnly: boolean;
+}
+
+const METHODS: readonly string[] = [
+  'GET',
+  'PATCH',
+  'POST',
+  'PUT',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+] satisfies Call['method'][];
+
+export function isMethod(method: string): method is Call['method'] {
+  return METHODS.includes(method);
+}
+
+/** Returns why a request is refused, by its head alone. */
+export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Access): Refusal | undefined {
+  const { headers, method = '', url = '' } = incoming;
+  // By a name of another site that is resolved to this machine (DNS rebinding).
+  if (!isOurs(headers.host, [])) return [403, 'foreign_host', 'The Host header must be localhost or an address.'];
+  if (headers.origin !== undefined || !['none', undefined].includes(single(headers['sec-fetch-site']))) {
+    return [403, 'from_web_page', 'Web pages cannot use this proxy.'];
+  }
+  if (tokens !== undefined && !tokens.some((token) => isSame(headers.authorization ?? '', `Bearer ${token}`))) {
+    return [401, 'unauthorized', "Send the proxy's token: Authorization: Bearer TOKEN."];
+  }
+  if (isLooping(headers)) return [508, 'loop', 'The base URL of this proxy leads back to it.'];
+  if (!isMethod(method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
+  if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
+  if (pathBelowBase(url) === undefined) {
+    return [404, 'not_found', 'The proxy passes on paths below /v1, without dot segments.'];
+  }
+  if (isReadOnly && isWrite(method)) {
+    return [405, 'read_only', 'This proxy was started with --read-only. Allowed: GET, HEAD, OPTIONS.'];
+  }
+  return undefined;
+}
+
+/**
+ * Refuses what is not a plain request, unless it follows requests that are not answered yet: the refusal would be taken
+ * for their answer. `lastOn`: the last of the answers that a connection waits for.
+ */
+export function refuseOthers(server: Server, lastOn: (socket: Duplex) => ServerResponse | undefined): void {
+  const refuse = (socket: Duplex, refusal: Refusal): void => {
+    if (lastOn(socket) === undefined) endRaw(socket, answerOf(refusal));
+    else socket.destroy();
+  };
+  server.on('connect', (_incoming, socket) => {
+    refuse(socket, [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.']);
+  });
+  server.on('upgrade', (_incoming, socket) => {
+    refuse(socket, [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.']);
+  });
+  onBadRequest(server, (refusal, socket) => {
+    const last = lastOn(socket);
+    if (last === undefined) refuse(socket, refusal);
+    // The connection ends with it.
+    else last.shouldKeepAlive = false;
+  });
+}
+
+/** True for the status and the metrics of the proxy. */
+export function isOwnPath(url: string): boolean {
+  return url.startsWith('/__petstore/');
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Takes as long whatever the texts are. */
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+}

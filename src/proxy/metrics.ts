@@ -1,0 +1,69 @@
+/** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
+import type { ProxiedRequest } from './log.ts';
+
+/** Upper bounds of the waits, s. */
+const BUCKETS = [0.01, 0.1, 1, 5, 15, 60, 300];
+
+/** What holds now. */
+export interface Gauges {
+  readonly waiting: number;
+  readonly inFlight: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly isBlocked: boolean;
+}
+
+export class Metrics {
+  /** By method and status. */
+  private readonly requests = new Map<string, number>();
+  private readonly waits = BUCKETS.map(() => 0);
+  private waitSum = 0;
+  private waitCount = 0;
+
+  observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>): void {
+    const labels = `method="${method}",status="${status}"`;
+    this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
+    const seconds = waitedMs / 1_000;
+    this.waitSum += seconds;
+    this.waitCount++;
+    for (const [i, bound] of BUCKETS.entries()) if (seconds <= bound) this.waits[i]!++;
+  }
+
+  /** Returns the whole exposition. */
+  text({ waiting, inFlight, limit, remaining, isBlocked }: Gauges): string {
+    const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${canonical(bound)}"}`, this.waits[i]!] as const);
+    const families = [
+      family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
+        ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
+      ]),
+      family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
+        ...buckets,
+        ['_bucket{le="+Inf"}', this.waitCount],
+        ['_sum', Number(this.waitSum.toFixed(6))],
+        ['_count', this.waitCount],
+      ]),
+      gauge('petstore_proxy_queue_length', 'Requests that wait to be sent.', waiting),
+      gauge('petstore_proxy_in_flight', 'Requests that were sent and are not answered yet.', inFlight),
+      gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', isBlocked ? 1 : 0),
+      gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', limit),
+      gauge('petstore_rate_limit_remaining', 'Requests left in the window, by the newest answer.', remaining),
+    ];
+    return `${families.join('')}# EOF\n`;
+  }
+}
+
+/** A bound has to be written in one way only. */
+function canonical(bound: number): string {
+  return Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
+}
+
+type Samples = readonly (readonly [suffix: string, value: number])[];
+
+function gauge(name: string, help: string, value: number | undefined): string {
+  return value === undefined ? '' : family(name, 'gauge', help, [['', value]]);
+}
+
+function family(name: string, type: string, help: string, samples: Samples): string {
+  const lines = samples.map(([suffix, value]) => `${name}${suffix} ${value}\n`);
+  return `# TYPE ${name} ${type}\n# HELP ${name} ${help}\n${lines.join('')}`;
+}

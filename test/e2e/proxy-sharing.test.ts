@@ -1,0 +1,191 @@
+/** `petstore proxy` under load, held against the sandbox's own log: many kinds of clients, and kills. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { expect, it } from 'vitest';
+import { parseFault } from '../../src/sandbox/faults.ts';
+import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import { type PetstoreOptions, runPetstore, type Running, startPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
+import { counted, realSandbox } from '../support/real-sandbox.ts';
+import { scaled } from '../support/scale.ts';
+import { mulberry32 } from '../support/test-ports.ts';
+
+interface Started extends Running {
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+async function startProxy(options: PetstoreOptions, args: readonly string[] = []): Promise<Started> {
+  const running = startPetstore(['proxy', '--port', '0', '--json', '--quiet', ...args], {
+    killAfterMs: 100_000,
+    ...options,
+  });
+  await running.waitFor(/\n/, 'stdout');
+  const { baseUrl, token } = JSON.parse(running.stdout) as { baseUrl: string; token: string };
+  return Object.assign(running, { baseUrl, token });
+}
+
+/** Numbers of requests by the window that they were counted in: a window begins where `remaining` rises. */
+function perWindow(log: readonly LoggedRequest[]): number[] {
+  const counts: number[] = [];
+  let before = -1;
+  for (const { remaining = 0 } of log) {
+    if (remaining > before) counts.push(0);
+    counts[counts.length - 1]!++;
+    before = remaining;
+  }
+  return counts;
+}
+
+/** So few in a window that a busy machine sends them all in time. */
+const LIMIT = 30;
+const WINDOW_MS = 6_000;
+
+it('curl, Node and petstore share one key: no 429, windows are used up, and nobody waits longer than others', async () => {
+  // The last one may not have ended.
+  const WINDOWS = 1 + scaled(3);
+  let isOver: () => void = () => undefined;
+  const over = new Promise<void>((resolve) => (isOver = resolve));
+  const stop = new AbortController();
+  const { env, log } = await realSandbox(
+    { perMinute: LIMIT, perDay: 100_000, minuteMs: WINDOW_MS },
+    {
+      rules: { plan: { perMinute: LIMIT, perDay: 100_000, minuteMs: WINDOW_MS }, banAfter: 1 },
+      onRequest: () => {
+        if (perWindow(log).length <= WINDOWS) return;
+        stop.abort();
+        isOver();
+      },
+    },
+  );
+  const home = createHome();
+  const proxy = await startProxy({ home, env });
+  const url = `${proxy.baseUrl}/inventory`;
+  const waits = new Map<string, number>();
+  const problems: string[] = [];
+  /** Asks again and again until the windows are over. */
+  const loop = async (name: string, ask: () => Promise<string>, good: string): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const from = performance.now();
+      const result = await ask();
+      if (result !== good) problems.push(`${name}: ${result}`);
+      waits.set(name, (waits.get(name) ?? 0) + performance.now() - from);
+    }
+  };
+  const loops = [1, 2, 3, 4].flatMap((i) => [
+    loop(`curl ${i}`, () => curl(url, proxy.token), '200'),
+    loop(`node ${i}`, async () => String((await fetch(url, { headers: bearer(proxy.token) })).status), '200'),
+    loop(
+      `petstore ${i}`,
+      async () => {
+        const { code, stderr } = await runPetstore(['inventory', 'get', '7', '--quiet'], { home, env });
+        return `${code} ${stderr}`;
+      },
+      '0 ',
+    ),
+  ]);
+  await over;
+  await Promise.all(loops);
+  proxy.kill('SIGTERM');
+  expect((await proxy.exited).code).toBe(0);
+
+  expect(problems).toEqual([]);
+  expect(Object.keys(counted(log))).toEqual(['200']);
+  const [, ...windows] = perWindow(log);
+  // The first and the last may have begun late, or not have ended.
+  expect(Math.min(...windows.slice(0, WINDOWS - 1))).toBeGreaterThanOrEqual(0.97 * LIMIT);
+  const fair = [...waits.values()].reduce((sum, ms) => sum + ms, 0) / waits.size;
+  expect(Math.max(...waits.values())).toBeLessThanOrEqual(2 * fair);
+}, 110_000);
+
+it('a proxy that is killed at any moment loses no acknowledged write, and the next one sends nothing early', async () => {
+  const plan = { perMinute: 40, perDay: 1_000_000, minuteMs: 1_000 };
+  const random = mulberry32(20);
+  const kills = scaled(100);
+  let proxy: Started | undefined;
+  let killAt = 0;
+  const { env, log, stock } = await realSandbox(plan, {
+    rules: { plan, banAfter: 1 },
+    onRequest: () => {
+      if (killAt-- <= 0) proxy?.kill('SIGKILL');
+    },
+  });
+  const home = createHome();
+  /** The last quantity that was acknowledged for each pet, and what was sent after it. */
+  const acknowledged = new Map<number, number>();
+  const sent = new Map<number, number[]>();
+  let quantity = 0;
+  for (let kill = 0; kill < kills; kill++) {
+    killAt = Number.POSITIVE_INFINITY;
+    const started = await startProxy({ home, env }, ['--max-wait', '60s']);
+    proxy = started;
+    killAt = Math.floor(random() * 30);
+    const agent = new Agent({ keepAlive: true });
+    const client = async (pet: number): Promise<void> => {
+      for (;;) {
+        const next = ++quantity;
+        sent.set(pet, [...(sent.get(pet) ?? []), next]);
+        const status = await patch(agent, started, pet, next).catch(() => 0);
+        if (status !== 200) return;
+        acknowledged.set(pet, next);
+        sent.set(pet, []);
+      }
+    };
+    await Promise.all([1, 2, 3, 4, 5, 6].map(client));
+    await started.exited;
+    agent.destroy();
+  }
+  expect(Object.keys(counted(log))).toEqual(['200']);
+  const found = await stock();
+  for (const [pet, quantityThen] of acknowledged)
+    expect([quantityThen, ...(sent.get(pet) ?? [])]).toContain(found[pet]);
+}, 300_000);
+
+it('a block outlives a proxy that is killed', async () => {
+  const { env, log } = await realSandbox(
+    { perMinute: 60, perDay: 1_000, minuteMs: 60_000 },
+    { faults: [parseFault('status=429,retry-after=100,nth=2')] },
+  );
+  const home = createHome();
+  const ask = async ({ baseUrl, token }: Started): Promise<number> =>
+    (await fetch(`${baseUrl}/inventory`, { headers: bearer(token) })).status;
+  const first = await startProxy({ home, env });
+  expect([await ask(first), await ask(first)]).toEqual([200, 429]);
+  first.kill('SIGKILL');
+  await first.exited;
+  const second = await startProxy({ home, env });
+  expect(await ask(second)).toBe(429);
+  expect(counted(log)).toEqual({ 200: 1, 429: 1 });
+});
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
+
+async function curl(url: string, token: string): Promise<string> {
+  const child = spawn('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-K', '-', url]);
+  onCleanup(() => void child.kill('SIGKILL'));
+  child.stdin.end(`header = "Authorization: Bearer ${token}"\n`);
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await once(child, 'close');
+  return text;
+}
+
+function patch(agent: Agent, { baseUrl, token }: Started, pet: number, quantity: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...bearer(token), 'content-type': 'application/json' };
+    request(`${baseUrl}/inventory/${pet}`, { method: 'PATCH', agent, headers }, (response) => {
+      response
+        .on('error', reject)
+        .resume()
+        .on('end', () => {
+          resolve(response.statusCode ?? 0);
+        });
+    })
+      .on('error', reject)
+      .end(JSON.stringify({ quantity }));
+  });
+}

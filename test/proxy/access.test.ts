@@ -1,0 +1,105 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { type Access, refusalOf } from '../../src/proxy/access.ts';
+
+const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'];
+const OPEN: Access = { tokens: undefined, isReadOnly: false };
+
+type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+};
+
+/** Status and code. */
+function refused(given: Given, access: Access = OPEN): readonly unknown[] {
+  const { headers, ...head } = given;
+  const message = { method: 'GET', url: '/v1/inventory', ...head, headers: { host: '127.0.0.1:4011', ...headers } };
+  return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
+}
+
+describe('who may use the proxy', () => {
+  it.each([
+    ['127.0.0.1:4011', true],
+    ['127.0.0.1', true],
+    ['localhost:4011', true],
+    ['LOCALHOST', true],
+    ['proxy.localhost:1', true],
+    ['[::1]:4011', true],
+    ['192.168.0.7:4011', true],
+    [undefined, false],
+    ['', false],
+    ['evil.example', false],
+    ['evil.example:4011', false],
+    ['127.0.0.1.evil.example', false],
+    ['localhost.evil.example', false],
+    ['localhost@evil.example', false],
+    ['localhost, evil.example', false],
+    ['evil.example\u0000localhost', false],
+    ['127.0.0.1:4011/x', false],
+  ])('Host %j: %j', (host, isAllowed) => {
+    expect(refused({ headers: { host } })).toEqual(isAllowed ? [] : [403, 'foreign_host']);
+  });
+
+  it.each([
+    [{ origin: 'https://evil.example' }, false],
+    [{ origin: 'null' }, false],
+    [{ origin: 'http://127.0.0.1:4011' }, false],
+    [{ 'sec-fetch-site': 'cross-site' }, false],
+    [{ 'sec-fetch-site': 'same-site' }, false],
+    [{ 'sec-fetch-site': 'same-origin' }, false],
+    // Typed in the address bar.
+    [{ 'sec-fetch-site': 'none' }, true],
+  ])('%j: %j', (headers, isAllowed) => {
+    expect(refused({ headers })).toEqual(isAllowed ? [] : [403, 'from_web_page']);
+  });
+
+  it.each([
+    ['Bearer the-token-of-the-proxy', true],
+    ['Bearer the-key-of-the-store', true],
+    [undefined, false],
+    ['', false],
+    ['Bearer', false],
+    ['Bearer ', false],
+    ['Bearer the-token-of-the-prox', false],
+    ['Bearer the-token-of-the-proxy ', false],
+    ['Bearer the-token-of-the-proxy, x', false],
+    ['Basic dGhlLXRva2VuLW9mLXRoZS1wcm94eTo=', false],
+    ['the-token-of-the-proxy', false],
+  ])('Authorization %j: %j', (authorization, isAllowed) => {
+    const access = { tokens: TOKENS, isReadOnly: false };
+    expect(refused({ headers: { authorization } }, access)).toEqual(isAllowed ? [] : [401, 'unauthorized']);
+    // Also for what the proxy tells of itself.
+    const own = refused({ url: '/__petstore/status', headers: { authorization } }, access);
+    expect(own).toEqual(isAllowed ? [] : [401, 'unauthorized']);
+    expect(refused({ headers: { authorization } })).toEqual([]);
+  });
+
+  it.each([
+    ['GET', []],
+    ['HEAD', []],
+    ['OPTIONS', []],
+    ['PATCH', [405, 'read_only']],
+    ['POST', [405, 'read_only']],
+    ['PUT', [405, 'read_only']],
+    ['DELETE', [405, 'read_only']],
+    ['TRACE', [501, 'unknown_method']],
+    ['PROPFIND', [501, 'unknown_method']],
+    ['get', [501, 'unknown_method']],
+    [undefined, [501, 'unknown_method']],
+  ])('%s with --read-only: %j', (method, expected) => {
+    const given = method === undefined ? { method: '' } : { method };
+    expect(refused(given, { tokens: undefined, isReadOnly: true })).toEqual(expected);
+    if (expected[1] === 'read_only') expect(refused(given)).toEqual([]);
+  });
+
+  it.each([
+    [{ url: '/' }, [404, 'not_found']],
+    [{ url: 'http://127.0.0.1:4011/v1/inventory' }, [404, 'not_found']],
+    [{ url: '/v1/../__petstore/status' }, [404, 'not_found']],
+    [{ url: '/__petstore/status' }, []],
+    [{ url: '/__petstore/status', method: 'POST' }, [405, 'method_not_allowed']],
+    [{ url: '/__petstore/status', method: 'HEAD' }, [405, 'method_not_allowed']],
+    [{ headers: { via: '1.1 petstore' } }, [508, 'loop']],
+  ])('%j: %j', (given, expected) => {
+    expect(refused(given)).toEqual(expected);
+  });
+});

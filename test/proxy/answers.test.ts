@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { type Answer, answerOf, answerOfFailure } from '../../src/proxy/answers.ts';
+import { START } from '../support/virtual-clock.ts';
+
+const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
+const wait = (waitMs: number) => ({ retryAt: START + waitMs, waitMs, maxWaitMs: 5_000, refusals: 1 });
+const network = (phase: 'connect' | 'response-timeout' | 'connect-timeout' | 'body-timeout' | 'reset') =>
+  new Failure('network', {
+    phase,
+    mayHaveBeenSent: false,
+    peer: 'pets.example:443',
+    code: 'X',
+    detail: 'it did not work',
+    timeoutMs: 30_000,
+    attempts: 1,
+  });
+
+describe('what the proxy answers', () => {
+  it('is an Error body of the service', () => {
+    const answer = answerOf([404, 'not_found', 'Here is nothing: ü.'], { allow: 'GET' });
+    expect(answer).toEqual({
+      status: 404,
+      headers: { 'content-type': 'application/json', 'content-length': '67', allow: 'GET' },
+      body: '{"code":"not_found","message":"Here is nothing: ü.","status":404}\n',
+    });
+    expect(Buffer.byteLength(answer.body)).toBe(Number(answer.headers['content-length']));
+  });
+
+  it.each([
+    [new Failure('rate-limited', { why: 'window-spent', ...wait(59_001) }), 429, 'rate_limited', '60'],
+    [new Failure('rate-limited', { why: 'window-spent', ...wait(60_000) }), 429, 'rate_limited', '60'],
+    // A client that keeps to it never comes too early, and never at once.
+    [new Failure('rate-limited', { why: 'asking', ...wait(0) }), 429, 'rate_limited', '1'],
+    [new Failure('banned', wait(3_600_000.4)), 429, 'banned', '3601'],
+    [new Failure('paused', wait(1)), 429, 'paused', '1'],
+    [network('connect'), 502, 'network', undefined],
+    [network('reset'), 502, 'network', undefined],
+    [network('connect-timeout'), 504, 'network', undefined],
+    [network('response-timeout'), 504, 'network', undefined],
+    [network('body-timeout'), 504, 'network', undefined],
+    [new Failure('contract', { what: 'The response', problem: 'is not HTTP' }), 502, 'contract', undefined],
+    [
+      new Failure('outcome-unknown', { call: 'PATCH /inventory/7', environment: 'staging', because: network('reset') }),
+      502,
+      'outcome_unknown',
+      undefined,
+    ],
+    [new Failure('run-locked', { what: 'another process', waitedMs: 5_000 }), 503, 'run_locked', '5'],
+    [new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' }), 503, 'interrupted', '5'],
+    [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
+  ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
+    const answer = answerOfFailure(failure, START);
+    expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
+    expect(bodyOf(answer)).toEqual({ code, message: expect.stringMatching(/./) as string, status });
+  });
+
+  it('of a write whose outcome is unknown says so, and what to do', () => {
+    const failure = new Failure('outcome-unknown', {
+      call: 'PATCH /inventory/7',
+      environment: 'staging',
+      because: network('reset'),
+    });
+    expect(bodyOf(answerOfFailure(failure, START))).toMatchObject({
+      message:
+        'No answer: PATCH /inventory/7 may or may not have taken effect in staging. ' +
+        'Read the stock before you send it again.',
+    });
+  });
+});

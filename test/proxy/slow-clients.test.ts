@@ -1,0 +1,158 @@
+/** The proxy in this process, with little patience. */
+import { EventEmitter, once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { nodeClock } from '../../src/node/clock.ts';
+import type { ProxiedRequest } from '../../src/proxy/log.ts';
+import { startProxy } from '../../src/proxy/server.ts';
+import { open } from '../../src/session/connect.ts';
+import type { CommandContext } from '../../src/session/globals.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { gate, gated } from '../support/faults.ts';
+import { item, json, type Reply, send } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { ask, openSocket, sendRaw } from '../support/served.ts';
+import { KEY } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const nothing = (): void => undefined;
+
+async function impatient(replies: readonly Reply[]) {
+  const server = await scriptedServer(replies);
+  const test = createTestContext();
+  const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
+  const context: CommandContext = {
+    ...test,
+    clock: nodeClock,
+    globals: {
+      output: 'json',
+      color: 'never',
+      input: false,
+      yes: true,
+      quiet: true,
+      verbose: false,
+      debug: false,
+      showLimits: false,
+      insecureHttp: false,
+      timeout: 30_000,
+      timeoutIsExplicit: false,
+      maxWait: 75_000,
+      reserve: 0,
+      maxBody: 1 << 20,
+    },
+    notices: {
+      info: nothing,
+      progress: nothing,
+      isLive: false,
+      waiting: nothing,
+      watchLimits: nothing,
+      attempt: nothing,
+      backoff: nothing,
+      debug: nothing,
+      warning: nothing,
+    },
+    secrets: { add: nothing, redact: (text) => text },
+    configFile: unused,
+    settings: unused,
+    target: unused,
+  };
+  const session = await open(
+    context,
+    { environment: 'staging', baseUrl: new URL(server.baseUrl), apiKey: KEY, keySource: 'a test' },
+    { isServer: true },
+  );
+  const requests: ProxiedRequest[] = [];
+  const news = new EventEmitter();
+  const proxy = await startProxy(context, session, {
+    host: '127.0.0.1',
+    port: 0,
+    tokens: undefined,
+    isReadOnly: false,
+    patience: { headMs: 100, requestMs: 200 },
+    onRequest: (request) => {
+      requests.push(request);
+      news.emit('request');
+    },
+  });
+  let isClosed = false;
+  const close = async (): Promise<void> => {
+    if (isClosed) return;
+    isClosed = true;
+    await proxy.close(0);
+    await session[Symbol.asyncDispose]();
+  };
+  onCleanup(close);
+  const answered = async (count: number): Promise<void> => {
+    while (requests.length < count) await once(news, 'request');
+  };
+  return { server, requests, answered, close, port: Number(new URL(proxy.baseUrl).port) };
+}
+
+describe('a slow client', () => {
+  it.each([
+    ['', 'nothing at all'],
+    ['GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nX: ', 'half a head'],
+    ['PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{"quantity":1', 'half a body'],
+    ['POST /v1/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab', 'half a chunk'],
+  ])('%j is answered with 408, and nothing is sent', async (sent) => {
+    const { server, port } = await impatient([]);
+    const heard = await sendRaw(port, sent);
+    expect(heard).toMatch(sent === '' ? /^(?:HTTP\/1\.1 408 |$)/ : /^HTTP\/1\.1 408 [^]*"code":"timeout"/);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('whose next request is late gets the answer to the one before it', async () => {
+    const held = gate();
+    const { server, port } = await impatient([gated(held, json([item(1, 2)]))]);
+    const socket = openSocket(port);
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
+    socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/inventory HTTP/1.1\r\nX: ');
+    await server.received(1);
+    // By then the time of the second one is over too.
+    expect(await sendRaw(port, 'GET /v1/inventory HTTP/1.1\r\nX: ')).toContain('408');
+    held.open();
+    await once(socket, 'close');
+    expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    expect(heard).toContain('"petId":1');
+  });
+
+  it('has no share in the time that a request waits', async () => {
+    const held = gate();
+    const { server, port, requests } = await impatient([gated(held, json([])), json([])]);
+    const [first, second] = [ask(port, '/v1/inventory'), ask(port, '/v1/inventory')];
+    await server.received(1);
+    expect(await sendRaw(port, 'GET /v1/inventory HTTP/1.1\r\nX: ')).toContain('408');
+    held.open();
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+    expect(requests.map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+describe('the end', () => {
+  // Node 22 reads no more of a connection whose pipeline waits, so it learns of the end with the answer.
+  it.skipIf(process.versions.node.startsWith('22.'))(
+    'comes for a client of a pipeline that has left, also while its answer is long',
+    async () => {
+      const held = gate();
+      const long = { body: 'x'.repeat(2_000_000) };
+      const byTarget: Reply = (exchange) =>
+        send(exchange.request.path.endsWith('long') ? long : gated(held, json([])), exchange);
+      const { server, port, requests, answered, close } = await impatient([json([]), byTarget, byTarget]);
+      await ask(port, '/v1/inventory');
+      const socket = openSocket(port);
+      const request = 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n';
+      // The answer to the second one has to wait for the first.
+      socket.write(request + request.replace('inventory', 'inventory?long'));
+      await server.received(3);
+      // Meanwhile it begins to come.
+      for (let i = 0; i < 20; i++) await ask(port, '/__petstore/status');
+      socket.destroy();
+      await answered(22);
+      held.open();
+      await answered(23);
+      await close();
+      const passed = requests.filter(({ target }) => target.startsWith('/v1/'));
+      expect(passed.map(({ status }) => status)).toEqual([200, 499, 499]);
+    },
+  );
+});
