@@ -333,6 +333,34 @@ export interface Prompt {
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }
 
+/** A key that was pressed. */
+export interface Key {
+  /** As node:readline names it: `up`, `pagedown`, `return`, `escape`, `a`. */
+  readonly name: string;
+  readonly ctrl: boolean;
+  readonly shift: boolean;
+  /** What it types; empty for a key that types nothing. */
+  readonly text: string;
+}
+
+export interface ScreenEvents {
+  onKey(key: Key): void;
+  /** The size has changed, or another program has written on the screen: all has to be drawn again. */
+  onRedraw(): void;
+  /** The terminal has gone. */
+  onEnd(reason: Error): void;
+}
+
+/** The whole terminal. Nothing else may write to it, or read its keys, until it is closed. */
+export interface FullScreen {
+  readonly columns: number;
+  readonly rows: number;
+  /** @throws what {@link Output.write} throws */
+  write(text: string): Promise<void>;
+  /** Restores what the terminal showed before. */
+  close(): void;
+}
+
 export interface KeyCommandOptions {
   /** As the user wrote it, for messages. */
   readonly command: string;
@@ -395,6 +423,8 @@ export interface Context {
    * @throws {Failure} `editor`; the signal's reason
    */
   openEditor(path: string, signal: AbortSignal): Promise<void>;
+  /** Takes the terminal of stdin and stdout, which must be one. */
+  openScreen(events: ScreenEvents): Promise<FullScreen>;
   /**
    * Runs a program without a shell and without stdin; returns what it prints on stdout.
    * @throws {Failure} `key-command`; the signal's reason

@@ -53,7 +53,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli/usage-errors.ts'],
   ['report/error-text.ts'],
   ['cli'],
-  ['watch', 'proxy'],
+  ['watch', 'proxy', 'browse'],
   ['bulk', 'smoke', 'doctor', 'serve'],
   ['report'],
   ['session'],

@@ -150,12 +150,21 @@ async function waitForLock(context: CommandContext, place: LockPlace, journal: J
 }
 
 /** Keeps a stocktake in one process. @throws {Failure} `run-locked`: it is open in another */
-export async function lockStocktake(context: CommandContext, run: bigint): Promise<Disposable> {
+export function lockStocktake(context: CommandContext, run: bigint): Promise<Disposable> {
+  return lockHere(context, `count-${run}`, `run ${run} (count) of another petstore process`);
+}
+
+/** Keeps the pending changes of `inventory browse` in one process. @throws {Failure} `run-locked` */
+export function lockBrowse(context: CommandContext, environment: string): Promise<Disposable> {
+  return lockHere(context, `browse-${environment}`, `petstore inventory browse in another process`);
+}
+
+async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
   const folder = `${stateFolder(context)}/locks`;
   await makeFolder(context.files, folder);
-  const lock = await acquireLock(context, { path: `${folder}/count-${run}.db`, isOwn: true }, 0);
+  const lock = await acquireLock(context, { path: `${folder}/${name}.db`, isOwn: true }, 0);
   if (lock !== undefined) return lock;
-  throw new Failure('run-locked', { what: `run ${run} (count) of another petstore process`, waitedMs: 0 });
+  throw new Failure('run-locked', { what, waitedMs: 0 });
 }
 
 /** Opens the journal to apply a run: one process at a time. @throws {Failure} `state`, `run-locked` */

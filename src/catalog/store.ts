@@ -1,16 +1,23 @@
 /** Reads and writes the catalogs: the tables `catalogPet` and `catalogBarcode` of the state database. */
 import type { Database } from '../ports.ts';
-import { integer, text } from '../state/columns.ts';
+import { integer, optional, text } from '../state/columns.ts';
 import { Catalog } from './catalog.ts';
 import type { Changes } from './changes.ts';
 
 /** Returns the catalog of an address; undefined if it has no pet. */
 export function readCatalog(database: Pick<Database, 'all'>, origin: string): Catalog | undefined {
-  const pets = database.all('SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId', origin);
-  if (pets.length === 0) return undefined;
+  // As one row: as many rows as pets would take three times as long.
+  const [pets] = database.all(
+    `SELECT group_concat(petId) AS ids, json_group_array(name) AS names
+     FROM (SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId)`,
+    origin,
+  );
+  const ids = pets === undefined ? undefined : optional(pets, 'ids', text);
+  if (pets === undefined || ids === undefined) return undefined;
+  const names = parseNames(text(pets, 'names'));
   const barcodes = database.all('SELECT barcode, petId, forced FROM catalogBarcode WHERE origin = ?', origin);
   return new Catalog(
-    pets.map((row) => [integer(row, 'petId'), text(row, 'name')] as const),
+    ids.split(',').map((id, i) => [BigInt(id), names[i] ?? ''] as const),
     new Map(
       barcodes.map((row) => [
         text(row, 'barcode'),
@@ -18,6 +25,11 @@ export function readCatalog(database: Pick<Database, 'all'>, origin: string): Ca
       ]),
     ),
   );
+}
+
+function parseNames(json: string): readonly string[] {
+  const names: unknown = JSON.parse(json);
+  return Array.isArray(names) ? names.map(String) : [];
 }
 
 /** Stores checked changes; part of the caller's transaction. `force`: their barcodes come before ids. */

@@ -2,7 +2,7 @@
  * The ports as commands get them: what the service says is redacted as it comes in, before it is read, laid out, cut or
  * escaped, and all that leaves is redacted once more. A command needs to do nothing for it.
  */
-import type { Context, Files, Http, HttpReply, Output, Prompt } from '../ports.ts';
+import type { Context, Files, FullScreen, Http, HttpReply, Output, Prompt } from '../ports.ts';
 import type { Matcher, Secrets } from '../redact.ts';
 
 /** A string of JSON that is longer is not waited for. */
@@ -15,6 +15,7 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
     stderr: redactedOutput(context.stderr, secrets),
     files: redactedFiles(context.files, secrets),
     prompt: redactedPrompt(context.prompt, secrets),
+    openScreen: async (events) => redactedScreen(await context.openScreen(events), secrets),
     openHttp: async () => redactedHttp(await context.openHttp(), secrets),
   };
 }
@@ -26,6 +27,21 @@ function redactedOutput(output: Output, secrets: Secrets): Output {
       return output.columns;
     },
     write: (text) => output.write(typeof text === 'string' ? secrets.redact(text) : redactBytes(text, secrets)),
+  };
+}
+
+function redactedScreen(screen: FullScreen, secrets: Secrets): FullScreen {
+  return {
+    get columns() {
+      return screen.columns;
+    },
+    get rows() {
+      return screen.rows;
+    },
+    write: (text) => screen.write(secrets.redact(text)),
+    close: () => {
+      screen.close();
+    },
   };
 }
 

@@ -18,6 +18,7 @@ export const SECTIONS: readonly Section[] = [
       'inventory get': async () => (await import('./inventory-get.ts')).inventoryGet,
       'inventory set': async () => (await import('./inventory-set.ts')).inventorySet,
       'inventory adjust': async () => (await import('./inventory-adjust.ts')).inventoryAdjust,
+      'inventory browse': async () => (await import('./inventory-browse.ts')).inventoryBrowse,
       'inventory import': async () => (await import('./inventory-import.ts')).inventoryImport,
       'inventory count': async () => (await import('./inventory-count.ts')).inventoryCount,
       'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,

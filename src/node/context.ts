@@ -53,6 +53,7 @@ export function nodeContext(): Context {
     openHttp: async () => (await import('./http.ts')).openHttp(process.env),
     openNetwork: async (limits) => (await import('./network.ts')).openNetwork(process.env, limits),
     openEditor: async (path, until) => (await import('./editor.ts')).openEditor(process.env, path, until),
+    openScreen: async (events) => (await import('./full-screen.ts')).openScreen(events),
     runKeyCommand: async (words, options) =>
       (await import('./key-command.ts')).runKeyCommand(process.env, words, options),
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),

@@ -80,6 +80,14 @@ const MIGRATIONS: readonly string[] = [
      PRIMARY KEY (origin, barcode)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX barcodesOfPet ON catalogBarcode (origin, petId)`,
+  // Changes that the user has made in `inventory browse` and not applied yet. Quantities are integers of any size.
+  `CREATE TABLE draft (
+     origin TEXT NOT NULL,
+     petId INTEGER NOT NULL,
+     current TEXT NOT NULL,
+     quantity TEXT NOT NULL,
+     PRIMARY KEY (origin, petId)
+   ) STRICT, WITHOUT ROWID`,
 ];
 
 const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };

@@ -20,6 +20,7 @@ const PARTS: Readonly<Record<string, string>> = {
   startup: 'Start-up',
   sizes: 'Sizes',
   lists: 'Long lists',
+  browse: 'A long list on the screen',
   journal: 'A long history, and the plan of a large import',
   ledger: 'What the shared ledger adds to one update',
   sandbox: 'The sandbox beside other mock servers',

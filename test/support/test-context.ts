@@ -120,6 +120,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       options.editor?.(path);
       return Promise.resolve();
     },
+    openScreen: () => Promise.reject(new Error('tests have no screen')),
     runKeyCommand: (words) => Promise.resolve(options.keyCommand?.(words) ?? ''),
     openDatabase: (path, how) => clock.during(() => openDatabase(path, how)),
     openRedis: () => Promise.reject(new RedisFailure(new Error('tests have no Redis'))),

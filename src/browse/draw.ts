@@ -1,0 +1,208 @@
+/** The screen of `inventory browse` as lines of text: a function of what there is to show and of the size. */
+import type { InventoryItem } from '../api/item.ts';
+import { PET_STATUSES } from '../api/values.ts';
+import type { DraftChange } from '../state/draft.ts';
+import { duration, limitLine } from '../view/progress.ts';
+import type { Style } from '../view/style.ts';
+import { displayWidth, padTo, truncate } from '../view/width.ts';
+import { plural } from '../view/words.ts';
+import type { Browser } from './browser.ts';
+import { idOf } from './rows.ts';
+
+export interface Surroundings {
+  readonly environment: string;
+  readonly columns: number;
+  readonly rows: number;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly style: Style;
+  /** Makes a text from elsewhere fit to be shown: without secrets and control characters. */
+  readonly shown: (text: string) => string;
+}
+
+/** The keys, the most important first: as many as fit. `short`: what the last line shows. */
+const KEYS: readonly { readonly key: string; readonly short: string; readonly text: string }[] = [
+  { key: 'Ctrl-X', short: '^X apply', text: 'show the pending changes, and apply them' },
+  { key: '+ - = Enter', short: '+ - = change', text: 'change the quantity by one, or type one (12, +3, -3)' },
+  { key: '?', short: '? help', text: 'this page' },
+  { key: 'Ctrl-C', short: '^C leave', text: 'leave; pending changes can be kept' },
+  { key: 'letters', short: 'type to search', text: 'search by id, name or barcode; Backspace, Ctrl-U' },
+  { key: 'Tab', short: 'Tab status', text: 'only one status; again: the next one' },
+  { key: 'Ctrl-L', short: '^L low', text: 'only low stock' },
+  { key: 'Ctrl-S', short: '^S sort', text: 'sort by another column' },
+  { key: 'Ctrl-R', short: '^R refresh', text: 'read the stock again' },
+  { key: 'Esc', short: 'Esc all', text: 'show all pets again' },
+  { key: 'Delete', short: 'Del undo', text: 'take the change of this pet back' },
+];
+
+/** Title, search, heading, message, rate limit, keys. */
+const LINES_AROUND = 6;
+const LEAST_NAME = 8;
+const BETWEEN = '  ';
+const STATUS_WIDTH = Math.max(...PET_STATUSES.map((status) => status.length));
+
+/** Returns how many pets fit. */
+export function pageOf(rows: number): number {
+  return Math.max(1, rows - LINES_AROUND);
+}
+
+/** Returns one line of text for each row of the screen, none wider than it. */
+export function drawScreen(browser: Browser, around: Surroundings): string[] {
+  const { columns, rows, style } = around;
+  const title = titleOf(browser, around);
+  const fit = (line: string): string => truncate(line, columns);
+  if (browser.mode.kind === 'help') {
+    const width = Math.max(...KEYS.map(({ key }) => key.length));
+    const lines = KEYS.map(({ key, text }) => fit(`${key.padEnd(width)}  ${text}`));
+    return full([style.bold(fit(title)), '', ...lines.slice(0, Math.max(0, rows - 3))], [fit('Any key: back.')], rows);
+  }
+  const { heading, lines } = tableOf(browser, around);
+  const limits = browser.limits();
+  const below = [
+    style.yellow(fitting(questionsOf(browser, around), columns)),
+    style.dim(limits === undefined ? '' : fitting(limitLines({ ...limits, now: around.now }), columns)),
+    fit(keyLine(columns)),
+  ];
+  const above = [style.bold(fit(title)), fit(searchLine(browser)), style.bold(fit(heading))];
+  // Of a very low screen, the rows and the question are what is needed.
+  return rows > LINES_AROUND ? full([...above, ...lines], below, rows) : full(lines, below.slice(0, 1), rows);
+}
+
+function full(above: readonly string[], below: readonly string[], rows: number): string[] {
+  const blank = Array.from({ length: Math.max(0, rows - above.length - below.length) }, () => '');
+  return [...above, ...blank, ...below].slice(0, rows);
+}
+
+/** Returns the first text that fits, or what fits of the last. */
+function fitting(texts: readonly string[], columns: number): string {
+  return texts.find((text) => displayWidth(text) <= columns) ?? truncate(texts.at(-1) ?? '', columns);
+}
+
+function limitLines(limits: Parameters<typeof limitLine>[0]): string[] {
+  const { limit, remaining, resetAt, now } = limits;
+  return [limitLine(limits), `${remaining}/${limit} left, resets in ${duration(resetAt - now)}`];
+}
+
+function titleOf({ counts, pending, pendingWords }: Browser, { environment }: Surroundings): string {
+  const found = counts.found === counts.all ? '' : `${counts.found} of `;
+  const changes = pending.size === 0 ? '' : `, ${pendingWords} pending`;
+  return `${environment}: ${found}${plural(counts.all, 'pet')}${changes}`;
+}
+
+function searchLine({ text, status, isLowOnly, low, order }: Browser): string {
+  const parts = [
+    `Search: ${text}_`,
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...(isLowOnly ? [`at most ${low}`] : []),
+    ...(order === 'as listed' ? [] : [`by ${order}`]),
+  ];
+  return parts.join(BETWEEN);
+}
+
+/** What is asked or said, in full and shorter. */
+function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
+  const { mode, message, pendingWords, selected } = browser;
+  if (mode.kind === 'leave') {
+    return [
+      `Leave with ${pendingWords} pending? Enter: keep for the next time, d: discard, Esc: stay.`,
+      'Leave? Enter keeps, d discards changes',
+    ];
+  }
+  if (mode.kind === 'quantity' && selected !== undefined) {
+    const name = browser.catalog?.nameOf(selected.petId) ?? '';
+    const quantity = `now ${browser.quantityOf(selected)}: ${mode.text}_`;
+    const pet = `Quantity of pet ${selected.petId}`;
+    return [
+      ...(name === '' ? [] : [`${pet} (${shown(name)}), ${quantity}`]),
+      `${pet}, ${quantity}`,
+      `New, ${quantity}`,
+    ];
+  }
+  return [shown(message)];
+}
+
+function keyLine(columns: number): string {
+  let line = '';
+  for (const { short } of KEYS) {
+    const longer = line === '' ? short : `${line}${BETWEEN}${short}`;
+    if (longer.length > columns) break;
+    line = longer;
+  }
+  return line;
+}
+
+interface Cells {
+  readonly mark: string;
+  readonly id: string;
+  readonly name: string;
+  readonly quantity: string;
+  /** Empty without a pending change. */
+  readonly change: string;
+  readonly status: string;
+}
+
+const HEADING: Cells = { mark: '  ', id: 'petId', name: 'name', quantity: 'quantity', change: '', status: 'status' };
+
+function tableOf(browser: Browser, around: Surroundings): { heading: string; lines: string[] } {
+  const { columns, style, shown } = around;
+  const { items, cursor } = browser.visible;
+  const rows = items.map((item, i) => cellsOf(browser, item, i === cursor, shown));
+  const width = widthsOf(browser, columns);
+  const line = (row: Cells): string =>
+    [
+      row.mark + padTo(row.id, width.id, 'right'),
+      ...(width.name > 0 ? [padTo(truncate(row.name, width.name), width.name, 'left')] : []),
+      padTo(row.quantity, width.quantity, 'right'),
+      ...(width.change > 0 ? [padTo(row.change, width.change, 'left')] : []),
+      ...(width.status > 0 ? [truncate(row.status, width.status)] : []),
+    ].join(BETWEEN);
+  const lines = rows.map((row, i) => {
+    const text = truncate(line(row), columns);
+    if (i === cursor) return style.bold(text);
+    return row.change === '' ? text : style.yellow(text);
+  });
+  if (items.length === 0) lines.push(truncate(emptyText(browser), columns));
+  return { heading: line(HEADING), lines };
+}
+
+type Widths = Readonly<Record<Exclude<keyof Cells, 'mark'>, number>>;
+
+/** The same for every page, so that nothing moves sideways. Numbers are never cut; the status goes before the name. */
+function widthsOf({ catalog, pending, widths }: Browser, columns: number): Widths {
+  const id = Math.max(HEADING.id.length, widths.id);
+  const quantity = Math.max(HEADING.quantity.length, widths.quantity);
+  let change = 0;
+  for (const each of pending.values()) change = Math.max(change, changeText(each).length);
+  const used = [id, quantity, change].filter((each) => each > 0);
+  let left = columns - HEADING.mark.length - used.reduce((sum, each) => sum + each, BETWEEN.length * (used.length - 1));
+  const least = catalog === undefined ? 0 : LEAST_NAME + BETWEEN.length;
+  const status = left >= least + STATUS_WIDTH + BETWEEN.length ? STATUS_WIDTH : 0;
+  if (status > 0) left -= STATUS_WIDTH + BETWEEN.length;
+  const name = left >= least && least > 0 ? Math.min(left - BETWEEN.length, Math.max(LEAST_NAME, widths.name)) : 0;
+  return { id, name, quantity, change, status };
+}
+
+function cellsOf(browser: Browser, item: InventoryItem, isSelected: boolean, shown: (text: string) => string): Cells {
+  const change = browser.pending.get(item.petId);
+  return {
+    mark: `${isSelected ? '>' : ' '}${change === undefined ? ' ' : '*'}`,
+    id: idOf(item),
+    name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
+    quantity: `${item.quantity}`,
+    change: change === undefined ? '' : changeText(change),
+    status: shown(item.status),
+  };
+}
+
+/** ASCII: every terminal and screen reader has it. */
+function changeText({ quantity }: DraftChange): string {
+  return `-> ${quantity}`;
+}
+
+function emptyText({ counts, catalog, text }: Browser): string {
+  if (counts.all === 0) return 'The store tracks no pets.';
+  if (catalog === undefined && /[^0-9]/.test(text)) {
+    return 'No pet matches. Names come from: petstore catalog import FILE';
+  }
+  return 'No pet matches. Esc shows all.';
+}

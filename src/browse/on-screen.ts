@@ -1,0 +1,161 @@
+/** The full screen of `inventory browse`: reads keys, draws, and reads the stock anew when asked to. */
+import { isFailure } from '../errors.ts';
+import { type Clock, reasonOf } from '../ports.ts';
+import { describeFailure } from '../report/failures.ts';
+import type { CommandContext } from '../session/globals.ts';
+import type { Notices } from '../session/notices.ts';
+import { waitLines } from '../view/progress.ts';
+import { visible } from '../view/sanitise.ts';
+import { createStyle, isColoured } from '../view/style.ts';
+import type { Browser } from './browser.ts';
+import type { End, Reload, Show } from './browse.ts';
+import { drawScreen, pageOf } from './draw.ts';
+import { Painter } from './painter.ts';
+
+const SECOND = 1_000;
+
+/** How a look at the table ends: by the user, a signal, or an error. */
+class Ending {
+  private readonly ended = Promise.withResolvers<End>();
+  private readonly stop = new AbortController();
+
+  constructor() {
+    // It may fail before anyone waits for it.
+    this.promise.catch(() => undefined);
+  }
+
+  get promise(): Promise<End> {
+    return this.ended.promise;
+  }
+
+  /** Aborts with the end: nobody waits for a list that is being read. */
+  get signal(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  by(end: End): void {
+    this.ended.resolve(end);
+    this.stop.abort(new Error('left'));
+  }
+
+  fail(error: unknown): void {
+    this.ended.reject(error);
+    this.stop.abort(error);
+  }
+}
+
+export const browseOnScreen: Show = async (context, browser, reload) => {
+  const { clock, env, globals, signal } = context;
+  const style = await createStyle(isColoured({ choice: globals.color, env, isTTY: true }));
+  const { environment } = await context.target();
+  const shown = (text: string): string => visible(context.secrets.redact(text));
+  const ending = new Ending();
+  const fail = (error: unknown): void => {
+    ending.fail(error);
+  };
+  const onSignal = (): void => {
+    fail(reasonOf(signal));
+  };
+  let reading: Promise<void> | undefined;
+  const read = (): void => {
+    const own = { ...context, signal: AbortSignal.any([signal, ending.signal]) };
+    reading = readStock(own, browser, reload, painter).catch(fail);
+  };
+  const screen = await context.openScreen({
+    onKey(key) {
+      const request = browser.press(key);
+      if (request === 'refresh') read();
+      else if (request !== undefined) ending.by(request);
+      painter.ask();
+    },
+    onRedraw: () => {
+      painter.redraw();
+    },
+    onEnd: fail,
+  });
+  const draw = (): string[] => {
+    const { columns, rows } = screen;
+    browser.page = pageOf(rows);
+    return drawScreen(browser, { environment, columns, rows, now: clock.now(), style, shown });
+  };
+  const painter = new Painter({ screen, clock, draw, onFailure: fail });
+  signal.addEventListener('abort', onSignal, { once: true });
+  const stopTicking = tick(clock, () => {
+    painter.ask();
+  });
+  try {
+    if (signal.aborted) throw reasonOf(signal);
+    read();
+    return await ending.promise;
+  } finally {
+    signal.removeEventListener('abort', onSignal);
+    stopTicking();
+    await reading;
+    await painter.close();
+    screen.close();
+  }
+};
+
+/** Calls `ring` every second, for what counts down. */
+function tick(clock: Clock, ring: () => void): () => void {
+  let cancel = clock.alarm(SECOND, function again() {
+    ring();
+    cancel = clock.alarm(SECOND, again);
+  });
+  return () => {
+    cancel();
+  };
+}
+
+/** Reads the stock. Without it, the first time is the end; later what was read before stays. */
+async function readStock(context: CommandContext, browser: Browser, reload: Reload, painter: Painter): Promise<void> {
+  const isFirst = browser.counts.all === 0;
+  const before = browser.message;
+  const say = (text: string): void => {
+    browser.message = text;
+    painter.ask();
+  };
+  browser.isBusy = true;
+  say('Reading the stock…');
+  try {
+    let warning = before;
+    const notices = onScreen(context, browser, say, (text) => (warning = text));
+    await reload({ ...context, notices });
+    say(warning);
+  } catch (error) {
+    if (isFirst || context.signal.aborted || !isFailure(error)) throw error;
+    say(describeFailure(error, context.clock.now()).message);
+  } finally {
+    browser.isBusy = false;
+  }
+}
+
+/** Returns what a command says on stderr elsewhere, as the one sentence of the screen. */
+function onScreen(
+  { clock, notices }: CommandContext,
+  browser: Browser,
+  say: (text: string) => void,
+  warn: (text: string) => void,
+): Notices {
+  const wait: Notices['backoff'] = (next) => {
+    if (next !== undefined) say(waitLines({ why: 'backoff', ...next, now: clock.now() })[0]);
+  };
+  return {
+    isLive: true,
+    info: say,
+    warning: warn,
+    debug: () => undefined,
+    attempt: () => undefined,
+    progress: (line) => {
+      if (line !== undefined) say(line);
+    },
+    waiting: (next) => {
+      if (next !== undefined) say(waitLines({ ...next, now: clock.now() })[0]);
+    },
+    backoff: wait,
+    watchLimits: (newest) => {
+      browser.limits = newest;
+      notices.watchLimits(newest);
+    },
+  };
+}

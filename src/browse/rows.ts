@@ -1,0 +1,162 @@
+/** The pets that `inventory browse` shows: those that match what is typed, in the order that is chosen. */
+import { type InventoryItem, PlainItem } from '../api/item.ts';
+import { ItemTable } from '../api/item-table.ts';
+import type { PetStatus } from '../api/values.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { isAscii } from '../view/width.ts';
+
+export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface Wanted {
+  /** A part of the id or the name, or a barcode. Empty: all. */
+  readonly text: string;
+  readonly status?: PetStatus | undefined;
+  /** The largest quantity. */
+  readonly most?: bigint | undefined;
+  readonly order: Order;
+}
+
+/** The longest text of each column, in columns of the terminal. */
+export interface RowWidths {
+  readonly id: number;
+  readonly name: number;
+  readonly quantity: number;
+}
+
+export interface RowsParts {
+  readonly items: ItemTable;
+  readonly catalog: Catalog | undefined;
+  readonly widths: RowWidths;
+}
+
+export class Rows {
+  readonly catalog: Catalog | undefined;
+  readonly widths: RowWidths;
+  private readonly items: ItemTable;
+  private readonly orders = new Map<Order, Uint32Array>();
+  private last: { readonly wanted: Wanted; readonly found: Uint32Array } | undefined;
+
+  constructor({ items, catalog, widths }: RowsParts) {
+    this.items = items;
+    this.catalog = catalog;
+    this.widths = widths;
+  }
+
+  static readonly none = new Rows({
+    items: new ItemTable(),
+    catalog: undefined,
+    widths: { id: 0, name: 0, quantity: 0 },
+  });
+
+  get count(): number {
+    return this.items.count;
+  }
+
+  at(index: number): InventoryItem {
+    return this.items.at(index);
+  }
+
+  /** Returns the pet with this id. */
+  get(petId: bigint): InventoryItem | undefined {
+    const id = String(petId);
+    for (let index = 0; index < this.count; index++) if (idOf(this.at(index)) === id) return this.at(index);
+    return undefined;
+  }
+
+  /** Returns the indexes of the pets that match, in their order. */
+  find(wanted: Wanted): Uint32Array {
+    const { last } = this;
+    // One more letter leaves less of what was found; but é may be an e and an accent.
+    const isNarrower =
+      isAscii(wanted.text) &&
+      last !== undefined &&
+      last.wanted.order === wanted.order &&
+      last.wanted.most === wanted.most &&
+      last.wanted.status === wanted.status &&
+      wanted.text.startsWith(last.wanted.text) &&
+      !isBarcode(wanted.text, this.catalog);
+    const among = isNarrower ? last.found : this.ordered(wanted.order);
+    const found = among.filter(this.test(isNarrower ? { ...wanted, status: undefined, most: undefined } : wanted));
+    this.last = { wanted, found };
+    return found;
+  }
+
+  private test({ text, status, most }: Wanted): (index: number) => boolean {
+    const matches = matcherOf(text, this.catalog);
+    if (status === undefined && most === undefined && matches === undefined) return () => true;
+    return (index) => {
+      const item = this.items.at(index);
+      if (status !== undefined && item.status !== status) return false;
+      if (most !== undefined && quantityOf(item) > most) return false;
+      return matches?.(idOf(item)) !== false;
+    };
+  }
+
+  private ordered(order: Order): Uint32Array {
+    let found = this.orders.get(order);
+    if (found === undefined) this.orders.set(order, (found = this.sorted(order)));
+    return found;
+  }
+
+  private sorted(order: Order): Uint32Array {
+    const { items } = this;
+    switch (order) {
+      case 'as listed':
+        return Uint32Array.from({ length: items.count }, (_, index) => index);
+      case 'name':
+        return this.byName();
+      case 'quantity, largest first':
+        return items.order('quantity', -1);
+      default:
+        return items.order(order, 1);
+    }
+  }
+
+  /** Returns pets without a name last. */
+  private byName(): Uint32Array {
+    const entries = [...(this.catalog?.entries.values() ?? [])].filter(({ name }) => name !== '');
+    const { compare } = new Intl.Collator(undefined, { numeric: true });
+    const places = new Map(
+      entries.toSorted((a, b) => compare(a.name, b.name)).map(({ petId }, place) => [String(petId), place]),
+    );
+    const named = new Array<number | undefined>(places.size);
+    const others: number[] = [];
+    for (let index = 0; index < this.items.count; index++) {
+      const place = places.get(idOf(this.items.at(index)));
+      // A list may have a pet twice.
+      if (place === undefined || named[place] !== undefined) others.push(index);
+      else named[place] = index;
+    }
+    return Uint32Array.from([...named.filter((index) => index !== undefined), ...others]);
+  }
+}
+
+function isBarcode(text: string, catalog: Catalog | undefined): boolean {
+  return catalog?.ownerOf(text) !== undefined;
+}
+
+/** Returns what tells by an id whether the pet matches; undefined where all do. */
+function matcherOf(text: string, catalog: Catalog | undefined): ((id: string) => boolean) | undefined {
+  if (text === '') return undefined;
+  const ids = new Set((catalog?.containing(text) ?? []).map(({ petId }) => String(petId)));
+  const owner = catalog?.ownerOf(text);
+  if (owner !== undefined) ids.add(String(owner.petId));
+  const mayBeId = /^-?[0-9]*$/.test(text);
+  return (id) => ids.has(id) || (mayBeId && id.includes(text));
+}
+
+/** Returns the digits of the id. */
+export function idOf(item: InventoryItem): string {
+  return item instanceof PlainItem ? item.textOf('petId') : item.petId.toString();
+}
+
+/** Returns the id as a number where it is exact. */
+export function idNumberOf(item: InventoryItem): number | bigint {
+  return item instanceof PlainItem ? item.numberOf('petId') : item.petId;
+}
+
+/** Returns the quantity as a number where it is exact. */
+export function quantityOf(item: InventoryItem): number | bigint {
+  return item instanceof PlainItem ? item.numberOf('quantity') : item.quantity;
+}

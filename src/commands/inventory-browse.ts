@@ -1,0 +1,34 @@
+import { defineCommand, flag, option } from '../cli/command.ts';
+import { FILTER_OPTIONS } from '../cli/filter-options.ts';
+import { integerValue } from '../cli/values.ts';
+import type { View } from '../view/view.ts';
+
+export const inventoryBrowse = defineCommand({
+  path: 'inventory browse',
+  summary: 'Search and change stock in a table',
+  description:
+    'Shows the stock on the whole screen. Type to search by id, name or barcode; + and - change the quantity at the ' +
+    'cursor, = types one. Ctrl-X shows all pending changes and asks before it applies them; ? shows the other keys. ' +
+    'Pending changes are saved at once: after a crash, or Ctrl-C, the next start offers them. Pets that someone else ' +
+    'has changed since are reported as conflicts and skipped.',
+  examples: [
+    { says: 'All of it', command: 'petstore inventory browse' },
+    { says: 'What is running out', command: 'petstore inventory browse --status available --max 3' },
+    { says: 'With a screen reader', command: 'petstore inventory browse --plain' },
+  ],
+  options: {
+    ...FILTER_OPTIONS,
+    low: option('--low <quantity>', integerValue, 'the largest quantity that Ctrl-L shows as low stock', {
+      default: 5n,
+      shownDefault: '5',
+    }),
+    plain: flag('--plain', 'lines of text in place of a full screen'),
+    dryRun: flag('--dry-run', 'Ctrl-X shows what would change, and sends no write'),
+  },
+  experimental: true,
+  more: ['environments', 'rate-limits', 'exit-codes'],
+  async run(input, context): Promise<View> {
+    const { browse } = await import('../browse/browse.ts');
+    return browse(context, input);
+  },
+});

@@ -1,0 +1,81 @@
+/** The whole terminal: the alternate screen, and each key as it is pressed. */
+import { writeSync } from 'node:fs';
+import { Failure } from '../errors.ts';
+import type { FullScreen, ScreenEvents } from '../ports.ts';
+import { nodeOutput } from './streams.ts';
+
+/** The alternate screen, without a cursor. */
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+/** How long Esc waits for what may follow it, in ms: a key such as an arrow comes as Esc and more. */
+const ESCAPE_MS = 50;
+
+interface KeyPress {
+  readonly name?: string;
+  readonly sequence?: string;
+  readonly ctrl?: boolean;
+  readonly meta?: boolean;
+  readonly shift?: boolean;
+}
+
+export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
+  const { stdin, stdout } = process;
+  const output = nodeOutput(1, () => stdout);
+  let isShown = false;
+  const enter = (): void => {
+    isShown = true;
+    stdin.setRawMode(true);
+    stdin.resume();
+    writeSync(1, ENTER);
+  };
+  const leave = (): void => {
+    if (!isShown) return;
+    isShown = false;
+    try {
+      if (stdin.isTTY) stdin.setRawMode(false);
+      writeSync(1, LEAVE);
+    } catch {
+      // The terminal has gone.
+    }
+  };
+  const onKeyPress = (text: string | undefined, { name = '', ctrl = false, meta = false, shift = false }: KeyPress) => {
+    if (ctrl && name === 'z' && process.platform !== 'win32') {
+      leave();
+      // As the terminal itself does it: with all programs of the pipeline.
+      process.kill(0, 'SIGTSTP');
+      return;
+    }
+    const types = !ctrl && !meta && text !== undefined && /^[^\p{Cc}]+$/u.test(text);
+    onKey({ name, ctrl, shift, text: types ? text : '' });
+  };
+  const onContinue = (): void => {
+    enter();
+    onRedraw();
+  };
+  const onGone = (): void => {
+    onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
+  };
+  const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
+  // Of an interface only this is used: without it, Esc would wait for half a second.
+  emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_MS } as never);
+  stdin.on('keypress', onKeyPress).on('end', onGone).on('error', onGone);
+  stdout.on('resize', onRedraw);
+  process.on('SIGCONT', onContinue).on('exit', leave);
+  enter();
+  return {
+    get columns() {
+      return stdout.columns || 80;
+    },
+    get rows() {
+      return stdout.rows || 24;
+    },
+    write: (text) => output.write(text),
+    close() {
+      leave();
+      stdin.off('keypress', onKeyPress).off('end', onGone).off('error', onGone);
+      stdout.off('resize', onRedraw);
+      process.off('SIGCONT', onContinue).off('exit', leave);
+      stdin.pause();
+    },
+  };
+}
