@@ -70,7 +70,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['completions'],
 ];
 /** Types and facts: anybody's. */
-const GROUND: readonly string[] = ['ports.ts', 'errors.ts'];
+const GROUND: readonly string[] = ['ports.ts', 'terminal.ts', 'errors.ts'];
 
 function roomOf(path: string): { room: string; floor: number } | undefined {
   const rooms = FLOORS.flatMap((floor, i) => floor.map((room) => ({ room, floor: i })));

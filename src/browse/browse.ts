@@ -11,7 +11,7 @@ import { Draft, type DraftChange } from '../state/draft.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { Browser } from './browser.ts';
+import { Browser, type End, type Reload } from './browser.ts';
 import { loadRows } from './load.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
@@ -23,12 +23,6 @@ export interface BrowseOptions extends Filter {
   readonly plain?: boolean;
   readonly dryRun?: boolean;
 }
-
-/** What ends a look at the table. */
-export type End = 'apply' | 'leave' | 'discard';
-/** @throws {Failure} what ends a read of the stock; the signal's reason */
-export type Show = (context: CommandContext, browser: Browser, reload: Reload) => Promise<End>;
-export type Reload = (context: CommandContext) => Promise<void>;
 
 const COMMAND = 'inventory browse';
 
@@ -56,7 +50,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
       await draft.settled();
       if (end !== 'apply') return await left({ context, browser, draft, end, done });
       const changes = [...browser.pending.values()];
-      const plan = (stock: Stock): Plan => makePlan(changes, stock);
+      const plan = (stock: Stock): Plan => makePlan(changes, stock, conflictOf);
       if (options.dryRun === true) return await dryRunPlan(context, { plan });
       const applied = await apply(context, journal, plan);
       if (applied === undefined) {
@@ -84,12 +78,21 @@ function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
 /** Returns the changes that an earlier run has left, unless the user discards them. */
 async function keptChanges(context: CommandContext, draft: Draft): Promise<DraftChange[]> {
   const kept = draft.read();
-  if (kept.length === 0 || !canAsk(context)) return kept;
-  const question = `${plural(kept.length, 'change')} of an earlier petstore ${COMMAND} ${kept.length === 1 ? 'is' : 'are'} not applied. Continue with ${kept.length === 1 ? 'it' : 'them'}?`;
-  if (await context.prompt.confirm(question, context.signal, true)) return kept;
+  if (kept.length === 0) return kept;
+  const [are, them] = kept.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const found = `${plural(kept.length, 'change')} of an earlier petstore ${COMMAND} ${are} not applied.`;
+  if (!canAsk(context)) {
+    context.notices.warning(found);
+    return kept;
+  }
+  if (await context.prompt.confirm(`${found} Continue with ${them}?`, context.signal, true)) return kept;
   draft.clear();
   await draft.settled();
   return [];
+}
+
+function conflictOf({ current, quantity }: DraftChange, present: bigint): string | undefined {
+  return present === current || present === quantity ? undefined : `you saw ${current}, but there are ${present}`;
 }
 
 /** Shows the plan, asks, and applies it. Returns undefined where the user does not agree. */

@@ -3,12 +3,19 @@ import type { InventoryItem } from '../api/item.ts';
 import { MAX_DIGITS, PET_STATUSES, type PetStatus } from '../api/values.ts';
 import type { Key } from '../ports.ts';
 import type { RateLimit } from '../rate-limit/gate.ts';
+import type { CommandContext } from '../session/globals.ts';
 import type { DraftChange } from '../state/draft.ts';
 import { plural } from '../view/words.ts';
 import { idOf, type Order, ORDERS, Rows } from './rows.ts';
 
+/** What ends a look at the table. */
+export type End = 'apply' | 'leave' | 'discard';
 /** What the user asks for that needs more than the rows. */
-export type Request = 'apply' | 'refresh' | 'leave' | 'discard';
+export type Request = End | 'refresh';
+
+/** Shows the table until the user ends it. @throws {Failure} what ends a read of the stock; the signal's reason */
+export type Show = (context: CommandContext, browser: Browser, reload: Reload) => Promise<End>;
+export type Reload = (context: CommandContext) => Promise<void>;
 
 export type Mode =
   | { readonly kind: 'table' }

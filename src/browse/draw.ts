@@ -83,7 +83,11 @@ function limitLines(limits: Parameters<typeof limitLine>[0]): string[] {
   return [limitLine(limits), `${remaining}/${limit} left, resets in ${duration(resetAt - now)}`];
 }
 
-function titleOf({ counts, pending, pendingWords }: Browser, { environment }: Surroundings): string {
+function titleOf(
+  { counts, isBusy, pending, pendingWords }: Browser,
+  { environment }: Pick<Surroundings, 'environment'>,
+): string {
+  if (isBusy && counts.all === 0) return environment;
   const found = counts.found === counts.all ? '' : `${counts.found} of `;
   const changes = pending.size === 0 ? '' : `, ${pendingWords} pending`;
   return `${environment}: ${found}${plural(counts.all, 'pet')}${changes}`;
@@ -104,7 +108,7 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   const { mode, message, pendingWords, selected } = browser;
   if (mode.kind === 'leave') {
     return [
-      `Leave with ${pendingWords} pending? Enter: keep for the next time, d: discard, Esc: stay.`,
+      `Leave with ${pendingWords} pending? Enter: keep for later, d: discard, Esc: stay.`,
       'Leave? Enter keeps, d discards changes',
     ];
   }
@@ -199,7 +203,8 @@ function changeText({ quantity }: DraftChange): string {
   return `-> ${quantity}`;
 }
 
-function emptyText({ counts, catalog, text }: Browser): string {
+function emptyText({ counts, catalog, isBusy, text }: Browser): string {
+  if (isBusy && counts.all === 0) return '';
   if (counts.all === 0) return 'The store tracks no pets.';
   if (catalog === undefined && /[^0-9]/.test(text)) {
     return 'No pet matches. Names come from: petstore catalog import FILE';

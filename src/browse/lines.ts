@@ -4,8 +4,7 @@ import { isOneOf, PET_STATUSES, parseInt64 } from '../api/values.ts';
 import { stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { plural } from '../view/words.ts';
-import { type Browser, parseQuantity } from './browser.ts';
-import type { End, Reload, Show } from './browse.ts';
+import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
 import { ORDERS } from './rows.ts';
 
 const PAGE = 10;

@@ -7,8 +7,7 @@ import type { Notices } from '../session/notices.ts';
 import { waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';
-import type { Browser } from './browser.ts';
-import type { End, Reload, Show } from './browse.ts';
+import type { Browser, End, Reload, Show } from './browser.ts';
 import { drawScreen, pageOf } from './draw.ts';
 import { Painter } from './painter.ts';
 

@@ -66,7 +66,7 @@ export class Painter {
     const lines = this.draw();
     const old = this.shown;
     this.shown = lines;
-    const changed = lines.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H\u001b[0m${line}\u001b[K`));
+    const changed = lines.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`));
     const text = (old === undefined ? CLEAR : '') + changed.join('');
     return text === '' ? '' : BEGIN + text + END;
   }

@@ -156,7 +156,7 @@ export function lockStocktake(context: CommandContext, run: bigint): Promise<Dis
 
 /** Keeps the pending changes of `inventory browse` in one process. @throws {Failure} `run-locked` */
 export function lockBrowse(context: CommandContext, environment: string): Promise<Disposable> {
-  return lockHere(context, `browse-${environment}`, `petstore inventory browse in another process`);
+  return lockHere(context, `browse-${environment}`, 'inventory browse in another process');
 }
 
 async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {

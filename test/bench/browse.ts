@@ -149,7 +149,8 @@ async function openTable(env: NodeJS.ProcessEnv, size: number): Promise<Opened> 
     output = '';
     const pressed = process.hrtime.bigint();
     terminal.write(key);
-    await until(() => output !== '');
+    // Drawn as a whole: the end of a synchronized update.
+    await until(() => output.includes('\u001b[?2026l'));
     keys.set(name, since(pressed));
   }
   const peakMb = peakOf(terminal.pid) ?? Number.NaN;

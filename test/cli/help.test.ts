@@ -48,6 +48,7 @@ describe('the help of every command', () => {
     expect(marked.map(({ path }) => path)).toEqual([
       'inventory set',
       'inventory adjust',
+      'inventory browse',
       'inventory import',
       'inventory count',
       'inventory edit',

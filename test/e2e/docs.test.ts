@@ -185,13 +185,14 @@ describe('each other line of shell', () => {
     }
     const { code: exit, stderr } = await running.exited;
     // No terminal for a prompt, no earlier run to stop or undo, and the domain of the example has no such record.
-    const expected = /^petstore login$|inventory edit|import (?!.*--(yes|dry-run))|inventory count|runs \w+|undo/.test(
-      line,
-    )
-      ? [2, 130]
-      : /wait/.test(line)
-        ? [0, 13, 130]
-        : [0, 3, 13, 130];
+    const expected =
+      /^petstore login$|inventory edit|inventory browse|import (?!.*--(yes|dry-run))|inventory count|runs \w+|undo/.test(
+        line,
+      )
+        ? [2, 130]
+        : /wait/.test(line)
+          ? [0, 13, 130]
+          : [0, 3, 13, 130];
     expect([line, exit, stderr]).toEqual([line, expect.toBeOneOf(expected), stderr]);
     expect(stderr).not.toMatch(/Unknown (option|command)|[Mm]issing| must be .*, not "|bug in petstore/);
   });

@@ -44,7 +44,7 @@ describe('openStateFile', () => {
     const context = createTestContext();
     const { path } = await open(context);
     const header = readFileSync(path);
-    expect([header.readInt32BE(68), header.readInt32BE(60)]).toEqual([0x70657473, 7]);
+    expect([header.readInt32BE(68), header.readInt32BE(60)]).toEqual([0x70657473, 8]);
   });
 
   it('takes an empty file, and a database of ours that was never filled', async () => {
