@@ -27,7 +27,7 @@ class Ending {
     return this.ended.promise;
   }
 
-  /** Aborts with the end: nobody waits for a list that is being read. */
+  /** Aborts with the end, and ends a read of the list. */
   get signal(): AbortSignal {
     return this.stop.signal;
   }

@@ -13,7 +13,7 @@ export interface Patience {
 }
 
 export const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
-/** A client that takes nothing for so long is gone, ms. */
+/** A client that reads nothing for this time is disconnected, ms. */
 export const SILENCE_MS = 120_000;
 const MOST_CONNECTIONS = 1_000;
 const LONGEST_HEAD = 16 * 1024;

@@ -1,4 +1,4 @@
-/** Who may use the proxy: programs of this machine that know its token, and no web page. */
+/** Decides who may use the proxy: programs of this machine that know its token, and no web page. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -84,7 +84,7 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Takes as long whatever the texts are. */
+/** Compares texts in a time that does not depend on them. */
 function isSame(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
 }

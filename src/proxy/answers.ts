@@ -1,4 +1,4 @@
-/** What the proxy itself answers, as an Error body (part 2 of the service's specification). */
+/** Builds the answers of the proxy itself, as an Error body (part 2 of the service's specification). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Failure, Kind } from '../errors.ts';
 import type { Refusal } from '../http/server.ts';
@@ -43,7 +43,7 @@ export function answerOfFailure(failure: Failure, now: number): Answer {
   });
 }
 
-/** In whole seconds, rounded up: a client that keeps to it comes when the wait is over. */
+/** In whole seconds, rounded up: a client that waits this long comes when the wait is over. */
 function retryAfterOf(failure: Failure): number | undefined {
   if (!failure.is('rate-limited') && !failure.is('banned') && !failure.is('paused')) return undefined;
   return Math.max(1, Math.ceil(failure.details.waitMs / 1_000));

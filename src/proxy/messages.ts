@@ -1,10 +1,10 @@
-/** What passes from one side of the proxy to the other, and what does not. */
+/** Selects the headers and paths that the proxy passes on. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpReply } from '../ports.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
-/** The proxy's own business with its client, or the client's with this machine. */
+/** Concern only the client and the proxy. */
 const NOT_SENT = [
   ...HOP_BY_HOP,
   'accept-encoding',

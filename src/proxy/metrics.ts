@@ -4,7 +4,7 @@ import type { ProxiedRequest } from './log.ts';
 /** Upper bounds of the waits, s. */
 const BUCKETS = [0.01, 0.1, 1, 5, 15, 60, 300];
 
-/** What holds now. */
+/** The values of the gauges. */
 export interface Gauges {
   readonly waiting: number;
   readonly inFlight: number;

@@ -17,7 +17,8 @@ import type { ProxiedRequest } from './log.ts';
 import { pathBelowBase, returnedHeaders, sentHeaders } from './messages.ts';
 import { Metrics } from './metrics.ts';
 import { ownAnswer } from './status.ts';
-import { type Claim, Turns } from './turns.ts';
+import type { Claim } from './lane.ts';
+import { Turns } from './turns.ts';
 
 /** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
 const LARGEST_BODY = 2 ** 20;

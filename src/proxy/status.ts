@@ -1,4 +1,4 @@
-/** What the proxy tells of itself: `/__petstore/status` and `/__petstore/metrics`. */
+/** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import { type Answer, answerOf } from './answers.ts';

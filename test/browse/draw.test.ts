@@ -75,7 +75,7 @@ it('80 columns', async () => {
   ]);
 });
 
-it('without a catalog there is no column for names, and the way to one is told', async () => {
+it('without a catalog there is no column for names, and a hint names the command', async () => {
   const lines = await draw(80, 12, { catalog: false, prepare: (browser) => browser.searchFor('gold') });
   expect(lines[2]).toBe('                petId              quantity  status');
   expect(lines[3]).toBe('No pet matches. Names come from: petstore catalog import FILE');

@@ -144,6 +144,20 @@ describe('on the screen', () => {
     await terminal.exited;
   });
 
+  it('a terminal that is closed ends it, and what is pending is kept', async () => {
+    const home = createHome();
+    let terminal = await opened(home);
+    terminal.write('+');
+    await terminal.waitFor('1 change pending');
+    await stored(home, 1);
+    terminal.hangUp();
+    expect((await terminal.exited).code).toBe(129);
+    terminal = start(home);
+    await terminal.waitFor('1 change of an earlier');
+    terminal.write(CTRL.c);
+    await terminal.exited;
+  });
+
   it('a pet that someone else has changed since is a conflict', async () => {
     const home = createHome();
     const terminal = await opened(home);
@@ -208,7 +222,7 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(0);
   });
 
-  it('without the stock it ends with the failure; once it has been read, a refresh that fails is said on the screen', async () => {
+  it('without the stock it ends with the failure; once it has been read, a refresh that fails is shown on the screen', async () => {
     const refused = await scriptedServer([error(401)]);
     const first = startPty(['inventory', 'browse'], { env: staging(refused.baseUrl) });
     expect((await first.exited).code).toBe(4);
@@ -294,7 +308,7 @@ async function shows(terminal: Pty, isWanted: (screen: string) => boolean): Prom
   }
 }
 
-/** Resolves once the state database has so many pending changes. */
+/** Resolves once the state database has this number of pending changes. */
 async function stored(home: Home, count: number): Promise<void> {
   const { openDatabase } = await import('../../src/node/sqlite.ts');
   for (;;) {

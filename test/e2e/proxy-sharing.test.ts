@@ -43,7 +43,7 @@ function perWindow(log: readonly LoggedRequest[]): number[] {
 const LIMIT = 30;
 const WINDOW_MS = 6_000;
 
-it('curl, Node and petstore share one key: no 429, windows are used up, and nobody waits longer than others', async () => {
+it('curl, Node and petstore share one key: no 429, windows are used up, and no client waits longer than the others', async () => {
   // The last one may not have ended.
   const WINDOWS = 1 + scaled(3);
   let isOver: () => void = () => undefined;

@@ -67,7 +67,7 @@ describe('who may use the proxy', () => {
   ])('Authorization %j: %j', (authorization, isAllowed) => {
     const access = { tokens: TOKENS, isReadOnly: false };
     expect(refused({ headers: { authorization } }, access)).toEqual(isAllowed ? [] : [401, 'unauthorized']);
-    // Also for what the proxy tells of itself.
+    // Also for the status and the metrics.
     const own = refused({ url: '/__petstore/status', headers: { authorization } }, access);
     expect(own).toEqual(isAllowed ? [] : [401, 'unauthorized']);
     expect(refused({ headers: { authorization } })).toEqual([]);

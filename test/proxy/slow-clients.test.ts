@@ -5,8 +5,8 @@ import { nodeClock } from '../../src/node/clock.ts';
 import type { ProxiedRequest } from '../../src/proxy/log.ts';
 import { startProxy } from '../../src/proxy/server.ts';
 import { open } from '../../src/session/connect.ts';
-import type { CommandContext } from '../../src/session/globals.ts';
 import { onCleanup } from '../support/cleanup.ts';
+import { commandContext } from '../support/command-context.ts';
 import { gate, gated } from '../support/faults.ts';
 import { item, json, type Reply, send } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -14,47 +14,9 @@ import { ask, openSocket, sendRaw } from '../support/served.ts';
 import { KEY } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 
-const nothing = (): void => undefined;
-
 async function impatient(replies: readonly Reply[]) {
   const server = await scriptedServer(replies);
-  const test = createTestContext();
-  const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
-  const context: CommandContext = {
-    ...test,
-    clock: nodeClock,
-    globals: {
-      output: 'json',
-      color: 'never',
-      input: false,
-      yes: true,
-      quiet: true,
-      verbose: false,
-      debug: false,
-      showLimits: false,
-      insecureHttp: false,
-      timeout: 30_000,
-      timeoutIsExplicit: false,
-      maxWait: 75_000,
-      reserve: 0,
-      maxBody: 1 << 20,
-    },
-    notices: {
-      info: nothing,
-      progress: nothing,
-      isLive: false,
-      waiting: nothing,
-      watchLimits: nothing,
-      attempt: nothing,
-      backoff: nothing,
-      debug: nothing,
-      warning: nothing,
-    },
-    secrets: { add: nothing, redact: (text) => text },
-    configFile: unused,
-    settings: unused,
-    target: unused,
-  };
+  const context = commandContext({ ...createTestContext(), clock: nodeClock });
   const session = await open(
     context,
     { environment: 'staging', baseUrl: new URL(server.baseUrl), apiKey: KEY, keySource: 'a test' },

@@ -1,7 +1,8 @@
 /** Turns in front of a gate that the test opens itself. */
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { Turns, type TurnOptions } from '../../src/proxy/turns.ts';
+import type { TurnOptions } from '../../src/proxy/lane.ts';
+import { Turns } from '../../src/proxy/turns.ts';
 import type { Gate, Gated, OwnLimits, RateLimit, Ticket } from '../../src/rate-limit/gate.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -285,7 +286,7 @@ describe('--max-wait', () => {
     if (windows > 0) expect(await after(least - 1)).toMatchObject(tooLong(least));
   });
 
-  it('one that has waited for so long is refused, with what it would wait from then on', async () => {
+  it('one that has waited for the longest time is refused, with the wait that is left', async () => {
     const b = bench({ maxWaitMs: 5_000 });
     await b.learn({ remaining: 1, inMs: 60_000 });
     await b.ask('a1');
@@ -382,7 +383,7 @@ describe('--reserve', () => {
     await b.learn({ remaining: 3, inMs: 50_000 });
     await b.ask('a1');
     await b.ask('a2');
-    // One asks, so that somebody knows when the window is over.
+    // One asks, so that the end of the window is known.
     expect(b.asking.map(({ own }) => own.reserve)).toEqual([3]);
     await b.ask('b1', { isUrgent: true });
     await b.ask('b2', { isUrgent: true });

@@ -106,7 +106,7 @@ export interface ServedProxy extends Running {
   readonly token: string;
   /** A request below /v1, with the token. */
   ask(path: string, request?: PlainRequest): Promise<Plain>;
-  /** Resolves once so many requests have been answered and logged. */
+  /** Resolves once this number of requests has been answered and logged. */
   answered(count: number): Promise<void>;
   /** One line for each request, in the order of their ends. */
   log(): string[];

@@ -4,48 +4,13 @@
  */
 import { updateInventory } from '../../src/client/update.ts';
 import { open } from '../../src/session/connect.ts';
-import type { CommandContext } from '../../src/session/globals.ts';
 import { nodeContext } from '../../src/node/context.ts';
+import { commandContext } from './command-context.ts';
 
 const [, , baseUrl = '', pet = '', count = ''] = process.argv;
-const nothing = (): void => undefined;
-const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
-const context: CommandContext = {
-  ...nodeContext(),
-  globals: {
-    output: 'json',
-    color: 'never',
-    input: false,
-    yes: true,
-    quiet: true,
-    verbose: false,
-    debug: false,
-    showLimits: false,
-    insecureHttp: false,
-    timeout: 30_000,
-    timeoutIsExplicit: false,
-    maxWait: 75_000,
-    reserve: 0,
-    maxBody: 1 << 20,
-  },
-  notices: {
-    info: nothing,
-    progress: nothing,
-    isLive: false,
-    waiting: nothing,
-    watchLimits: nothing,
-    attempt: nothing,
-    backoff: nothing,
-    debug: nothing,
-    warning: (text) => {
-      process.stderr.write(`${text}\n`);
-    },
-  },
-  secrets: { add: nothing, redact: (text) => text },
-  configFile: unused,
-  settings: unused,
-  target: unused,
-};
+const context = commandContext(nodeContext(), (text) => {
+  process.stderr.write(`${text}\n`);
+});
 await using session = await open(context, {
   environment: 'staging',
   baseUrl: new URL(baseUrl),

@@ -76,11 +76,11 @@ function overview(tree: Tree, path: string, width: number): string[] {
   ];
 }
 
-/** What fits a screen: of each option the first clause, of the examples the first three. */
-/** The short help of a command has fewer examples if all of it then fits on so many lines. */
+/** The short help of a command has fewer examples where it then fits on this many lines. */
 const MOST_LINES = 20;
 const MOST_EXAMPLES = 3;
 
+/** Returns what fits a screen: of each option the first clause, of the examples the first three. */
 function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
   const args = command.arguments.map((each): Term => [each.name, each.description]);
   const own = byPurpose(command.options).map(({ title, items }) => ({

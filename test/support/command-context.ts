@@ -1,0 +1,48 @@
+/** The context of a command without a command line: silent, in JSON, never asking. */
+import { nodeContext } from '../../src/node/context.ts';
+import type { Context } from '../../src/ports.ts';
+import type { CommandContext } from '../../src/session/globals.ts';
+
+const nothing = (): void => undefined;
+const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
+
+/** @param warning receives the warnings, which are dropped without it */
+export function commandContext(
+  ports: Context = nodeContext(),
+  warning: CommandContext['notices']['warning'] = nothing,
+): CommandContext {
+  return {
+    ...ports,
+    globals: {
+      output: 'json',
+      color: 'never',
+      input: false,
+      yes: true,
+      quiet: true,
+      verbose: false,
+      debug: false,
+      showLimits: false,
+      insecureHttp: false,
+      timeout: 30_000,
+      timeoutIsExplicit: false,
+      maxWait: 75_000,
+      reserve: 0,
+      maxBody: 1 << 20,
+    },
+    notices: {
+      info: nothing,
+      progress: nothing,
+      isLive: false,
+      waiting: nothing,
+      watchLimits: nothing,
+      attempt: nothing,
+      backoff: nothing,
+      debug: nothing,
+      warning,
+    },
+    secrets: { add: nothing, redact: (text) => text },
+    configFile: unused,
+    settings: unused,
+    target: unused,
+  };
+}
