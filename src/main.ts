@@ -1,5 +1,7 @@
 import { argv, exit, nextTurn, printAndEnd, width } from './node/process.ts';
+import type { Place } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
+import type { KnownPet } from './state/pets.ts';
 import { VERSION } from './version.ts';
 
 /** What this run is, once that is known; bin/start.js keeps the compiled code of each apart. */
@@ -44,11 +46,14 @@ async function loadTree(): Promise<Tree> {
   return (await import('./commands/tree.ts')).buildTree();
 }
 
-async function petsHere(): Promise<readonly bigint[]> {
+async function petsHere(place: Place): Promise<readonly KnownPet[]> {
   commandName = 'complete.pets';
   const [{ knownPets }, { nodeContext }] = await Promise.all([
     import('./commands/completion.ts'),
     import('./node/context.ts'),
   ]);
-  return knownPets(nodeContext()).catch(() => []);
+  const pets = await knownPets(nodeContext(), place).catch(() => []);
+  // To read names takes more code than to read ids.
+  if (pets.some(({ name }) => name !== undefined)) commandName = 'complete.names';
+  return pets;
 }

@@ -18,6 +18,7 @@ import { lastValue } from './scan.ts';
 import { Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
+import { hasUnicode } from '../view/bar.ts';
 import { render } from '../view/render.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
 import type { View } from '../view/view.ts';
@@ -77,7 +78,8 @@ async function runCommand(
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
       await ending.taken(notices.flush());
       const { columns: width, isTTY } = context.stdout;
-      const screen = { width, isTTY, style: stdoutStyle, redact: (text: string) => secrets.redact(text) };
+      const redact = (text: string): string => secrets.redact(text);
+      const screen = { width, isTTY, style: stdoutStyle, redact, isUnicode: hasUnicode(context) };
       const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
       const chunks = render(isSilent(view, globals) ? { view: 'nothing' } : view, {
         format: globals.output,
@@ -90,9 +92,9 @@ async function runCommand(
         },
       );
       if (failure !== undefined) throw failure;
-      if (view.view !== 'rows') return;
+      if (view.view !== 'rows' && view.view !== 'chart') return;
       if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
-      const failed = view.check?.(count);
+      const failed = view.view === 'rows' ? view.check?.(count) : undefined;
       if (failed !== undefined) throw failed;
     };
     await Promise.race([work(), context.uncaught, ending.overdue]);

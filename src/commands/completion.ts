@@ -1,9 +1,11 @@
+import type { Place } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
+import type { KnownPet } from '../state/pets.ts';
 import type { TextView, View } from '../view/view.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -17,7 +19,8 @@ export const completion = defineCommand({
   description:
     'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
     'machine, never over the network; nothing that was typed is evaluated. "pets" prints the ids that the scripts ' +
-    'propose: those of the history and of the sandbox.',
+    'propose: those of the history and of the sandbox. Where the shell shows descriptions, TAB has the names of the ' +
+    'catalog beside the ids.',
   examples: [
     { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
     { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
@@ -30,7 +33,7 @@ export const completion = defineCommand({
   async run({ shell: named, install }, context): Promise<View> {
     const shell = named ?? loginShell(context);
     if (shell === 'pets') {
-      if (install !== true) return text((await knownPets(context)).join('\n'));
+      if (install !== true) return text((await knownPets(context)).map(({ petId }) => petId).join('\n'));
       throw new Failure('usage', {
         problem: '--install needs a shell, and "pets" is not one.',
         hint: 'Install it for one: petstore completion zsh --install',
@@ -56,17 +59,38 @@ function text(content: string): View {
   return content === '' ? { view: 'nothing' } : { view: 'text', text: content };
 }
 
-/** Returns the ids that this machine has seen, those changed last first. */
-export async function knownPets(context: Context): Promise<readonly bigint[]> {
-  const { petsIn } = await import('../state/pets.ts');
+/** Returns the pets that this machine has seen, those changed last first, with their names in that place. */
+export async function knownPets(context: Context, place?: Place): Promise<readonly KnownPet[]> {
+  const { namedPetsIn, petsIn } = await import('../state/pets.ts');
   try {
-    const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
-    const seen = await petsIn(context, `${stateFolder(context)}/state.db`, changed);
     const own = await petsIn(context, sandboxFile(context), 'SELECT petId FROM pet ORDER BY petId');
-    return [...new Set([...seen, ...own])];
+    const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
+    return await namedPetsIn(context, `${stateFolder(context)}/state.db`, changed, own, async () =>
+      place === undefined ? undefined : originAt(context, place),
+    );
   } catch (error) {
     // Without a home there is nothing to know.
     if (isFailure(error) && error.is('no-home')) return [];
+    throw error;
+  }
+}
+
+/** Returns what tells the service apart from others; undefined where an option, a variable or the config is wrong. */
+async function originAt(context: Context, { env, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
+  const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { ENVIRONMENTS, originOf }] = await Promise.all([
+    import('../session/config-file.ts'),
+    import('../session/resolve.ts'),
+    import('../session/environments.ts'),
+  ]);
+  try {
+    const call = {
+      ...(env !== undefined && { env: wordIn(ENVIRONMENTS, env) ?? env }),
+      ...(baseUrl !== undefined && { baseUrl }),
+    };
+    const settings = resolveSettings(call, context.env, await readConfigFile(context));
+    return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, { insecureHttp }) });
+  } catch (error) {
+    if (isFailure(error)) return undefined;
     throw error;
   }
 }

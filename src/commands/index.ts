@@ -15,6 +15,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Stock',
     commands: {
       'inventory list': async () => (await import('./inventory-list.ts')).inventoryList,
+      'inventory summary': async () => (await import('./inventory-summary.ts')).inventorySummary,
       'inventory get': async () => (await import('./inventory-get.ts')).inventoryGet,
       'inventory set': async () => (await import('./inventory-set.ts')).inventorySet,
       'inventory adjust': async () => (await import('./inventory-adjust.ts')).inventoryAdjust,

@@ -1,11 +1,13 @@
-import { stringifyJson } from '../api/json.ts';
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { countValue, instantValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
+import { Failure } from '../errors.ts';
+import { openNames } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
-import type { Change } from '../state/journal.ts';
-import { clockTime } from '../view/progress.ts';
-import type { Column, RowsView } from '../view/view.ts';
+import type { HistoryFilter } from '../state/history.ts';
+import type { Journal } from '../state/journal.ts';
+import type { View } from '../view/view.ts';
+import { plural } from '../view/words.ts';
 
 export const inventoryHistory = defineCommand({
   path: 'inventory history',
@@ -14,11 +16,13 @@ export const inventoryHistory = defineCommand({
   description:
     'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
     'Changes made elsewhere are not included. Where --env, PETSTORE_ENV or the config names an environment, only its ' +
-    'changes are shown; --all-environments shows all of them.',
+    'changes are shown; --all-environments shows all of them. The table has the names of the catalog. --chart draws a ' +
+    'bar for the quantity after each change, oldest first; a change that may not have been applied has none.',
   examples: [
     { says: 'The newest fifty', command: 'petstore inventory history' },
     { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
     { says: 'Since yesterday', command: 'petstore inventory history --since 1d' },
+    { says: 'The quantity of one pet as bars', command: 'petstore inventory history --pet 7 --chart' },
     { says: 'One run', command: 'petstore inventory history --run 3' },
     { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
   ],
@@ -36,80 +40,64 @@ export const inventoryHistory = defineCommand({
     until: option('--until <time>', instantValue('its end'), 'until this time; a date includes its whole day'),
     limit: option('-n, --limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
+    chart: flag('--chart', 'draw the quantity of one pet over its changes'),
     journal: option('--journal <file>', textValue, 'read another journal file'),
   },
   more: ['output', 'exit-codes'],
-  async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, journal: path }, context) {
-    const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
+  async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, chart, journal: path }, context) {
+    if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
     const number = run ?? sameAsRun;
     const isMixed = allEnvironments === true || number !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
     const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
-    const rows = readJournal(context, path, (journal) => journal.history(filter));
-    if (context.globals.output !== 'table') return historyView(rows, context);
-    // On a screen of 80 columns, room is for what differs from row to row.
-    return withJournal(context, path, (journal) => ({
-      ...historyView(rows, context, journal.uniform(filter)),
-      empty: journal.hasSent() ? emptyText(environment) : 'This machine has not changed any stock yet.',
-    }));
+    return chart === true ? chartView(filter, path, context) : rowsView(filter, path, context);
   },
 });
 
-function emptyText(environment: string | undefined): string {
+/** @throws {Failure} `usage` */
+function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext): void {
+  const count = new Set(pets).size;
+  if (count !== 1) {
+    throw new Failure('usage', {
+      problem: count === 0 ? '--chart needs --pet.' : `--chart draws one pet, and --pet names ${count}.`,
+      hint: 'Name one pet: petstore inventory history --pet 7 --chart',
+    });
+  }
+  if (globals.output !== 'table') {
+    throw new Failure('usage', {
+      problem: `--chart does not go with ${globals.output}, which is for programs.`,
+      hint: 'Add -o table, or leave out --chart.',
+    });
+  }
+}
+
+async function rowsView(filter: HistoryFilter, path: string | undefined, context: CommandContext): Promise<View> {
+  const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
+  const { historyView, layoutOf } = await import('../bulk/history-view.ts');
+  const rows = readJournal(context, path, (journal) => journal.history(filter));
+  if (context.globals.output !== 'table') return historyView(rows, context);
+  return withJournal(context, path, async (journal) => {
+    const names = await openNames(context, () => journal.petsOf(filter));
+    const layout = layoutOf(journal, filter, names);
+    return { ...historyView(rows, context, layout), empty: emptyText(journal, filter) };
+  });
+}
+
+async function chartView(filter: HistoryFilter, path: string | undefined, context: CommandContext): Promise<View> {
+  const { withJournal } = await import('../bulk/open-journal.ts');
+  const { quantityChart } = await import('../bulk/quantity-chart.ts');
+  const now = context.clock.now();
+  const { failed, ...view } = await withJournal(context, path, async (journal) => {
+    const names = await openNames(context, () => journal.petsOf(filter));
+    return quantityChart(journal.history(filter), { names, now, empty: emptyText(journal, filter) });
+  });
+  if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
+  return view;
+}
+
+function emptyText(journal: Pick<Journal, 'hasSent'>, { environment }: HistoryFilter): string {
+  if (!journal.hasSent()) return 'This machine has not changed any stock yet.';
   if (environment === undefined) return 'No change matches.';
   return `No change in ${environment} matches. To see other environments, add --all-environments.`;
-}
-
-/** @param hidden columns to leave out */
-function historyView(
-  rows: RowsView<Change>['rows'],
-  { clock, globals }: CommandContext,
-  hidden: readonly string[] = [],
-): RowsView<Change> {
-  const now = clock.now();
-  const when = (at: number | undefined): string =>
-    at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
-  const columns: readonly Column<Change>[] = [
-    { name: 'change', cell: ({ id }) => id },
-    { name: 'run', cell: ({ run }) => run ?? '' },
-    { name: 'when', cell: ({ sentAt }) => when(sentAt) },
-    { name: 'who', cell: ({ person }) => person },
-    { name: 'environment', cell: ({ environment }) => environment },
-    { name: 'petId', cell: ({ petId }) => petId },
-    { name: 'before', cell: ({ before }) => before ?? '' },
-    { name: 'after', cell: ({ after }) => after },
-    { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
-    { name: 'command', cell: ({ command }) => commandWords(command) },
-  ];
-  return {
-    view: 'rows',
-    columns: columns.filter(({ name }) => !hidden.includes(name)),
-    rows,
-    jsonText,
-    header: true,
-    empty: '',
-  };
-}
-
-/** Returns the change as one line of JSON: for a million of them a third of the time that an object takes. */
-function jsonText(change: Change): string {
-  const { id, sentAt, person, environment, petId, before = null, after, state, reason = null, command, run } = change;
-  const at = sentAt === undefined ? null : new Date(sentAt).toISOString();
-  return (
-    `{"change":${id},"when":${stringifyJson(at)},"who":${stringifyJson(person)},` +
-    `"environment":${stringifyJson(environment)},"petId":${petId},"before":${before},"after":${after},` +
-    `"outcome":"${outcomeOf(state)}","reason":${stringifyJson(reason)},"command":${stringifyJson(command)},` +
-    `"run":${run ?? null}}`
-  );
-}
-
-/** `count`, `import stock.csv`: of a file the name alone, the path is in JSON. */
-function commandWords(command: string): string {
-  return command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
-}
-
-/** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */
-function outcomeOf(state: Change['state']): string {
-  return state === 'sent' ? 'unknown' : state;
 }

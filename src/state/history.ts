@@ -1,7 +1,7 @@
 /** Reads the journal: runs, changes and scans. */
 import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { BadValue } from './columns.ts';
+import { BadValue, integer, text } from './columns.ts';
 import type { State } from './database.ts';
 import {
   type Change,
@@ -35,6 +35,14 @@ export interface RunFilter {
 
 /** What a change may have done to the service's stock. */
 const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
+/** Columns of a table of changes: what they are made from, and when they differ from row to row. */
+const DIFFERENCES = {
+  who: ['person', 'min(person) < max(person)'],
+  environment: ['environment', 'min(environment) < max(environment)'],
+  // A change outside of a run has none.
+  run: ['run', 'min(run) < max(run) OR count(run) NOT IN (0, count(*))'],
+  outcome: ['state', "min(state) < 'applied' OR max(state) > 'applied'"],
+} as const;
 /** The most changes that are read at once. */
 const PAGE = 500;
 /** Name of a row of `meta`. */
@@ -127,13 +135,31 @@ export class History {
     return this.state.database.get('SELECT 1 FROM change WHERE sentAt IS NOT NULL LIMIT 1') !== undefined;
   }
 
-  /** Returns which of these columns have one value in all rows of `history`: a table leaves them out. */
-  uniform({ limit, ...filter }: HistoryFilter): readonly string[] {
+  /** Returns which of these columns have one value in all rows of `history`; `outcome` only where all are applied. */
+  uniform<Name extends keyof typeof DIFFERENCES>(
+    { limit, ...filter }: HistoryFilter,
+    names: readonly Name[],
+  ): readonly Name[] {
     const { from, values } = sentBy(filter);
-    const sql = `SELECT min(person) < max(person) AS who, min(environment) < max(environment) AS environment
-      FROM (SELECT person, environment ${from})`;
+    const columns = names.map((name) => DIFFERENCES[name][0]);
+    const differences = names.map((name) => `${DIFFERENCES[name][1]} AS ${name}`);
+    const sql = `SELECT ${differences.join(', ')} FROM (SELECT ${columns.join(', ')} ${from})`;
     const differs = this.state.database.get(sql, ...values, BigInt(limit));
-    return ['who', 'environment'].filter((name) => differs?.[name] !== 1n);
+    return names.filter((name) => differs?.[name] !== 1n);
+  }
+
+  /** Returns the ids of the pets in the rows of `history`, by service. */
+  petsOf({ limit, ...filter }: HistoryFilter): ReadonlyMap<string, readonly bigint[]> {
+    const { from, values } = sentBy(filter);
+    const sql = `SELECT DISTINCT origin, petId FROM (SELECT origin, petId ${from})`;
+    const pets = new Map<string, bigint[]>();
+    for (const row of this.state.database.all(sql, ...values, BigInt(limit))) {
+      const origin = text(row, 'origin');
+      const petIds = pets.get(origin) ?? [];
+      pets.set(origin, petIds);
+      petIds.push(integer(row, 'petId'));
+    }
+    return pets;
   }
 
   /**

@@ -1,19 +1,72 @@
-/** Reads the ids of pets that this machine has seen, for completion, without creating a file or sending a request. */
-import { type Context, DatabaseFailure } from '../ports.ts';
+/** Reads the pets that this machine has seen, for completion, without creating a file or sending a request. */
+import { type Context, type Database, DatabaseFailure } from '../ports.ts';
+import { hasCatalog, namesIn } from './names.ts';
 
-/** The most ids that completion proposes. */
+/** The most ids that completion proposes from a file. */
 const MOST = 500;
 
 type Ports = Pick<Context, 'files' | 'openDatabase'>;
 
+export interface KnownPet {
+  readonly petId: bigint;
+  /** In the catalog of the environment. */
+  readonly name?: string | undefined;
+}
+
 /** Returns no ids for a file that is missing or cannot be read. `query` selects one column, `petId`. */
-export async function petsIn({ files, openDatabase }: Ports, path: string, query: string): Promise<readonly bigint[]> {
+export async function petsIn(ports: Ports, path: string, query: string): Promise<readonly bigint[]> {
+  return (await reading(ports, path, (database) => idsIn(database, query))) ?? [];
+}
+
+/**
+ * Returns the pets of `petsIn` and then the others, with their names. Without a catalog, `originOf` is not called.
+ * @param originOf finds the service whose catalog has the names; undefined if it cannot
+ */
+export async function namedPetsIn(
+  ports: Ports,
+  path: string,
+  query: string,
+  others: readonly bigint[],
+  originOf: () => Promise<string | undefined>,
+): Promise<readonly KnownPet[]> {
+  const found = await reading(ports, path, async (database) => {
+    const petIds = [...new Set([...idsIn(database, query), ...others])];
+    const names = await namesOf(database, petIds, originOf);
+    return petIds.map((petId) => ({ petId, name: names.get(petId) }));
+  });
+  return found ?? others.map((petId) => ({ petId }));
+}
+
+async function reading<T>(
+  { files, openDatabase }: Ports,
+  path: string,
+  read: (database: Database) => T | Promise<T>,
+): Promise<T | undefined> {
   try {
-    if ((await files.facts(path)) === undefined) return [];
+    if ((await files.facts(path)) === undefined) return undefined;
     using database = await openDatabase(path, { readOnly: true });
-    return database.all(`${query} LIMIT ${MOST}`).flatMap(({ petId }) => (typeof petId === 'bigint' ? [petId] : []));
+    return await read(database);
   } catch (error) {
-    if (error instanceof DatabaseFailure) return [];
+    if (error instanceof DatabaseFailure) return undefined;
+    throw error;
+  }
+}
+
+function idsIn(database: Database, query: string): bigint[] {
+  return database.all(`${query} LIMIT ${MOST}`).flatMap(({ petId }) => (typeof petId === 'bigint' ? [petId] : []));
+}
+
+async function namesOf(
+  database: Database,
+  petIds: readonly bigint[],
+  originOf: () => Promise<string | undefined>,
+): Promise<ReadonlyMap<bigint, string>> {
+  try {
+    const origin = hasCatalog(database) ? await originOf() : undefined;
+    return origin === undefined ? new Map() : namesIn(database, origin, petIds);
+  } catch (error) {
+    // The database of an earlier petstore has no such table, and its ids are good all the same.
+    if (error instanceof DatabaseFailure) return new Map();
     throw error;
   }
 }

@@ -34,6 +34,14 @@ export function clockTime(at: number, now: number): string {
   return dayOf(date) === dayOf(new Date(now)) ? time : `${dayOf(date)} ${time}`;
 }
 
+/** Like `clockTime` in at most eleven columns: without seconds on another day, without the time in another year. */
+export function shortTime(at: number, now: number): string {
+  const full = clockTime(at, now);
+  const [day = '', time] = full.split(' ');
+  if (time === undefined) return full;
+  return new Date(at).getFullYear() === new Date(now).getFullYear() ? `${day.slice(5)} ${time.slice(0, 5)}` : day;
+}
+
 function dayOf(date: Date): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }

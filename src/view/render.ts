@@ -25,6 +25,8 @@ export async function* render(
           return yield* renderCsv(view);
       }
     // eslint-disable-next-line no-fallthrough -- every format has returned
+    case 'chart':
+      return yield* (await import('./chart.ts')).renderChart(view, options);
     case 'stream':
       return yield* renderStream(view, options);
     case 'record':

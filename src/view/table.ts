@@ -7,6 +7,8 @@
  *
  * Beyond MOST_HELD rows the widths are fixed by those, with room for any int64, and the rest streams.
  */
+import { bar } from './bar.ts';
+import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table } from './fit.ts';
 import { visible } from './sanitise.ts';
 import type { Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
@@ -19,11 +21,10 @@ const NINE = 0x39;
 const INT64_WIDTH = 20;
 /** Lines handed over at a time. */
 const LINES = 1_000;
-/** Words up to this long are not broken. */
-const LONGEST_WORD = 20;
 /** `│ ` before each column, ` │` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
-const BETWEEN = '  ';
+/** How long a bar of the whole is, where there is room. */
+const BAR_COLUMNS = 20;
 
 export interface Screen {
   readonly isTTY: boolean;
@@ -31,6 +32,8 @@ export interface Screen {
   readonly style: Style;
   /** Takes secrets out of a text, before it is wrapped or cut. */
   readonly redact: (text: string) => string;
+  /** False where only ASCII is sure to be shown. */
+  readonly isUnicode: boolean;
 }
 
 /** The private-use area of the basic plane. */
@@ -38,61 +41,47 @@ const FIRST_PRIVATE = 0xe000;
 const LAST_PRIVATE = 0xf8ff;
 const PRIVATE_RUN = /([\ue000-\uf8ff])\1*/g;
 
-interface Cell {
-  readonly text: string;
-  readonly numeric: boolean;
-}
-
 export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): AsyncGenerator<string, number> {
   // A width of 0 is a terminal that does not know its own.
   const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
   const held: Cell[][] = [];
+  let { columns } = view;
   let fixed: Table | undefined;
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const quick = fixed === undefined ? undefined : plainLines(view.columns, fixed, batch);
+    const quick = fixed === undefined ? undefined : plainLines(columns, fixed, batch);
     if (quick !== undefined) {
       yield quick;
       continue;
     }
-    const rows = batch.map((row) => cellsOf(view.columns, row, screen.redact));
+    const rows = batch.map((row) => cellsOf(columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts([], rows));
-      yield* aligned({ ...fixed, rows, follows: true }, screen.style, Number.isFinite(width));
+      yield* aligned({ ...fixed, rows, follows: true }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
     fixed = await roomy(view, held, width);
-    yield* aligned(fixed, screen.style, Number.isFinite(width));
+    columns = fixed.kept.map((i) => view.columns[i]!);
+    yield* aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
-  const table = await measured(view, held, 0);
+  const tables = choices(await measured(view, held, 0));
   const drawn = screen.isTTY && count <= MOST_DRAWN;
-  const borders = BORDERS.perColumn * table.names.length + BORDERS.end;
-  const fitted = drawn ? fit(table, width - borders) : undefined;
-  if (fitted !== undefined) yield await draw(fitted, screen.style);
-  else yield* aligned(inColumns(table, width, !drawn), screen.style, Number.isFinite(width));
+  const borders = (names: number): number => BORDERS.perColumn * names + BORDERS.end;
+  const fitted = drawn ? inBorders(tables, (names) => width - borders(names)) : undefined;
+  if (fitted !== undefined) yield await draw(withBars(fitted, screen), screen.style);
+  else yield* aligned(inColumns(tables, width, !drawn), screen, width);
   return count;
 }
 
 /** With room for rows that are yet to come, where there is any. */
 async function roomy<Row>(view: RowsView<Row>, rows: readonly (readonly Cell[])[], width: number): Promise<Table> {
   const table = await measured(view, rows, INT64_WIDTH);
-  const isRoomy = sum(table.widths) <= roomFor(table, width);
-  return inColumns(isRoomy ? table : await measured(view, rows, 0), width, true);
-}
-
-/** The table with its columns fitted to the width; without columns where they do not fit. */
-function inColumns(table: Table, width: number, mayCut: boolean): Table {
-  const room = roomFor(table, width);
-  const fitted = mayCut || sum(table.widths) <= room ? fit(table, room) : undefined;
-  return fitted ?? { ...table, hasColumns: false };
-}
-
-function roomFor({ names }: Table, width: number): number {
-  return width - BETWEEN.length * (names.length - 1);
+  const isRoomy = fits(table, width);
+  return inColumns(choices(isRoomy ? table : await measured(view, rows, 0)), width, true);
 }
 
 /** `leastNumber`: how wide a column of numbers is at least. */
@@ -104,21 +93,13 @@ async function measured<Row>(
   const names = view.columns.map(({ name }) => visible(name));
   await prepareWidths(texts(names, rows));
   const widths = names.map((name, i) => {
-    const least = rows[0]?.[i]?.numeric === true ? leastNumber : 0;
+    const isBar = view.columns[i]?.bar !== undefined;
+    const least = isBar ? BAR_COLUMNS : rows[0]?.[i]?.numeric === true ? leastNumber : 0;
     return widest(rows, i, Math.max(least, view.header ? displayWidth(name) : 0));
   });
-  return { names, rows, widths, header: view.header, follows: false, hasColumns: true };
-}
-
-interface Table {
-  readonly names: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-  readonly widths: readonly number[];
-  readonly header: boolean;
-  /** Rows of it have been shown already. */
-  readonly follows: boolean;
-  /** False on a terminal too narrow for them. */
-  readonly hasColumns: boolean;
+  const yields = view.columns.map((column) => column.yields);
+  const kept = [...names.keys()];
+  return { names, rows, widths, yields, kept, header: view.header, follows: false, hasColumns: true };
 }
 
 /** Lines of rows whose cells need no care and fit; undefined where one does not. */
@@ -142,8 +123,10 @@ function plainLines<Row>(columns: readonly Column<Row>[], table: Table, rows: re
   return lines.join('\n');
 }
 
-function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, redact: Screen['redact']): Cell[] {
+function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact }: Screen): Cell[] {
   return columns.map((column) => {
+    const share = column.bar?.(row);
+    if (share !== undefined) return { text: '', numeric: false, share };
     const plain = column.plain?.(row);
     if (plain !== undefined) return { text: plain, numeric: plain.charCodeAt(0) <= NINE };
     const value = column.cell(row);
@@ -164,32 +147,13 @@ function widest(rows: readonly (readonly Cell[])[], column: number, least: numbe
   return width;
 }
 
-/** The same table with its text columns narrowed until it fits; undefined where that is not enough. */
-function fit(table: Table, width: number): Table | undefined {
-  if (sum(table.widths) <= width) return table;
-  const least = table.widths.map((own, i) => Math.min(own, narrowest(table, i)));
-  if (sum(least) > width) return undefined;
-  const widths = [...table.widths];
-  while (sum(widths) > width) {
-    const spare = widths.map((own, i) => own - (least[i] ?? 0));
-    const column = spare.indexOf(Math.max(...spare));
-    widths[column] = Math.max(least[column] ?? 0, (widths[column] ?? 0) - (sum(widths) - width));
-  }
-  return { ...table, widths };
-}
-
-/** The longest word of a text column; a column of numbers is as wide as it is. */
-function narrowest({ names, rows }: Table, column: number): number {
-  if (rows.some((row) => row[column]?.numeric === true)) return Number.POSITIVE_INFINITY;
-  const texts = [names[column] ?? '', ...rows.map((row) => row[column]?.text ?? '')];
-  const longest = texts
-    .flatMap((text) => text.split(' '))
-    .reduce((most, word) => Math.max(most, displayWidth(word)), 0);
-  return Math.min(LONGEST_WORD, longest);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+/** Draws the bars, as long as their columns are wide. */
+function withBars(table: Table, { isUnicode }: Screen): Table {
+  const isBar = table.names.map((_name, i) => table.rows.some((row) => row[i]?.share !== undefined));
+  if (!isBar.includes(true)) return table;
+  const drawn = (cell: Cell, i: number): Cell =>
+    cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, table.widths[i] ?? 0, isUnicode) };
+  return { ...table, rows: table.rows.map((row) => row.map(drawn)) };
 }
 
 async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
@@ -231,8 +195,9 @@ class Placeholders {
   }
 }
 
-function* aligned(table: Table, style: Style, isTerminal: boolean): Generator<string> {
-  const lines = table.hasColumns ? columns(table, style, isTerminal) : listed(table);
+function* aligned(table: Table, screen: Screen, width: number): Generator<string> {
+  const drawn = withBars(table, screen);
+  const lines = table.hasColumns ? columns(drawn, screen.style, Number.isFinite(width)) : listed(drawn);
   let text = '';
   let count = 0;
   for (const line of lines) {
@@ -264,6 +229,9 @@ function* columns({ names, rows, widths, header, follows }: Table, style: Style,
 function* listed({ names, rows, follows }: Table): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
-    for (const [i, { text }] of row.entries()) yield `${names[i] ?? ''}: ${text}`;
+    for (const [i, { text }] of row.entries()) {
+      if (names[i] !== '') yield `${names[i]}: ${text}`;
+      else if (text !== '') yield text;
+    }
   }
 }

@@ -16,6 +16,13 @@ export interface Column<Row> {
    * Undefined: ask `cell`.
    */
   plain?(row: Row): string | undefined;
+  /** In a table, a bar that is as long as the part is of the whole, in place of the cell's text. */
+  bar?(row: Row): readonly [part: bigint, whole: bigint] | undefined;
+  /**
+   * Makes the column one that may be left out where the terminal is too narrow for the table: the lowest number first,
+   * to make room for the highest.
+   */
+  readonly yields?: number;
 }
 
 /** Many rows: a table, a JSON array, one object a line, CSV. */
@@ -93,6 +100,30 @@ export function jsonCell(value: JsonValue): string | bigint | number {
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
+/** Numbers over time for people, each with a bar: in every format. */
+export interface ChartView {
+  readonly view: 'chart';
+  /** Epoch ms: of a time on the same day the date is left out. */
+  readonly now: number;
+  /** Each has a scale of its own. */
+  readonly sections: readonly ChartSection[];
+  /** Printed on stderr in place of a chart without lines. */
+  readonly empty: string;
+}
+
+export interface ChartSection {
+  readonly title: string;
+  readonly lines: readonly ChartLine[];
+}
+
+export interface ChartLine {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly value: bigint;
+  /** In place of the bar, of a value that does not count. */
+  readonly note?: string;
+}
+
 /** Text that is the same in every format (help topics, a path). */
 export interface TextView {
   readonly view: 'text';
@@ -129,4 +160,4 @@ export interface NothingView {
   readonly view: 'nothing';
 }
 
-export type View = RowsView | StreamView | RecordView | RawView | ServingView | TextView | NothingView;
+export type View = RowsView | ChartView | StreamView | RecordView | RawView | ServingView | TextView | NothingView;

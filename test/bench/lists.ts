@@ -104,6 +104,7 @@ function listContenders(baseUrlOf: (rows: number) => string): Contender[] {
       '-o json --sort status --max 50',
       '-o ndjson --sort -quantity --limit 10',
     ].map((options) => mine(`list ${options}`, 'sorted')),
+    mine('summary', 'streamed'),
     mine('list -o table', 'table'),
     mine('get 10', 'one pet'),
     mine('adjust 10 1 --dry-run', 'one pet'),

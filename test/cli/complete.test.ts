@@ -5,10 +5,15 @@ import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
 
 const TREE = await buildTree();
 const PETS = [12n, 7n, 9223372036854775807n];
+const NAMES = new Map([
+  [7n, { name: 'Goldfish,\t small' }],
+  [12n, { name: '' }],
+]);
 
 /** The candidates, each with its description, and the directive. */
 async function answer(...words: string[]): Promise<{ found: string[]; lines: string[]; directive: string }> {
-  const lines = (await complete(TREE, words, () => Promise.resolve(PETS))).trimEnd().split('\n');
+  const known = PETS.map((petId) => ({ petId, ...NAMES.get(petId) }));
+  const lines = (await complete(TREE, words, () => Promise.resolve(known))).trimEnd().split('\n');
   const directive = lines.pop() ?? '';
   return { found: lines.map((line) => line.split('\t')[0]!), lines, directive };
 }
@@ -38,6 +43,29 @@ describe('candidates', () => {
 
   it('have their description in the same line', async () => {
     expect((await answer('inventory', 'hi')).lines).toEqual(['history\tShow changes made from this machine']);
+  });
+
+  it('have the names of pets beside their ids', async () => {
+    expect((await answer('inventory', 'set', '')).lines).toEqual(['12', '7\tGoldfish, small', '9223372036854775807']);
+    expect((await answer('inventory', 'list', '--pet', '12,7')).lines).toEqual(['12,7\tGoldfish, small']);
+  });
+
+  it.each([
+    ['inventory set ', {}],
+    ['--env staging inventory set ', { env: 'staging' }],
+    ['-e staging inventory list --env=sandbox --pet ', { env: 'sandbox' }],
+    [
+      'inventory set --base-url http://a.example/v1 --insecure-http ',
+      { baseUrl: 'http://a.example/v1', insecureHttp: true },
+    ],
+    ['inventory list -- ', {}],
+  ])('petstore %s: the names are those of the environment', async (line, place) => {
+    const asked: unknown[] = [];
+    await complete(TREE, line.split(' '), (each) => {
+      asked.push(each);
+      return Promise.resolve([]);
+    });
+    expect(asked).toEqual([{ env: undefined, baseUrl: undefined, insecureHttp: false, ...place }]);
   });
 
   it.each([

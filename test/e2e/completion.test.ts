@@ -61,6 +61,23 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
     expect(['quantity', 'petId,quantity']).toContain(found);
   });
 
+  it('names of pets change no id, and are not evaluated', async () => {
+    const { stdout } = await runPetstore(['completion', 'pets'], { home });
+    const ids = stdout.trim().split('\n');
+    for (const words of [INJECTIONS.slice(0, ids.length), INJECTIONS.slice(ids.length)]) {
+      const named = words.map((word, i) => `${ids[i]},"${word.replaceAll('"', '""')}"\n`);
+      const stdin = `petId,name\n${named.join('')}`;
+      const imported = await runPetstore(['--env', 'sandbox', 'catalog', 'import', '-'], { home, stdin });
+      expect(imported).toMatchObject({
+        code: 0,
+        stdout: `${words.length} pets imported into the catalog of sandbox.\n`,
+      });
+      const found = complete(['--env', 'sandbox', 'inventory', 'set', ''], around);
+      expect([...found].sort()).toEqual([...ids].sort());
+      expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
+    }
+  });
+
   it('evaluates nothing that was typed', () => {
     expect(INJECTIONS).toHaveLength(50);
     for (const word of INJECTIONS) {
@@ -93,6 +110,26 @@ describe.each(Object.entries(INTERACTIVE))('%s at a terminal', (name, { command,
     shell.write('\x15');
     shell.write(`echo all''done\r`);
     await shell.waitFor(/alldone/);
+    expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
+    shell.kill('SIGKILL');
+    await shell.exited;
+  });
+});
+
+describe.each(
+  // bash shows no descriptions.
+  Object.entries(INTERACTIVE).filter(([name]) => name !== 'bash'),
+)('%s at a terminal', (name, { command, setUp }) => {
+  it.skipIf(typeof SHELLS[name] === 'string')('TAB shows the names of pets beside their ids', async () => {
+    const home = createHome();
+    const around = surroundings(home);
+    await runPetstore(['--env', 'sandbox', 'inventory', 'list'], { home });
+    await runPetstore(['--env', 'sandbox', 'catalog', 'set', '12', '--name', 'Hamster: $(touch pwned)'], { home });
+    const shell = startPty([], { command, home, cwd: around.cwd, env: { ...around.env, PS1: '$ ', PROMPT: '$ ' } });
+    shell.write(`${setUp}; echo rea''dy\r`);
+    await shell.waitFor(/ready/);
+    shell.write('petstore -e sandbox inventory set 1\t');
+    await shell.waitFor(/12\W+Hamster: \$\(touch pwned\)/);
     expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
     shell.kill('SIGKILL');
     await shell.exited;

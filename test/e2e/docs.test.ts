@@ -69,6 +69,7 @@ describe('the blocks that run as a whole', () => {
   it.each([
     ['tour-script', 'exit 13: something is sold out'],
     ['tour-catalog', 'Goldfish'],
+    ['tour-charts', '█'],
     ['fixture', '9223372036854775807'],
   ])('%s: every line does what it says', async (name, shown) => {
     const home = createHome();

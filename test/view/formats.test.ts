@@ -108,6 +108,7 @@ describe('formats', () => {
         format,
         width: 80,
         isTTY: true,
+        isUnicode: true,
         style: PLAIN,
         redact: String,
       }))

@@ -24,7 +24,7 @@ export function view(items: readonly InventoryItem[], header = true): RowsView<I
 export async function text(
   shown: Parameters<typeof render>[0],
   format: Format,
-  screen: { width?: number; isTTY?: boolean } = {},
+  screen: { width?: number; isTTY?: boolean; isUnicode?: boolean } = {},
 ): Promise<string> {
   let result = '';
   for await (const piece of render(shown, {
@@ -32,6 +32,7 @@ export async function text(
     redact: String,
     width: screen.width,
     isTTY: screen.isTTY ?? false,
+    isUnicode: screen.isUnicode ?? true,
     style: PLAIN,
   })) {
     result += String(piece);

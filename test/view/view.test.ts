@@ -174,7 +174,7 @@ describe('tables', () => {
       };
       for await (const piece of render(
         { ...view([]), rows: batches() },
-        { format: 'table', width: undefined, isTTY: false, style: PLAIN, redact: String },
+        { format: 'table', width: undefined, isTTY: false, isUnicode: true, style: PLAIN, redact: String },
       ))
         shown.push(String(piece));
       const lines = shown.join('').split('\n');

@@ -54,7 +54,7 @@ function rootText(tree: Tree, width: number): string {
       width,
     ).replace(/^ {2}/gm, ''),
   ];
-  return `${start.join('\n')}\n\n${all.map((part) => paragraphs(part, width)).join('\n')}\n`;
+  return `${start.join('\n')}\n${all.map((part) => paragraphs(part, width)).join('\n')}\n`;
 }
 
 /** Commands by their first two words. */

@@ -1,0 +1,69 @@
+import { matcher, UnexpectedFields } from '../api/select.ts';
+import { type StatusSummary, StockSummary } from '../api/stock-summary.ts';
+import { listInventory } from '../client/list.ts';
+import { defineCommand } from '../cli/command.ts';
+import { FILTER_OPTIONS } from '../cli/filter-options.ts';
+import { connect } from '../session/connect.ts';
+import { percent } from '../view/bar.ts';
+import { type Column, list, type View } from '../view/view.ts';
+
+export const inventorySummary = defineCommand({
+  path: 'inventory summary',
+  common: 'requests',
+  summary: 'Count pets and stock by status',
+  description:
+    'Shows for each status how many pets there are, their quantity in all, and how many of them are out of stock: with ' +
+    'a quantity of 0 or less. Filters run on this machine: the service always returns the full list in one request. ' +
+    'The table also has the share of the pets, as a bar, and the total; csv, json and ndjson have the rows of the ' +
+    'statuses alone.',
+  examples: [
+    { says: 'All stock', command: 'petstore inventory summary' },
+    { says: 'What is running out', command: 'petstore inventory summary --max 3' },
+    { says: 'For a spreadsheet', command: 'petstore inventory summary -o csv > summary.csv' },
+  ],
+  options: FILTER_OPTIONS,
+  more: ['output', 'exit-codes'],
+  async run(filter, context): Promise<View> {
+    const summary = new StockSummary(filter.status);
+    const oddities = new UnexpectedFields(filter.pet);
+    const matches = matcher(filter);
+    await using session = await connect(context);
+    for await (const items of listInventory(session.service)) {
+      oddities.see(items);
+      summary.add(items.filter(matches));
+    }
+    for (const warning of oddities.warnings()) context.notices.warning(warning);
+    const rows = summary.rows();
+    return context.globals.output === 'table' ? tableView(rows) : list(rows, MEMBERS);
+  },
+});
+
+const MEMBERS = {
+  status: ({ status }: StatusSummary) => status,
+  pets: ({ pets }: StatusSummary) => pets,
+  quantity: ({ quantity }: StatusSummary) => quantity,
+  outOfStock: ({ outOfStock }: StatusSummary) => outOfStock,
+};
+
+/** How wide a share is at most: `100 %`. */
+const SHARE_COLUMNS = 5;
+
+function tableView(rows: readonly StatusSummary[]): View {
+  const total: StatusSummary = {
+    status: 'total',
+    pets: rows.reduce((sum, { pets }) => sum + pets, 0),
+    quantity: rows.reduce((sum, { quantity }) => sum + quantity, 0n),
+    outOfStock: rows.reduce((sum, { outOfStock }) => sum + outOfStock, 0),
+  };
+  const shareOf = ({ pets }: StatusSummary): [bigint, bigint] => [BigInt(pets), BigInt(total.pets)];
+  const columns: readonly Column<StatusSummary>[] = [
+    { name: 'status', cell: MEMBERS.status },
+    { name: 'pets', cell: MEMBERS.pets },
+    { name: 'share', cell: (row) => percent(...shareOf(row)).padStart(SHARE_COLUMNS) },
+    // The total has no bar: it would only be the longest.
+    { name: '', cell: () => '', bar: (row) => (row === total ? undefined : shareOf(row)), yields: 1 },
+    { name: 'quantity', cell: MEMBERS.quantity },
+    { name: 'outOfStock', cell: MEMBERS.outOfStock },
+  ];
+  return list([...rows, total], MEMBERS, { columns });
+}

@@ -1,0 +1,55 @@
+/** Draws a chart: a line for each value with its time, the number and a bar. */
+import { bar } from './bar.ts';
+import { clockTime, shortTime } from './progress.ts';
+import { visible } from './sanitise.ts';
+import type { Screen } from './table.ts';
+import type { ChartLine, ChartSection, ChartView } from './view.ts';
+
+/** Where there is no terminal, or one that does not know its width. */
+const USUAL_WIDTH = 80;
+/** Times are shortened to leave so much for the bars. */
+const LEAST_BAR = 20;
+const BETWEEN = '  ';
+/** Lines handed over at a time. */
+const LINES = 1_000;
+
+export function* renderChart({ now, sections }: ChartView, screen: Screen): Generator<string, number> {
+  let count = 0;
+  for (const { title, lines } of sections) {
+    yield `${count === 0 ? '' : '\n'}${screen.style.bold(visible(screen.redact(title)))}\n`;
+    const draw = drawing(lines, now, screen);
+    for (let from = 0; from < lines.length; from += LINES) {
+      const part = lines.slice(from, from + LINES);
+      yield part.map((line) => `${draw(line)}\n`).join('');
+    }
+    count += lines.length;
+  }
+  return count;
+}
+
+/** Returns what draws a line of the section on its scale. */
+function drawing(
+  lines: ChartSection['lines'],
+  now: number,
+  { isTTY, isUnicode, width: columns }: Screen,
+): (line: ChartLine) => string {
+  const width = (isTTY ? columns : undefined) || USUAL_WIDTH;
+  let digits = 0;
+  let most = 0n;
+  for (const { value, note } of lines) {
+    digits = Math.max(digits, value.toString().length);
+    if (note === undefined && value > most) most = value;
+  }
+  const widestOf = (time: typeof clockTime): number =>
+    lines.reduce((widest, { at }) => Math.max(widest, time(at, now).length), 0);
+  const roomFor = (time: number): number => width - time - digits - 2 * BETWEEN.length;
+  const full = widestOf(clockTime);
+  const [time, timeWidth] =
+    roomFor(full) >= LEAST_BAR ? ([clockTime, full] as const) : ([shortTime, widestOf(shortTime)] as const);
+  const room = roomFor(timeWidth);
+  return ({ at, note, value }) => {
+    const number = value.toString().padStart(digits);
+    const start = `${time(at, now).padEnd(timeWidth)}${BETWEEN}${number}${BETWEEN}`;
+    return (start + (note ?? bar(value, most, room, isUnicode))).trimEnd();
+  };
+}

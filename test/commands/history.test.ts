@@ -1,0 +1,324 @@
+/** `petstore inventory history` in this process: names from the catalog, and the chart. No request is sent. */
+import { describe, expect, it } from 'vitest';
+import { openStateFile } from '../../src/state/database.ts';
+import { runIn as run, type Ran } from '../support/in-process.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
+import { START } from '../support/virtual-clock.ts';
+
+const STAGING = 'https://pets.example';
+const MAX = 9223372036854775807n;
+
+interface Row {
+  readonly petId?: bigint;
+  readonly run?: bigint;
+  readonly before?: bigint;
+  readonly after?: bigint;
+  readonly state?: string;
+  readonly environment?: string;
+  readonly origin?: string;
+  readonly command?: string;
+  /** In ms before now. */
+  readonly ago?: number;
+}
+
+/** A machine with these changes, oldest first, and with names. */
+async function shop(
+  rows: readonly Row[],
+  names: Readonly<Record<string, string>> = {},
+  options: TestContextOptions = {},
+): Promise<TestContext> {
+  const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox', LANG: 'C.UTF-8' }, ...options });
+  for (const [id, name] of Object.entries(names)) await run(context, 'catalog', 'set', id, '--name', name);
+  await context.files.makePrivateFolder(`${context.home.state}/petstore`);
+  using state = await openStateFile(context, `${context.home.state}/petstore/state.db`);
+  for (const id of new Set(rows.flatMap((row) => row.run ?? []))) {
+    state.database.run(
+      "INSERT INTO run (id, kind, startedAt, environment, origin) VALUES (?, 'import', 1, '', '')",
+      id,
+    );
+  }
+  for (const [i, row] of rows.entries()) {
+    state.database.run(
+      `INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
+       VALUES (?, ?, ?, ?, 'clerk', ?, ?, ?, ?, ?)`,
+      row.run ?? null,
+      row.environment ?? 'sandbox',
+      row.origin ?? 'sandbox',
+      row.command ?? 'inventory set',
+      row.petId ?? 7n,
+      row.before?.toString() ?? null,
+      (row.after ?? 1n).toString(),
+      row.state ?? 'applied',
+      BigInt(START - (row.ago ?? (rows.length - i) * 60_000)),
+    );
+  }
+  return context;
+}
+
+const history = (context: TestContext, ...args: string[]): Promise<Ran> =>
+  run(context, 'inventory', 'history', ...args);
+
+describe('names', () => {
+  const rows: readonly Row[] = [
+    { petId: 7n, after: 3n, before: 1n },
+    { petId: 12n, after: 5n, before: 6n },
+    { petId: MAX, after: 1n },
+  ];
+  const WITHOUT = [
+    'change  run  when                    petId  before  after  outcome  command',
+    '     3       14:02:20  9223372036854775807              1  applied  set',
+    '     2       14:01:20                   12       6      5  applied  set',
+    '     1       14:00:20                    7       1      3  applied  set',
+    '',
+  ].join('\n');
+
+  it('are in the table, after the ids', async () => {
+    const context = await shop(rows, { 7: 'Goldfish', [String(MAX)]: 'Zebra' });
+    expect((await history(context)).stdout).toBe(
+      [
+        'change  run  when                    petId  name      before  after  outcome  command',
+        '     3       14:02:20  9223372036854775807  Zebra                 1  applied  set',
+        '     2       14:01:20                   12                 6      5  applied  set',
+        '     1       14:00:20                    7  Goldfish       1      3  applied  set',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['without a catalog', {}, []],
+    ['with names of other pets alone', { 8: 'Koi' }, []],
+    ['with a name beyond the limit', { 12: 'Hamster' }, ['-n', '1']],
+    ['with a name that a filter leaves out', { 12: 'Hamster' }, ['--pet', '7', '--since', '1h']],
+  ])('%s the table is as it was', async (_what, names, args) => {
+    const { stdout } = await history(await shop(rows, names), ...args);
+    const without = await history(await shop(rows), ...args);
+    expect(stdout).toBe(without.stdout);
+    if (args.length === 0) expect(stdout).toBe(WITHOUT);
+  });
+
+  it('a pet with barcodes alone has none', async () => {
+    const context = await shop(rows);
+    await run(context, 'catalog', 'set', '7', '--barcode', '73513537');
+    expect((await history(context)).stdout).toBe(WITHOUT);
+  });
+
+  it.each(['json', 'ndjson', 'csv'])('are not in %s', async (format) => {
+    const context = await shop(rows, { 7: 'Goldfish' });
+    const { stdout } = await history(context, '-o', format);
+    expect(stdout).toBe((await history(await shop(rows), '-o', format)).stdout);
+    expect(stdout).not.toContain('Goldfish');
+  });
+
+  it('are those of the service of each change', async () => {
+    const env = { PETSTORE_BASE_URL: `${STAGING}/v1`, PETSTORE_ENV: 'staging' };
+    const mixed = [
+      ...rows.slice(0, 2),
+      { environment: 'staging', origin: STAGING },
+      { environment: 'production', origin: 'https://real.example' },
+      { environment: 'staging', origin: 'https://old.example', petId: 12n },
+    ];
+    const context = await shop(mixed, { 7: 'Dog', 12: 'Cat' }, { env });
+    await run(context, '--env', 'sandbox', 'catalog', 'set', '7', '--name', 'Goldfish');
+    const { stdout } = await history(context, '--all-environments');
+    const named = stdout.split('\n').map((line) => /(staging|production|sandbox) +(\d+) {2}(Goldfish|Dog|Cat)?/.exec(line)?.slice(1)); // prettier-ignore
+    expect(named).toEqual([
+      undefined,
+      ['staging', '12', undefined],
+      ['production', '7', undefined],
+      ['staging', '7', 'Dog'],
+      ['sandbox', '12', undefined],
+      ['sandbox', '7', 'Goldfish'],
+      undefined,
+    ]);
+    expect((await history(context, '--env', 'production')).stdout).not.toContain('name');
+  });
+
+  it('are there for a journal elsewhere, too', async () => {
+    const context = await shop(rows, { 7: 'Goldfish' });
+    const path = `${context.home.path}/other.db`;
+    using state = await openStateFile(context, path);
+    state.database.run(
+      `INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
+       VALUES ('sandbox', 'sandbox', 'inventory set', 'clerk', 7, '4', 'applied', 5)`,
+    );
+    expect((await history(context, '--journal', path)).stdout).toMatch(/ 7 {2}Goldfish +4 /);
+  });
+});
+
+describe('names on a screen of 80 columns', () => {
+  const SET: Row = { before: 10n, after: 12n };
+  const IMPORT: Row = { ...SET, run: 3n, command: 'inventory import /home/clerk/delivery.csv' };
+  const OLD = { ago: 40 * 86_400_000 };
+
+  const header = (stdout: string): string => (/│ (change .*?) +│$/m.exec(stdout)?.[1] ?? '').replace(/ +│ +/g, ' ');
+
+  it.each([
+    ['changes of today', [SET, SET], 'change when petId name before after outcome command'],
+    ['one run', [IMPORT, IMPORT], 'change when petId name before after command'],
+    ['a run and single changes', [SET, IMPORT], 'change run when petId name before after command'],
+    ['changes of another day', [{ ...SET, ...OLD }, SET], 'change when petId name before after outcome command'],
+    ['a change that failed', [SET, { ...SET, state: 'failed' }], 'change when petId name before after outcome command'],
+    [
+      'runs, and a change that failed',
+      [SET, { ...IMPORT, state: 'failed' }],
+      'change run when petId before after outcome command',
+    ],
+  ] as const)('of %s fit, between borders', async (_what, rows, columns) => {
+    const context = await shop(rows, { 7: 'Goldfish, small' }, { terminal: true });
+    const { stdout } = await history(context, '--all-environments', '--color', 'never');
+    expect(header(stdout)).toBe(columns);
+    expect(header(stdout).includes('name')).toBe(stdout.includes('Goldfish'));
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('of two environments fit without borders', async () => {
+    const context = await shop([SET, { ...SET, environment: 'staging' }], { 7: 'Goldfish, small' }, { terminal: true });
+    const { stdout } = await history(context, '--all-environments', '--color', 'never');
+    const [first = '', ...lines] = stdout.split('\n');
+    expect(first.split(/ +/).join(' ')).toBe('change when environment petId name before after command');
+    expect(lines).toHaveLength(3);
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('leave out nothing where there is room', async () => {
+    const options = { terminal: true, stdout: { isTTY: true, columns: 120 } };
+    const { stdout } = await history(await shop([IMPORT], { 7: 'Goldfish' }, options), '--color', 'never');
+    expect(header(stdout)).toBe('change run when petId name before after outcome command');
+  });
+});
+
+describe('--chart', () => {
+  const chart = (context: TestContext, ...args: string[]): Promise<Ran> => history(context, '--chart', ...args);
+
+  it('draws the quantity after each change, oldest first', async () => {
+    const context = await shop([
+      { after: 10n },
+      { petId: 8n, after: 900n },
+      { after: 5n },
+      { after: -2n },
+      { after: 2n },
+    ]);
+    expect(await chart(context, '--pet', '7')).toEqual({
+      code: 0,
+      stdout: [
+        'Pet 7 in sandbox',
+        `13:58:20  10  ${'█'.repeat(66)}`,
+        `14:00:20   5  ${'█'.repeat(33)}`,
+        '14:01:20  -2',
+        `14:02:20   2  ${'█'.repeat(13)}▏`,
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('in a locale without Unicode is ASCII', async () => {
+    const context = await shop([{ after: 1n }, { after: 4n }], {}, { env: { PETSTORE_ENV: 'sandbox' } });
+    const { stdout } = await chart(context, '--pet', '7');
+    expect(stdout).toMatch(/ 1 {2}#{16}\n.* 4 {2}#{67}\n$/);
+  });
+
+  it('names the pet', async () => {
+    const context = await shop([{}], { 7: 'Goldfish' });
+    expect((await chart(context, '--pet', '7,7')).stdout).toMatch(/^Pet 7 \(Goldfish\) in sandbox\n/);
+  });
+
+  it('has no bar for what may not have been applied, and no line for what failed', async () => {
+    const states = ['applied', 'sent', 'unknown', 'failed', 'conflict', 'discarded', 'failed'];
+    const context = await shop(
+      states.map((state, i) => ({ after: state === 'applied' ? 4n : 100n + BigInt(i), state })),
+    );
+    expect(await chart(context, '--pet', '7')).toEqual({
+      code: 0,
+      stdout: [
+        'Pet 7 in sandbox',
+        `13:56:20    4  ${'█'.repeat(65)}`,
+        '13:57:20  101  unknown',
+        '13:58:20  102  unknown',
+        '14:00:20  104  conflict',
+        '14:01:20  105  discarded',
+        '',
+      ].join('\n'),
+      stderr: 'Left out: 2 changes that failed.\n',
+    });
+  });
+
+  it('counts the newest changes of --limit', async () => {
+    const context = await shop([{ after: 900n }, { after: 1n }, { state: 'failed' }, { after: 2n }]);
+    const { stdout, stderr } = await chart(context, '--pet', '7', '--limit', '3');
+    expect(
+      stdout
+        .split('\n')
+        .slice(1, -1)
+        .map((line) => line.slice(8).replace(/█/g, '')),
+    ).toEqual(['  1  ▌', '  2  ']);
+    expect(stderr).toBe('Left out: 1 change that failed.\n');
+  });
+
+  it('draws each service by itself', async () => {
+    const staging = { environment: 'staging', origin: STAGING };
+    const rows = [{ after: 1n }, { ...staging, after: 50n }, { ...staging, origin: 'https://old.example', after: 7n }];
+    const context = await shop(rows, { 7: 'Goldfish' });
+    const { stdout } = await chart(context, '--pet', '7', '--all-environments');
+    const full = (digits: number): string => '█'.repeat(80 - 8 - 4 - digits);
+    expect(stdout).toBe(
+      [
+        'Pet 7 in staging, https://old.example',
+        `14:02:20  7  ${full(1)}`,
+        '',
+        `Pet 7 in staging, ${STAGING}`,
+        `14:01:20  50  ${full(2)}`,
+        '',
+        'Pet 7 (Goldfish) in sandbox',
+        `14:00:20  1  ${full(1)}`,
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['nothing was changed at all', [], [], 'This machine has not changed any stock yet.\n'],
+    [
+      'another pet was',
+      [{ petId: 8n }],
+      [],
+      'No change in sandbox matches. To see other environments, add --all-environments.\n',
+    ],
+    ['all failed', [{ state: 'failed' }], [], 'Left out: 1 change that failed.\nNone of these changes was applied.\n'],
+  ] as const)('says so where %s', async (_what, rows, args, stderr) => {
+    expect(await chart(await shop(rows), '--pet', '7', ...args)).toEqual({ code: 0, stdout: '', stderr });
+  });
+
+  it.each([
+    [[], '--chart needs --pet.', 'Name one pet: petstore inventory history --pet 7 --chart'],
+    [
+      ['--pet', '7', '8,7', '9'],
+      '--chart draws one pet, and --pet names 3.',
+      'Name one pet: petstore inventory history --pet 7 --chart',
+    ],
+    [
+      ['--pet', '7', '-o', 'csv'],
+      '--chart does not go with csv, which is for programs.',
+      'Add -o table, or leave out --chart.',
+    ],
+  ])('%j is refused', async (args, problem, hint) => {
+    expect(await chart(await shop([{}]), ...args)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${problem}\nhint: ${hint}\n`,
+    });
+  });
+
+  it.each([['--json'], ['-o', 'ndjson']])('%s is refused in JSON', async (...format) => {
+    const { code, stdout, stderr } = await chart(await shop([{}]), '--pet', '7', ...format);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage', exitCode: 2 } });
+  });
+
+  it('is refused with a stored default for programs, which -o table overrules', async () => {
+    const context = await shop([{}], {}, { env: { PETSTORE_ENV: 'sandbox', PETSTORE_OUTPUT: 'json' } });
+    expect((await chart(context, '--pet', '7')).code).toBe(2);
+    expect((await chart(context, '--pet', '7', '-o', 'table')).code).toBe(0);
+  });
+});

@@ -1,0 +1,170 @@
+/** `petstore inventory summary` in this process: one request, exact sums, bars for people alone. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RowItem, type InventoryItem } from '../../src/api/item.ts';
+import { RowLayout } from '../../src/api/row-layout.ts';
+import { StockSummary } from '../../src/api/stock-summary.ts';
+import { runIn as run, STAGING_ENV, withReplies, type Ran } from '../support/in-process.ts';
+import { item, json } from '../support/replies.ts';
+import type { TestContextOptions } from '../support/test-context.ts';
+
+const STOCK = [
+  item(1, 5),
+  item(2, 0),
+  item(3, -2),
+  item(4, 2n ** 53n),
+  item(5, 2n ** 53n + 1n),
+  item(6, 1, 'sold'),
+  item(7, 0, 'sold'),
+  item(8, 10n ** 30n, 'pending'),
+];
+const UNICODE = { env: { ...STAGING_ENV, LANG: 'C.UTF-8' } };
+
+function summary(args: readonly string[], options: TestContextOptions = {}, stock: unknown = STOCK): Promise<Ran> {
+  return run(withReplies([json(stock)], options), 'inventory', 'summary', ...args);
+}
+
+describe('inventory summary', () => {
+  it('has shares, bars and the total in its table', async () => {
+    expect(await summary([], UNICODE)).toEqual({
+      code: 0,
+      stdout: [
+        'status     pets  share                                               quantity  outOfStock',
+        'available     5   63 %  ████████████▌                       18014398509481988           2',
+        'pending       1   13 %  ██▌                   1000000000000000000000000000000           0',
+        'sold          2   25 %  █████                                               1           1',
+        'total         8  100 %                        1000000000000018014398509481989           3',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('in a locale without Unicode is ASCII', async () => {
+    const { stdout } = await summary([]);
+    expect(stdout).toMatch(/63 % {2}#{12} +1801/);
+    expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+
+  it.each([
+    [
+      'csv',
+      `status,pets,quantity,outOfStock
+available,5,18014398509481988,2
+pending,1,1000000000000000000000000000000,0
+sold,2,1,1
+`,
+    ],
+    [
+      'ndjson',
+      `{"status":"available","pets":5,"quantity":18014398509481988,"outOfStock":2}
+{"status":"pending","pets":1,"quantity":1000000000000000000000000000000,"outOfStock":0}
+{"status":"sold","pets":2,"quantity":1,"outOfStock":1}
+`,
+    ],
+    [
+      'json',
+      `[
+  {"status":"available","pets":5,"quantity":18014398509481988,"outOfStock":2},
+  {"status":"pending","pets":1,"quantity":1000000000000000000000000000000,"outOfStock":0},
+  {"status":"sold","pets":2,"quantity":1,"outOfStock":1}
+]
+`,
+    ],
+  ])('in %s has the plain numbers, without a total', async (format, stdout) => {
+    expect(await summary(['-o', format], UNICODE)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it.each([
+    [
+      ['--max', '0'],
+      ['available,2,-2,2', 'pending,0,0,0', 'sold,1,0,1'],
+    ],
+    [
+      ['--min', '1', '--status', 'sold,available'],
+      ['available,3,18014398509481990,0', 'sold,1,1,0'],
+    ],
+    [
+      ['--pet', '6,7'],
+      ['available,0,0,0', 'pending,0,0,0', 'sold,2,1,1'],
+    ],
+    [['--pet', '7', '--status', 'pending'], ['pending,0,0,0']],
+  ])('%j filters as the list does', async (args, rows) => {
+    const { stdout } = await summary([...args, '-o', 'csv']);
+    expect(stdout.trimEnd().split('\n').slice(1)).toEqual(rows);
+  });
+
+  it('without a pet has rows of zeros', async () => {
+    expect(await summary([], UNICODE, [])).toEqual({
+      code: 0,
+      stdout: [
+        'status     pets  share                        quantity  outOfStock',
+        'available     0                                      0           0',
+        'pending       0                                      0           0',
+        'sold          0                                      0           0',
+        'total         0                                      0           0',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('has a row for each status beyond the contract, and warns as the list does', async () => {
+    const stock = [item(1, 1, 'total'), item(2, 2, 'lost'), item(3, 3, 'sold'), item(4, 4, 'lost')];
+    const { stdout, stderr } = await summary(['--pet', '1', '2', '3', '4', '99', '-o', 'csv'], {}, stock);
+    const rows = ['available,0,0,0', 'pending,0,0,0', 'sold,1,3,0', 'lost,2,6,0', 'total,1,1,0'];
+    expect(stdout.trimEnd().split('\n').slice(1)).toEqual(rows);
+    expect(stderr).toMatch(/does not list: total, lost\.\n.*: pet 99\.\n$/);
+  });
+
+  it.each([
+    [80, '█'.repeat(10)],
+    // Shorter, then left out.
+    [62, '███▌'],
+    [61, '███'],
+    [60, undefined],
+  ])('on a terminal of %d columns half is %s', async (columns, half) => {
+    const { stdout } = await summary(
+      ['--color', 'never'],
+      { terminal: true, stdout: { isTTY: true, columns }, ...UNICODE },
+      [item(1, 5), item(2, 7, 'sold')],
+    );
+    expect(/│ sold .* 50 %[ │]*(█+▌?)? /.exec(stdout)?.slice(1)).toEqual([half]);
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+  });
+
+  it('fails as the list does, and prints nothing', async () => {
+    const ran = await summary([], {}, [item(1, 5), { petId: 2, quantity: 'many', status: 'sold' }]);
+    expect([ran.code, ran.stdout]).toEqual([8, '']);
+  });
+});
+
+describe('the sums', () => {
+  const plain = ({ petId, quantity, status }: InventoryItem): InventoryItem =>
+    new RowItem(RowLayout.own, `{"petId":${petId},"quantity":${quantity},"status":"${status}"}`);
+
+  it('are exact, whatever the items are', () => {
+    const large = fc.oneof(
+      fc.bigInt({ min: -9n, max: 9n }),
+      fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n }),
+      fc.bigInt({ min: -(2n ** 53n) - 3n, max: 3n - 2n ** 53n }),
+      fc.bigInt({ min: -(8n * 10n ** 18n), max: 8n * 10n ** 18n }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(large, fc.boolean()), { maxLength: 30 }), (given) => {
+        const summed = new StockSummary();
+        const items = given.map(([quantity, isPlain], i): InventoryItem => {
+          const each = item(BigInt(i), quantity) as InventoryItem;
+          return isPlain ? plain(each) : each;
+        });
+        summed.add(items);
+        expect(summed.rows()[0]).toEqual({
+          status: 'available',
+          pets: given.length,
+          quantity: given.reduce((sum, [quantity]) => sum + quantity, 0n),
+          outOfStock: given.filter(([quantity]) => quantity <= 0n).length,
+        });
+      }),
+    );
+  });
+});
