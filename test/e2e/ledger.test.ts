@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { error, item, json, send, tooMany } from '../support/replies.ts';
+import { error, type Exchange, item, json, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 
@@ -138,13 +138,21 @@ it.each([
 });
 
 it('eight processes at once, a window of five: five requests, no refusal', async () => {
-  const replies = [4, 3, 2, 1, 0].map((remaining) =>
-    json([item(7, 10)], { limits: { limit: 5, remaining, resetsIn: 600 } }),
-  );
+  // Each answer is held until the process that got the one before has ended, so that they are recorded in their order.
+  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const replies = ends.map((_, i) => async (exchange: Exchange): Promise<void> => {
+    await ends[i - 1]?.promise;
+    await send(json([item(7, 10)], { limits: { limit: 5, remaining: 4 - i, resetsIn: 600 } }), exchange);
+  });
   const server = await scriptedServer(replies);
   const home = createHome();
-  const run = () => runPetstore(['--max-wait', '20s', ...LIST], { home, env: staging(server.baseUrl) });
-  const codes = (await Promise.all(Array.from({ length: 8 }, run))).map(({ code }) => code);
+  let succeeded = 0;
+  const run = async (): Promise<number | null> => {
+    const { code } = await runPetstore(['--max-wait', '20s', ...LIST], { home, env: staging(server.baseUrl) });
+    if (code === 0) ends[succeeded++]?.resolve();
+    return code;
+  };
+  const codes = await Promise.all(Array.from({ length: 8 }, run));
   expect({ codes: codes.sort(), requests: server.requests.length }).toEqual({
     codes: [0, 0, 0, 0, 0, 6, 6, 6],
     requests: 5,
