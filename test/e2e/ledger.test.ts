@@ -139,7 +139,7 @@ it.each([
 
 it('eight processes at once, a window of five: five requests, no refusal', async () => {
   // Each answer is held until the process that got the one before has ended, so that they are recorded in their order.
-  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
   const replies = ends.map((_, i) => async (exchange: Exchange): Promise<void> => {
     await ends[i - 1]?.promise;
     await send(json([item(7, 10)], { limits: { limit: 5, remaining: 4 - i, resetsIn: 600 } }), exchange);
@@ -149,7 +149,7 @@ it('eight processes at once, a window of five: five requests, no refusal', async
   let succeeded = 0;
   const run = async (): Promise<number | null> => {
     const { code } = await runPetstore(['--max-wait', '20s', ...LIST], { home, env: staging(server.baseUrl) });
-    if (code === 0) ends[succeeded++]?.resolve();
+    if (code === 0) ends[succeeded++]?.resolve(undefined);
     return code;
   };
   const codes = await Promise.all(Array.from({ length: 8 }, run));
