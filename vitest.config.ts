@@ -12,6 +12,10 @@ const elsewhere = [
   'e2e/docs.test.ts',
   'e2e/release.test.ts',
 ].map((each) => `test/${each}`);
+/** What runs the program in shells and terminals, sends it signals, or reads /proc: it has been run on Linux only. */
+const onLinux = ['e2e/**', 'conformance/**', 'crash/**', 'limiters/**', 'node/**', 'support/**'].map(
+  (each) => `test/${each}`,
+);
 const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
 
 /** Tests that run the built program: those that another build of it, PETSTORE_BIN, is tried with. */
@@ -20,7 +24,11 @@ const blackBox = ['test/e2e/**/*.test.ts', 'test/conformance/**/*.test.ts', 'tes
 export default defineConfig({
   test: {
     include: process.env.PETSTORE_BIN === undefined ? ['test/**/*.test.ts'] : blackBox,
-    exclude: [...configDefaults.exclude, ...(isPart ? elsewhere : [])],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(isPart ? elsewhere : []),
+      ...(process.platform === 'linux' ? [] : onLinux),
+    ],
     env: { TZ: 'UTC' },
     globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.

@@ -135,7 +135,7 @@ const OWNED: readonly {
     name: 'clocks',
     value: /^(Date|performance)\.now$|^new Date\(\)$|^hrtime$/,
     module: /^perf_hooks$/,
-    owners: /^(node|sandbox\/page)\//,
+    owners: /^(node|sandbox\/page)\/|^build\/release\.ts$/,
   },
   {
     name: 'timers',
@@ -153,7 +153,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|build\/(build|check|deb|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(artifacts|build|check|deb|release|standalone)\.ts$)/,
   },
 ];
 
@@ -278,6 +278,6 @@ describe('each rule', () => {
 
 it('the top of the repository holds what was agreed, and nothing else', () => {
   const agreed =
-    /^(\..*|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|docs|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|standalone|test|completions|dist|node_modules|coverage)$/;
+    /^(\..*|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|docs|Containerfile|LICENSE|package(-lock)?\.json|tsconfig.*\.json|[a-z.-]+\.config\.[mc]?[jt]s|knip\.json|bin|src|standalone|test|completions|dist|node_modules|coverage)$/;
   expect(readdirSync(ROOT).filter((entry) => !agreed.test(entry))).toEqual([]);
 });

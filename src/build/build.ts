@@ -16,7 +16,11 @@ import { readPackage, ROOT } from './package.ts';
 import { buildPage } from './page.ts';
 
 /** What else can be made of the build: `npm run build -- --deb`. */
-const PACKAGES: Readonly<Record<string, string>> = { '--standalone': 'standalone.ts', '--deb': 'deb.ts' };
+const PACKAGES: Readonly<Record<string, string>> = {
+  '--standalone': 'standalone.ts',
+  '--deb': 'deb.ts',
+  '--artifacts': 'artifacts.ts',
+};
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
 const tree = await buildTree();

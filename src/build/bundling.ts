@@ -33,12 +33,19 @@ const REPLACED: readonly (readonly [library: string, module: RegExp, contents: s
   ['undici', /llhttp\/constants\.js$/, `module.exports = ${JSON.stringify({ ERROR, TYPE })};`],
 ];
 
+/** Returns a path as it is written here, also on Windows. */
+function slashed(path: string): string {
+  return path.replaceAll('\\', '/');
+}
+
 export const replace: Plugin = {
   name: 'replace',
   setup(setup) {
     setup.onResolve({ filter: /./ }, ({ path, importer }) => {
       const [, , pluginData] =
-        REPLACED.find(([library, module]) => importer.includes(`/node_modules/${library}/`) && module.test(path)) ?? [];
+        REPLACED.find(
+          ([library, module]) => slashed(importer).includes(`/node_modules/${library}/`) && module.test(path),
+        ) ?? [];
       return pluginData === undefined ? undefined : { path, namespace: 'replaced', pluginData };
     });
     setup.onLoad({ filter: /./, namespace: 'replaced' }, ({ pluginData }: { pluginData?: string }) => ({
@@ -118,7 +125,7 @@ export function madeByBuild(tree: Tree, page: object): Plugin {
   return {
     name: 'made-by-build',
     setup(setup) {
-      setup.onLoad({ filter: /\/src\/commands\/tree\.ts$/ }, () => ({
+      setup.onLoad({ filter: /[\\/]src[\\/]commands[\\/]tree\.ts$/ }, () => ({
         contents: `export const buildTree = () => Promise.resolve(${JSON.stringify(tree)});`,
       }));
       setup.onResolve({ filter: /\/page\.json$/ }, ({ path }) => ({ path, namespace: 'page' }));
@@ -132,8 +139,8 @@ export const betweenFiles: Plugin = {
   name: 'between-files',
   setup(setup) {
     setup.onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
-      if (kind !== 'dynamic-import' || !importer.endsWith('/src/main.ts')) return undefined;
-      const module = relative(ROOT, join(dirname(importer), path));
+      if (kind !== 'dynamic-import' || !slashed(importer).endsWith('/src/main.ts')) return undefined;
+      const module = slashed(relative(ROOT, join(dirname(importer), path)));
       return fileOf(module) === undefined ? undefined : { path: module, namespace: 'between' };
     });
     setup.onLoad({ filter: /./, namespace: 'between' }, ({ path }) => {
@@ -183,7 +190,9 @@ export const toVendors: Plugin = {
   name: 'to-vendors',
   setup(setup) {
     setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
-      path.startsWith('node:') || importer.includes('/node_modules/') ? undefined : { path, namespace: 'vendor' },
+      path.startsWith('node:') || slashed(importer).includes('/node_modules/')
+        ? undefined
+        : { path, namespace: 'vendor' },
     );
     setup.onResolve({ filter: /./, namespace: 'vendor' }, ({ path }) => ({ path, external: true }));
     setup.onLoad({ filter: /./, namespace: 'vendor' }, ({ path }) => {

@@ -37,5 +37,12 @@ export function licences(metafiles: readonly Metafile[]): string {
     const text = file === undefined ? mitLicence(copyright ?? '') : readFileSync(join(ROOT, folder, file), 'utf8');
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
-  return notices.join(`\n${'-'.repeat(80)}\n\n`);
+  return notices.join(LINE);
+}
+
+const LINE = `\n${'-'.repeat(80)}\n\n`;
+
+/** Returns the packages that such a text names, as `name@version`. */
+export function packagesIn(text: string): string[] {
+  return text.split(LINE).map((notice) => notice.slice(0, notice.indexOf(' (')).replace(' ', '@'));
 }

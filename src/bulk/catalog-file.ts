@@ -1,6 +1,7 @@
 /** `catalog import`: reads the names and barcodes of a file. Several rows of a pet add their barcodes together. */
 import type { CatalogRow } from '../catalog/changes.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { absolutePath } from '../session/paths.ts';
 import { readBytes } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
 import { CATALOG_FILE, type ColumnName, type Columns, findColumns, headerProblem, type Mapping } from './columns.ts';
@@ -22,7 +23,7 @@ export async function readCatalogFile(
   file: string,
   mappings: readonly Mapping[] = [],
 ): Promise<CatalogFile> {
-  const path = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
+  const path = file === '-' ? file : absolutePath(context, file);
   const name = file === '-' ? 'stdin' : file;
   return parseCatalog(decodeText(await readBytes(context, path), name, CATALOG_FILE), mappings);
 }

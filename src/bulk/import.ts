@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { tableCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { absolutePath } from '../session/paths.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
@@ -94,7 +95,7 @@ async function readSource(context: CommandContext, options: ImportOptions): Prom
   if (file === undefined) {
     throw new Failure('usage', { problem: 'Name a file: petstore inventory import FILE, or - for stdin.' });
   }
-  const source = file === '-' || file.startsWith('/') ? file : `${context.machine.cwd}/${file}`;
+  const source = file === '-' ? file : absolutePath(context, file);
   const name = file === '-' ? 'stdin' : file;
   const bytes = await readBytes(context, source);
   const allowNegative = options.allowNegative === true;

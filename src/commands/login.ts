@@ -115,7 +115,7 @@ async function chooseKey(input: LoginInput, context: CommandContext, place: Plac
   };
   const { keyCommand } = input;
   if (keyCommand !== undefined) {
-    splitWords(keyCommand);
+    splitWords(keyCommand, context.machine.platform);
     if (input.verify) await check(await keyFromCommand(context, keyCommand));
     return { apiKey: undefined, keyCommand };
   }

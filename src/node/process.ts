@@ -67,7 +67,15 @@ function leaveThreads(code: number): void {
   if (signal !== undefined) endBySignal(signal);
 }
 
+/** Sends the signal to this process. Windows has none: there it would end at once, and Node calls the listeners. */
+export function signalSelf(signal: NodeJS.Signals): void {
+  if (process.platform === 'win32') process.emit(signal, signal);
+  else process.kill(process.pid, signal);
+}
+
+/** Does nothing on Windows, where a process can only end with a code. */
 function endBySignal(signal: NodeJS.Signals): void {
+  if (process.platform === 'win32') return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }

@@ -3,6 +3,7 @@ import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
+import { signalSelf } from './process.ts';
 
 /** Both are missing where the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -41,7 +42,9 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () =>
   };
 }
 
+/** True also on Windows, where the system does not say it of a console. */
 function isDevice(fd: number): boolean {
+  if (process.platform === 'win32') return true;
   try {
     return fstatSync(fd).isCharacterDevice();
   } catch {
@@ -71,7 +74,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const { createInterface } = process.getBuiltinModule('node:readline');
       const reader = createInterface({ input, terminal, signal, ...output });
       // In raw mode Ctrl-C is a key.
-      reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+      reader.on('SIGINT', () => {
+        signalSelf('SIGINT');
+      });
       // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
       return linesOf(reader[Symbol.asyncIterator](), { input, reader, terminal, signal });
     },

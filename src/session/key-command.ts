@@ -7,7 +7,7 @@ import { splitWords } from './split-words.ts';
 
 const TIMEOUT_MS = 30_000;
 
-type Needed = Pick<CommandContext, 'notices' | 'runKeyCommand' | 'secrets' | 'signal' | 'stderr'>;
+type Needed = Pick<CommandContext, 'machine' | 'notices' | 'runKeyCommand' | 'secrets' | 'signal' | 'stderr'>;
 
 /**
  * Runs the command without a shell, and returns the key that it prints, less one line end. Shows what it writes to
@@ -16,7 +16,7 @@ type Needed = Pick<CommandContext, 'notices' | 'runKeyCommand' | 'secrets' | 'si
  */
 export async function keyFromCommand(context: Needed, command: string): Promise<string> {
   const { notices, secrets, signal, stderr } = context;
-  const words = splitWords(command);
+  const words = splitWords(command, context.machine.platform);
   const held: string[] = [];
   const show = (line: string): void => {
     notices.warning(`${words[0]}: ${line}`);

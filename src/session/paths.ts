@@ -1,4 +1,7 @@
-/** Where files are kept: XDG base directories (relative values are ignored, an empty one is unset). */
+/**
+ * Where files are kept: XDG base directories (relative values are ignored, an empty one is unset), on macOS too, as gh
+ * and git have it; on Windows APPDATA for the config and LOCALAPPDATA for what stays on this machine.
+ */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
@@ -34,6 +37,11 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
   return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }
 
+/** Returns the path of a file as seen from the current folder. */
+export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
+  return isAbsolute(path, machine.platform) ? path : `${machine.cwd}/${path}`;
+}
+
 function isAbsolute(path: string, platform: string): boolean {
-  return path.startsWith('/') || (platform === 'win32' && /^[A-Za-z]:[\\/]/.test(path));
+  return path.startsWith('/') || (platform === 'win32' && /^([A-Za-z]:[\\/]|\\\\)/.test(path));
 }

@@ -3,18 +3,19 @@ import { Failure } from '../errors.ts';
 
 /**
  * Splits a command at white space, as a shell does: '…' and "…" hold words together, and a backslash takes the next
- * character as it is, except between single quotes. Nothing is expanded.
+ * character as it is, except between single quotes and on Windows, where paths have it. Nothing is expanded.
  * @throws {Failure} `invalid-value`
  */
-export function splitWords(command: string): readonly [string, ...string[]] {
+export function splitWords(command: string, platform = ''): readonly [string, ...string[]] {
+  const { word, part, unescape } = platform === 'win32' ? WINDOWS : POSIX;
   const refuse = (expected: string): Failure =>
     new Failure('invalid-value', { name: 'The key command', value: command, expected });
   const words: string[] = [];
   let rest = command.trim();
   while (rest !== '') {
-    const [text] = WORD.exec(rest) ?? [];
+    const [text] = word.exec(rest) ?? [];
     if (text === undefined) throw refuse('a command whose quotes are closed');
-    words.push(text.replace(PART, (part, single?: string, double?: string) => single ?? unescape(double ?? part)));
+    words.push(text.replace(part, (part, single?: string, double?: string) => single ?? unescape(double ?? part)));
     rest = rest.slice(text.length).trimStart();
   }
   const [program, ...args] = words;
@@ -24,10 +25,22 @@ export function splitWords(command: string): readonly [string, ...string[]] {
   return [program, ...args];
 }
 
-const WORD = /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/;
-const PART = /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g;
-
-/** Between double quotes a backslash before other characters than these two is one that is meant. */
-function unescape(text: string): string {
-  return text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1');
+interface Quoting {
+  /** One word at the start of a text. */
+  readonly word: RegExp;
+  /** What is quoted, or escaped, in a word. */
+  readonly part: RegExp;
+  readonly unescape: (text: string) => string;
 }
+
+const POSIX: Quoting = {
+  word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
+  part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
+  // Between double quotes a backslash before other characters than these two is one that is meant.
+  unescape: (text) => (text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1')),
+};
+const WINDOWS: Quoting = {
+  word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+(?=\s|$)/,
+  part: /'([^']*)'|"([^"]*)"/g,
+  unescape: (text) => text,
+};

@@ -70,7 +70,7 @@ it('installs without a network and without scripts, and runs', async () => {
   mkdirSync(place);
   writeFileSync(join(place, 'package.json'), '{"private":true}');
   npm('install', '--prefix', place, '--offline', '--no-audit', '--no-fund', join(folder, packed.filename));
-  const command = [process.execPath, join(place, 'node_modules', 'petstore', 'bin', 'petstore.js')] as const;
+  const command = [process.execPath, join(place, 'node_modules', 'petstore-cli', 'bin', 'petstore.js')] as const;
   const version = await runPetstore(['--version'], { command: [...command], cwd: place });
   const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '-o', 'ndjson'], {
     command: [...command],

@@ -67,32 +67,76 @@ describe.skipIf(!canInstall)('the Debian package', () => {
   });
 });
 
-describe('the release workflow', () => {
-  interface Step {
-    readonly uses?: string;
-    readonly run?: string;
-    readonly with?: Readonly<Record<string, string>>;
-    readonly env?: Readonly<Record<string, string>>;
-  }
-  const workflow = parse(readFileSync(join(ROOT, '.github/workflows/release.yml'), 'utf8')) as {
-    permissions: object;
-    jobs: { release: { permissions: Readonly<Record<string, string>>; steps: readonly Step[] } };
-  };
-  const { permissions, steps } = workflow.jobs.release;
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+interface Workflow {
+  readonly permissions: object;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      { readonly permissions?: object; readonly needs?: readonly string[]; readonly steps: readonly Step[] }
+    >
+  >;
+}
+const WORKFLOWS = join(ROOT, '.github/workflows');
+const textOf = (name: string): string => readFileSync(join(WORKFLOWS, name), 'utf8');
+
+describe.each(readdirSync(WORKFLOWS).map((name) => [name]))('the workflow %s', (name) => {
+  const { permissions, jobs } = parse(textOf(name)) as Workflow;
 
   it('names every action by its hash, with the version beside it', () => {
-    const text = readFileSync(join(ROOT, '.github/workflows/release.yml'), 'utf8');
-    const used = text.match(/uses: .*/g) ?? [];
+    const used = textOf(name).match(/uses: .*/g) ?? [];
     expect(used.length).toBeGreaterThan(2);
     expect(used.filter((each) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(each))).toEqual([]);
   });
 
-  it('may no more than it needs, carries provenance, and publishes only what has passed', () => {
-    expect(workflow.permissions).toEqual({});
-    expect(permissions).toEqual({ contents: 'write', 'pull-requests': 'write', 'id-token': 'write' });
-    const publishes = steps.findIndex((step) => step.with?.publish !== undefined);
-    expect(steps[publishes]?.env).toMatchObject({ NPM_CONFIG_PROVENANCE: 'true' });
-    expect(steps.findIndex(({ run }) => run === 'npm run check')).toBeLessThan(publishes);
-    expect(JSON.stringify(steps)).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/);
+  it('installs what the lockfile says, and gives the checkout no credentials', () => {
+    const steps = Object.values(jobs).flatMap((job) => job.steps);
+    const lines = steps.flatMap(({ run }) => run?.split('\n') ?? []);
+    // What was packed here has no dependencies.
+    const installs = lines.filter((line) => /\bnpm (i|install|add|exec)\b|\bnpx\b/.test(line));
+    expect(installs.filter((line) => !line.endsWith('install --global ./packed/petstore-cli-*.tgz'))).toEqual([]);
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'));
+    expect(checkouts.map((step) => step.with?.['persist-credentials'])).toEqual(checkouts.map(() => false));
   });
+
+  it('may only read, unless a job says otherwise', () => {
+    expect(permissions).toBeOneOf([{}, { contents: 'read' }]);
+  });
+});
+
+describe('the release workflow', () => {
+  const { jobs } = parse(textOf('release.yml')) as Workflow;
+  const { publish, ...others } = jobs;
+
+  it('publishes only what has passed, with provenance and without a token', () => {
+    expect(publish!.needs).toEqual(Object.keys(others));
+    expect(others.packages!.steps.map(({ run }) => run)).toContain('npm run check');
+    const npm = publish!.steps.find(({ run }) => run?.startsWith('npm publish'));
+    expect(npm?.env).toEqual({ NPM_CONFIG_PROVENANCE: 'true' });
+    expect(textOf('release.yml')).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN|secrets\./);
+  });
+
+  it('writes in the last job alone, which runs nothing of the repository', () => {
+    expect(publish!.permissions).toEqual({ contents: 'write', 'id-token': 'write', attestations: 'write' });
+    expect(Object.values(others).map((job) => job.permissions)).toEqual([{ contents: 'read' }, { contents: 'read' }]);
+    const text = JSON.stringify(publish!.steps);
+    expect(text).not.toMatch(/actions\/checkout|npm (ci|run)|node /);
+  });
+});
+
+it('updates are proposed for every lockfile of the project', () => {
+  const { updates } = parse(readFileSync(join(ROOT, '.github/dependabot.yml'), 'utf8')) as {
+    updates: readonly { 'package-ecosystem': string; directories?: readonly string[] }[];
+  };
+  const npm = updates.find((each) => each['package-ecosystem'] === 'npm')!;
+  const tracked = execFileSync('git', ['ls-files', '*package-lock.json'], { cwd: ROOT, encoding: 'utf8' });
+  const folders = tracked.split('\n').filter(Boolean);
+  expect(folders.map((path) => `/${path.replace(/\/?package-lock\.json$/, '')}`).sort()).toEqual(
+    [...npm.directories!].sort(),
+  );
 });

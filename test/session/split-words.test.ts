@@ -18,6 +18,16 @@ describe('splitWords', () => {
     expect(splitWords(command)).toEqual(words);
   });
 
+  it.each<[command: string, words: string[]]>([
+    ['C:\\Tools\\op.exe read op://a/b', ['C:\\Tools\\op.exe', 'read', 'op://a/b']],
+    ['"C:\\Program Files\\op.exe" read', ['C:\\Program Files\\op.exe', 'read']],
+    ["'\\\\server\\a b\\' x", ['\\\\server\\a b\\', 'x']],
+    ['"\\\\server\\a" x', ['\\\\server\\a', 'x']],
+    ['x "a b"c', ['x', 'a bc']],
+  ])('on Windows, where paths have backslashes: %s', (command, words) => {
+    expect(splitWords(command, 'win32')).toEqual(words);
+  });
+
   it.each(['', '   ', "''", "x 'y", 'x "y', 'x y\\', 'x\ny', 'x\0'])('%j is refused', (command) => {
     expect(() => splitWords(command)).toThrow(expect.objectContaining({ kind: 'invalid-value' }) as Error);
   });

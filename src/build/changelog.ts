@@ -1,0 +1,44 @@
+/** CHANGELOG.md, which is kept by hand in the form of Keep a Changelog: a release cuts it, and takes its notes from it. */
+
+const UNRELEASED = '## Unreleased';
+
+/** Returns what is below the heading `## Unreleased`, or `## 1.2.3 - 2026-11-22`, without the heading. */
+export function sectionOf(text: string, name: string): string | undefined {
+  const parts = text.split(/^(?=## )/m);
+  const part = parts.find((each) => each.startsWith(`## ${name}\n`) || each.startsWith(`## ${name} - `));
+  return part?.slice(part.indexOf('\n')).trim();
+}
+
+/**
+ * Moves what is unreleased below a heading with the version and the date (YYYY-MM-DD). `Unreleased` stays, and is empty.
+ * @throws where nothing is unreleased, or the version is there already
+ */
+export function cutChangelog(text: string, version: string, date: string): string {
+  const unreleased = sectionOf(text, 'Unreleased');
+  if (unreleased === undefined) throw new Error(`CHANGELOG.md has no heading "${UNRELEASED}".`);
+  if (unreleased === '') throw new Error('CHANGELOG.md has nothing below "Unreleased": there is nothing to release.');
+  if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md already has ${version}.`);
+  return text.replace(`${UNRELEASED}\n`, () => `${UNRELEASED}\n\n## ${version} - ${date}\n`);
+}
+
+/** Parts of a version that a release may raise. */
+const PARTS = ['major', 'minor', 'patch'];
+
+/**
+ * Returns the version after `current`: with that part raised, or `wanted` itself, which must be higher.
+ * @throws where it is neither
+ */
+export function nextVersion(current: string, wanted: string): string {
+  const numbers = current.split('.').map(Number);
+  const raised = PARTS.indexOf(wanted);
+  if (raised >= 0) {
+    return numbers.map((number, i) => (i < raised ? number : i === raised ? number + 1 : 0)).join('.');
+  }
+  if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(wanted)) {
+    throw new Error(`"${wanted}" is not a version: use major, minor, patch or a version such as 1.2.3.`);
+  }
+  const at = wanted.split('.').map(Number);
+  const first = at.findIndex((number, i) => number !== numbers[i]);
+  if (first < 0 || at[first]! < numbers[first]!) throw new Error(`${wanted} is not higher than ${current}.`);
+  return wanted;
+}

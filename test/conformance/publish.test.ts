@@ -1,0 +1,232 @@
+/**
+ * A release from end to end, in a copy of the checkout: `npm run release`, then the workflow's own commands, against
+ * verdaccio, a registry on this machine, then an install from it.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { freePort } from '../support/free-port.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const TOOLS = fileURLToPath(new URL('./node_modules/', import.meta.url));
+const VERDACCIO = join(TOOLS, 'verdaccio/bin/verdaccio');
+const git = (args: readonly string[], cwd = ROOT) => spawnSync('git', args, { cwd, encoding: 'utf8' });
+const missing = [
+  ...(existsSync(VERDACCIO) ? [] : ['verdaccio (npm ci --prefix test/conformance --ignore-scripts brings it)']),
+  ...(spawnSync('dpkg-deb', ['--version']).status === 0 ? [] : ['dpkg-deb']),
+  ...(git(['rev-parse']).status === 0 ? [] : ['a checkout of git']),
+];
+if (missing.length > 0) process.stderr.write(`Skipped: a release from end to end; missing: ${missing.join(', ')}.\n`);
+
+/** The version before the release, and after. */
+const { version: before } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const after = before.replace(
+  /^(\d+)\.(\d+)\..*/,
+  (_all, major: string, minor: string) => `${major}.${Number(minor) + 1}.0`,
+);
+
+/** Empty folders, a registry, and nothing of this machine's npm or git. */
+function environment(folder: string, registry: string): Record<string, string> {
+  return {
+    PATH: `${join(folder, 'bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+    HOME: folder,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_AUTHOR_NAME: 'A',
+    GIT_AUTHOR_EMAIL: 'a@localhost',
+    GIT_COMMITTER_NAME: 'A',
+    GIT_COMMITTER_EMAIL: 'a@localhost',
+    GITHUB_REF_NAME: `v${after}`,
+    GITHUB_SERVER_URL: 'https://forge.example',
+    GITHUB_REPOSITORY: 'shop/petstore',
+    npm_config_registry: registry,
+    npm_config_userconfig: join(folder, 'npmrc'),
+    npm_config_cache: join(folder, 'npm-cache'),
+    npm_config_update_notifier: 'false',
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+  };
+}
+
+const LONG = ['npm ci', 'npm run setup:tests', 'npm run check'];
+
+interface Workflow {
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+}
+
+describe.skipIf(missing.length > 0)('a release', () => {
+  let folder: string;
+  let clone: string;
+  let env: Record<string, string>;
+
+  const run = (command: readonly [string, ...string[]], cwd = clone) =>
+    runPetstore([], { command, cwd, env, killAfterMs: 50_000 });
+  const gitInClone = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: clone, encoding: 'utf8', env }).trim();
+  const release = (wanted: string) => run(['npm', 'run', '--silent', 'release', '--', wanted]);
+  const json = (...path: string[]) => JSON.parse(readFileSync(join(...path), 'utf8')) as Record<string, unknown>;
+  /** Runs the lines of a job of the workflow, but those that install and test the whole checkout. */
+  async function runJob(name: string): Promise<void> {
+    const { jobs } = parse(readFileSync(join(clone, '.github/workflows/release.yml'), 'utf8')) as Workflow;
+    const lines = jobs[name]!.steps.flatMap(({ run: line }) => line ?? []).filter((line) => !LONG.includes(line));
+    expect(lines.length).toBeGreaterThan(1);
+    for (const line of lines) {
+      const { code, stdout, stderr } = await run(['bash', '-e', '-c', line]);
+      expect([line, code, code === 0 ? '' : stdout + stderr]).toEqual([line, 0, '']);
+    }
+  }
+  /** In place of the long check of the copy. */
+  function setCheck(script: string): void {
+    const file = join(clone, 'package.json');
+    const content = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> };
+    writeFileSync(file, `${JSON.stringify({ ...content, scripts: { ...content.scripts, check: script } }, null, 2)}\n`);
+    gitInClone('commit', '--quiet', '--all', '--message', 'Check');
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'petstore-publish-'));
+    clone = join(folder, 'petstore');
+    const port = await freePort();
+    env = environment(folder, `http://127.0.0.1:${port}/`);
+    // What is not committed yet is tried too.
+    const files = git(['ls-files', '--cached', '--others', '--exclude-standard', '-z']).stdout.split('\0');
+    for (const file of files) {
+      if (file !== '' && existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(clone, file));
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+    gitInClone('init', '--quiet');
+    writeFileSync(join(clone, '.git/info/exclude'), '/node_modules\n');
+    gitInClone('add', '--all');
+    gitInClone('commit', '--quiet', '--message', 'All');
+
+    // gh only notes how it was called.
+    mkdirSync(join(folder, 'bin'));
+    writeFileSync(join(folder, 'bin/gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${folder}/gh-called'\n`, { mode: 0o755 });
+    writeFileSync(join(folder, 'npmrc'), `//127.0.0.1:${port}/:_authToken=any\n`);
+    writeFileSync(join(folder, 'verdaccio.yaml'), REGISTRY.replaceAll('FOLDER', folder));
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('is refused where something is not committed, a check fails or nothing is unreleased, and changes nothing', async () => {
+    const head = gitInClone('rev-parse', 'HEAD');
+    writeFileSync(join(clone, 'new.txt'), '');
+    const dirty = await release('minor');
+    rmSync(join(clone, 'new.txt'));
+    expect([dirty.code, dirty.stderr]).toEqual([1, expect.stringContaining('not committed:\n?? new.txt')]);
+    expect((await release('0.0.1')).stderr).toContain('0.0.1 is not higher');
+    setCheck('echo red && exit 1');
+    const red = await release('minor');
+    expect([red.code, red.stderr]).toEqual([1, expect.stringContaining('"npm run check" failed')]);
+    expect([gitInClone('rev-parse', 'HEAD^'), gitInClone('status', '--porcelain'), gitInClone('tag')]).toEqual([
+      head,
+      '',
+      '',
+    ]);
+  });
+
+  it('sets the version, cuts the changelog, commits and tags', async () => {
+    setCheck('echo green');
+    const day = new Date().toISOString().slice(0, 10);
+    const done = await release('minor');
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(done.stdout).toContain(`git push --atomic origin HEAD v${after}`);
+    expect(gitInClone('rev-parse', `v${after}^{commit}`)).toBe(gitInClone('rev-parse', 'HEAD'));
+    expect(gitInClone('show', '--format=%s', '--name-only').split('\n').filter(Boolean)).toEqual([
+      `Release ${after}`,
+      'CHANGELOG.md',
+      'package-lock.json',
+      'package.json',
+    ]);
+    const lock = json(clone, 'package-lock.json');
+    const own = (lock.packages as Record<string, { version: string }>)['']!.version;
+    expect([json(clone, 'package.json').version, lock.version, own]).toEqual([after, after, after]);
+    const changelog = readFileSync(join(clone, 'CHANGELOG.md'), 'utf8');
+    const today = new Date().toISOString().slice(0, 10);
+    expect(changelog).toMatch(new RegExp(`^## Unreleased\n\n## ${after} - (${day}|${today})\n\n### `, 'm'));
+    expect((await release('minor')).stderr).toContain('there is nothing to release');
+  });
+
+  it('is built and published by the commands of the workflow, and installed from the registry', async () => {
+    const { port } = new URL(env.npm_config_registry!);
+    const listen = ['--config', join(folder, 'verdaccio.yaml'), '--listen', `127.0.0.1:${port}`];
+    const registry = startPetstore(listen, {
+      command: [process.execPath, VERDACCIO],
+      cwd: folder,
+      env,
+      killAfterMs: 50_000,
+    });
+    await registry.waitFor(/http address/);
+    await runJob('packages');
+    // Built by another job, on machines of both kinds.
+    const executables = ['petstore-linux-arm64', 'petstore-linux-x64'];
+    for (const name of executables) writeFileSync(join(clone, 'release', name), name);
+    await runJob('publish');
+
+    const published = [
+      `petstore-${after}.cdx.json`,
+      `petstore-cli-${after}.tgz`,
+      ...executables,
+      `petstore_${after}_all.deb`,
+    ];
+    expect(readdirSync(join(clone, 'release')).sort()).toEqual(['SHA256SUMS', ...published]);
+    const sums = await run(['sha256sum', '--check', '--strict', 'SHA256SUMS'], join(clone, 'release'));
+    expect(sums.stdout.split('\n').filter(Boolean)).toEqual(published.map((name) => `${name}: OK`));
+    expect(readFileSync(join(folder, 'gh-called'), 'utf8').split('\n').slice(0, 5)).toEqual([
+      'release',
+      'create',
+      `v${after}`,
+      '--verify-tag',
+      '--title',
+    ]);
+    expect(readFileSync(join(clone, 'NOTES.md'), 'utf8')).toMatch(/^### /);
+    expect(JSON.stringify(json(clone, 'release', `petstore-${after}.cdx.json`).components)).toContain(
+      'pkg:npm/undici@',
+    );
+
+    const install = [
+      'npm',
+      'install',
+      '--global',
+      '--prefix',
+      join(folder, 'prefix'),
+      `petstore-cli@${after}`,
+    ] as const;
+    expect((await run(install, folder)).code).toBe(0);
+    const installed = join(folder, 'prefix/lib/node_modules/petstore-cli');
+    expect(readdirSync(dirname(installed))).toEqual(['petstore-cli']);
+    expect([existsSync(join(installed, 'node_modules')), json(installed, 'package.json')]).toEqual([
+      false,
+      expect.objectContaining({ repository: { type: 'git', url: 'git+https://forge.example/shop/petstore.git' } }),
+    ]);
+    const program = join(folder, 'prefix/bin/petstore');
+    expect((await run([program, '--version'], folder)).stdout).toBe(`${after}\n`);
+    const list = await run([program, '--env', 'sandbox', 'inventory', 'get', '7', '-o', 'csv'], folder);
+    expect([list.code, list.stdout]).toEqual([0, 'petId,quantity,status\n7,10,available\n']);
+  });
+});
+
+/** A registry that takes packages from anyone and knows no other registry. */
+const REGISTRY = `
+storage: FOLDER/storage
+auth: { htpasswd: { file: FOLDER/htpasswd, max_users: -1 } }
+uplinks: {}
+packages: { '**': { access: $all, publish: $all } }
+web: { enable: false }
+log: { type: stdout, format: json, level: info }
+`;

@@ -1,0 +1,108 @@
+/** The folders of each system: docs/configuration.md has the same table. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { absolutePath, configFolder, sandboxFile, stateFolder } from '../../src/session/paths.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+const NO_XDG = { XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
+
+function on(platform: string, home: string | undefined, env: Env = {}) {
+  return createTestContext({ env: { ...NO_XDG, ...env }, machine: { platform, home, cwd: 'C:\\shop' } });
+}
+
+const WINDOWS = { APPDATA: 'C:\\Users\\A\\AppData\\Roaming', LOCALAPPDATA: 'C:\\Users\\A\\AppData\\Local' };
+
+describe('the folders', () => {
+  it.each<[what: string, platform: string, home: string, env: Env, config: string, state: string]>([
+    ['Linux', 'linux', '/home/a', {}, '/home/a/.config/petstore', '/home/a/.local/state/petstore'],
+    ['macOS', 'darwin', '/Users/a', {}, '/Users/a/.config/petstore', '/Users/a/.local/state/petstore'],
+    [
+      'Linux with XDG',
+      'linux',
+      '/home/a',
+      { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' },
+      '/c/petstore',
+      '/s/petstore',
+    ],
+    [
+      'macOS with a relative XDG, which does not count',
+      'darwin',
+      '/Users/a',
+      { XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: '' },
+      '/Users/a/.config/petstore',
+      '/Users/a/.local/state/petstore',
+    ],
+    [
+      'Linux with the variables of Windows, which do not count',
+      'linux',
+      '/home/a',
+      WINDOWS,
+      '/home/a/.config/petstore',
+      '/home/a/.local/state/petstore',
+    ],
+    ['Windows', 'win32', 'C:\\Users\\A', WINDOWS, `${WINDOWS.APPDATA}/petstore`, `${WINDOWS.LOCALAPPDATA}/petstore`],
+    [
+      'Windows with XDG',
+      'win32',
+      'C:\\Users\\A',
+      { ...WINDOWS, XDG_CONFIG_HOME: 'D:\\c', XDG_STATE_HOME: '\\\\server\\s' },
+      'D:\\c/petstore',
+      '\\\\server\\s/petstore',
+    ],
+    [
+      'Windows with a relative XDG',
+      'win32',
+      'C:\\Users\\A',
+      { ...WINDOWS, XDG_CONFIG_HOME: 'C:c', XDG_STATE_HOME: 's' },
+      `${WINDOWS.APPDATA}/petstore`,
+      `${WINDOWS.LOCALAPPDATA}/petstore`,
+    ],
+    [
+      'Windows without its variables',
+      'win32',
+      'C:\\Users\\A',
+      {},
+      'C:\\Users\\A/.config/petstore',
+      'C:\\Users\\A/.local/state/petstore',
+    ],
+  ])('of %s', (_what, platform, home, env, config, state) => {
+    const context = on(platform, home, env);
+    expect([configFolder(context), stateFolder(context)]).toEqual([config, state]);
+    expect(sandboxFile(context)).toBe(`${state}/sandbox.db`);
+  });
+
+  it.each(['linux', 'darwin'])('of %s need a home', (platform) => {
+    expect(() => stateFolder(on(platform, undefined))).toThrow(expect.objectContaining({ kind: 'no-home' }) as Error);
+  });
+
+  it('are in the table of docs/configuration.md', () => {
+    const page = readFileSync(fileURLToPath(new URL('../../docs/configuration.md', import.meta.url)), 'utf8');
+    for (const [home, platform, env] of [
+      ['~', 'linux', {}],
+      ['%USERPROFILE%', 'win32', { APPDATA: '%APPDATA%', LOCALAPPDATA: '%LOCALAPPDATA%' }],
+    ] as const) {
+      const context = on(platform, home, env);
+      const slash = platform === 'win32' ? '\\' : '/';
+      for (const folder of [configFolder(context), stateFolder(context)]) {
+        expect(page).toContain(`\`${folder.replaceAll('/', slash)}${slash}`);
+      }
+    }
+  });
+});
+
+describe('a file that the user names', () => {
+  it.each([
+    ['linux', '/data/a.csv', '/data/a.csv'],
+    ['linux', 'C:\\a.csv', 'C:\\shop/C:\\a.csv'],
+    ['win32', 'C:\\a.csv', 'C:\\a.csv'],
+    ['win32', 'C:/a.csv', 'C:/a.csv'],
+    ['win32', '\\\\server\\a.csv', '\\\\server\\a.csv'],
+    ['win32', 'a.csv', 'C:\\shop/a.csv'],
+    ['win32', '..\\a.csv', 'C:\\shop/..\\a.csv'],
+  ])('on %s, %s is %s', (platform, path, expected) => {
+    expect(absolutePath(on(platform, '/home/a'), path)).toBe(expected);
+  });
+});
