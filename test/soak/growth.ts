@@ -1,0 +1,61 @@
+/** What may grow in a long run, and by how much. */
+
+/** One look at everything that is measured, by its name, at a time in ms since the start. */
+export interface Sample {
+  readonly at: number;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** What a value may be at the end. `early`: its median after the warm-up; `work`: how much was recorded in between. */
+interface Bound {
+  readonly of: RegExp;
+  readonly says: string;
+  most(early: number, work: number): number;
+}
+
+const MB = 1_000_000;
+
+const BOUNDS: readonly Bound[] = [
+  { of: /memory$/, says: 'a quarter more, and 16 MB', most: (early) => early * 1.25 + 16 * MB },
+  { of: /handles$/, says: '40 more, because an import opens up to 32 connections', most: (early) => early + 40 },
+  // SQLite copies it back at 1 MB; a reader may hold that up for a moment.
+  { of: /^log of state\.db$/, says: '8 MB', most: () => 8 * MB },
+  { of: /^state\.db$/, says: '500 bytes for each change', most: (early, work) => early + MB + work * 500 },
+  { of: /^reports$/, says: '100 bytes for each change', most: (early, work) => early + MB + work * 100 },
+];
+
+/** The name of the value that counts the changes that were recorded. */
+export const WORK = 'changes';
+
+interface Verdict {
+  readonly name: string;
+  readonly early: number;
+  readonly late: number;
+  readonly most: number;
+  readonly says: string;
+  readonly isGood: boolean;
+}
+
+/**
+ * Compares the first and the last third of the time after the warm-up, by their medians.
+ * @throws where too few samples were taken
+ */
+export function judge(samples: readonly Sample[], warmUpMs: number): Verdict[] {
+  const warm = samples.filter(({ at }) => at >= warmUpMs);
+  const third = Math.floor(warm.length / 3);
+  if (third < 3) throw new Error(`${warm.length} samples after the warm-up are too few.`);
+  const [first, last] = [warm.slice(0, third), warm.slice(-third)];
+  const middle = (part: readonly Sample[], name: string): number => median(part.map(({ values }) => values[name] ?? 0));
+  const work = middle(last, WORK) - middle(first, WORK);
+  return Object.keys(warm[0]!.values).flatMap((name) => {
+    const bound = BOUNDS.find(({ of }) => of.test(name));
+    if (bound === undefined) return [];
+    const [early, late] = [middle(first, name), middle(last, name)];
+    const most = bound.most(early, work);
+    return [{ name, early, late, most, says: bound.says, isGood: late <= most }];
+  });
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+}
