@@ -13,6 +13,7 @@ import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
 import { clockTime } from '../view/progress.ts';
+import { stateSize } from './state-size.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 
 /** package.json's `engines`. */
@@ -186,6 +187,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   }
   const open = await openToOthers(context, 'state', folder, path);
   yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
+  yield note('state-size', await stateSize(context, folder));
   for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
     const fix = `Continue: ${resumeCommand(run)}\nOr give it up: ${discardCommand(run)}`;
     yield warn('state', `Run ${run.id} (${run.kind}) in ${run.environment} is unfinished.`, fix);

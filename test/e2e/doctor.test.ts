@@ -69,6 +69,7 @@ describe('doctor --offline', () => {
       ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
       ['key', 'ok', 'Found, from the config.'],
       ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
+      ['state-size', 'note', expect.stringMatching(/^The database has \d+ kB, its log \d+ kB, 0 reports 0 kB\.$/)],
       ['ledger', 'ok', 'No block is active.'],
       ['service', 'skip', 'Not asked, because of --offline.'],
     ]);
