@@ -4,16 +4,17 @@ import { applyPlan, dryRunPlan } from '../bulk/apply.ts';
 import { lockBrowse, takeTurn, withWritableJournal } from '../bulk/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../bulk/plan.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
-import { Draft, type DraftChange } from '../state/draft.ts';
+import { Draft, readDraft } from '../state/draft.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { Browser, type End, type Reload } from './browser.ts';
-import { loadRows } from './load.ts';
+import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
+import { loadRows } from './load.ts';
 import { browseOnScreen } from './on-screen.ts';
 
 export interface BrowseOptions extends Filter {
@@ -25,105 +26,182 @@ export interface BrowseOptions extends Filter {
 }
 
 const COMMAND = 'inventory browse';
+/** How many changes are listed. */
+const LISTED = 10;
 
-/** @throws {Failure} `no-terminal`, and what connect throws */
+/** @throws {Failure} `usage`: without a terminal; and what connect throws */
 export async function browse(context: CommandContext, options: BrowseOptions): Promise<View> {
-  const show = options.plain === true ? byLines(context) : browseOnScreen;
   if (options.plain !== true) needScreen(context);
   if (options.dryRun !== true) await assertWriteAllowed(context, COMMAND);
-  const target = await context.target();
+  const origin = originOf(await context.target());
   return withWritableJournal(context, undefined, async (journal) => {
-    using _lock = await lockBrowse(context, target.environment);
-    const draft = new Draft(journal.state, originOf(target));
-    const kept = await keptChanges(context, draft);
-    const onChange = (petId: bigint, change: DraftChange | undefined): void => {
-      if (change === undefined) draft.remove(petId);
-      else draft.put(change);
+    const visit = new Visit(context, journal, options, origin);
+    if (options.dryRun === true || !canAsk(context)) return await visit.run();
+    // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
+    using _lock = await lockBrowse(context, origin);
+    await visit.offerDraft();
+    return await visit.run();
+  });
+}
+
+/** Asks for a terminal that can show a full screen. @throws {Failure} `usage` */
+function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
+  if (globals.input && stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb') return;
+  throw new Failure('usage', {
+    problem: `${COMMAND} needs a terminal.`,
+    hint: `For lines of text: petstore ${COMMAND} --plain`,
+  });
+}
+
+class Visit {
+  private readonly context: CommandContext;
+  private readonly journal: Journal;
+  private readonly options: BrowseOptions;
+  private readonly origin: string;
+  private readonly browser: Browser;
+  private draft: Draft | undefined;
+
+  constructor(context: CommandContext, journal: Journal, options: BrowseOptions, origin: string) {
+    this.context = context;
+    this.journal = journal;
+    this.options = options;
+    this.origin = origin;
+    this.browser = new Browser(options.low);
+  }
+
+  /** Continues with the changes that an earlier visit has left, unless the user discards them. From now on they are kept. */
+  async offerDraft(): Promise<void> {
+    const { browser, context, journal, origin } = this;
+    const kept = readDraft(journal.state, origin);
+    const draft = new Draft(journal.state, origin, browser.pending, (error) => {
+      browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
+    });
+    this.draft = draft;
+    browser.onChange = () => {
+      draft.touch();
     };
-    const browser = new Browser({ low: options.low, draft: kept, onChange });
+    if (kept.length === 0) return;
+    const { notices, prompt, signal } = context;
+    const [are, them] = kept.length === 1 ? ['is', 'it'] : ['are', 'them'];
+    notices.info(`${plural(kept.length, 'change')} of an earlier petstore ${COMMAND} ${are} not applied:`);
+    for (const { petId, current, quantity } of kept.slice(0, LISTED)) {
+      notices.info(`  pet ${petId}: ${current} -> ${quantity}`);
+    }
+    if (kept.length > LISTED) notices.info(`  and ${kept.length - LISTED} more`);
+    if (await prompt.confirm(`Continue with ${them}? (n discards ${them})`, signal, true)) {
+      for (const change of kept) browser.pending.set(change.petId, change);
+    } else await draft.save();
+  }
+
+  async run(): Promise<View> {
+    try {
+      return await this.showAndApply();
+    } catch (error) {
+      this.tellKept();
+      throw error;
+    }
+  }
+
+  private async showAndApply(): Promise<View> {
+    const { browser, context, options } = this;
+    const show = options.plain === true ? byLines(context) : browseOnScreen;
     const reload: Reload = async (own) => {
-      browser.replace(await loadRows(own, options));
+      browser.replace(await loadRows(own, options, (petId) => browser.pending.has(petId)));
     };
     let done: RecordView | undefined;
     for (;;) {
       const end = await show(context, browser, reload);
-      await draft.settled();
-      if (end !== 'apply') return await left({ context, browser, draft, end, done });
-      const changes = [...browser.pending.values()];
-      const plan = (stock: Stock): Plan => makePlan(changes, stock, conflictOf);
-      if (options.dryRun === true) return await dryRunPlan(context, { plan });
-      const applied = await apply(context, journal, plan);
-      if (applied === undefined) {
-        browser.message = `Nothing was applied: ${browser.pendingWords} pending.`;
-        continue;
+      if (end === 'discard') browser.keep(new Set());
+      await this.draft?.save();
+      if (end !== 'apply') {
+        this.tellKept();
+        return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
       }
-      done = applied;
-      browser.forgetAll();
-      draft.clear();
-      await draft.settled();
+      if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => this.plan(stock) });
+      const applied = await this.apply();
+      if (applied === undefined) continue;
       // What went wrong has to be read before all else.
-      if (done.failure !== undefined) return done;
-      browser.message = done.text.split('\n')[0] ?? '';
+      if (applied.failure !== undefined) return applied;
+      if (done !== undefined) context.notices.info(done.text);
+      done = applied;
     }
-  });
-}
-
-/** Asks for a terminal that can show a full screen. @throws {Failure} `no-terminal` */
-function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
-  if (globals.input && stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb') return;
-  const instead = 'Use petstore inventory browse --plain, which reads and prints lines, or petstore inventory list.';
-  throw new Failure('no-terminal', { what: 'keys', instead });
-}
-
-/** Returns the changes that an earlier run has left, unless the user discards them. */
-async function keptChanges(context: CommandContext, draft: Draft): Promise<DraftChange[]> {
-  const kept = draft.read();
-  if (kept.length === 0) return kept;
-  const [are, them] = kept.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  const found = `${plural(kept.length, 'change')} of an earlier petstore ${COMMAND} ${are} not applied.`;
-  if (!canAsk(context)) {
-    context.notices.warning(found);
-    return kept;
   }
-  if (await context.prompt.confirm(`${found} Continue with ${them}?`, context.signal, true)) return kept;
-  draft.clear();
-  await draft.settled();
-  return [];
-}
 
-function conflictOf({ current, quantity }: DraftChange, present: bigint): string | undefined {
-  return present === current || present === quantity ? undefined : `you saw ${current}, but there are ${present}`;
-}
+  private plan(stock: Stock): Plan {
+    return makePlan([...this.browser.pending.values()], stock, ({ current, quantity }, present) =>
+      present === current || present === quantity
+        ? undefined
+        : `it was ${current} when you changed it, and is now ${present}`,
+    );
+  }
 
-/** Shows the plan, asks, and applies it. Returns undefined where the user does not agree. */
-async function apply(
-  context: CommandContext,
-  journal: Journal,
-  plan: (stock: Stock) => Plan,
-): Promise<RecordView | undefined> {
-  using turn = await takeTurn(context, journal, true, 'browse');
-  try {
-    return await applyPlan({ context, journal, turn }, { kind: 'edit', command: COMMAND, plan });
-  } catch (error) {
-    if (isFailure(error) && error.is('cancelled')) return undefined;
-    throw error;
+  /** Shows the plan, asks, and applies it. Returns undefined where nothing was begun: the changes stay. */
+  private async apply(): Promise<RecordView | undefined> {
+    const { browser, context, journal } = this;
+    const run = { hasBegun: false, conflicts: new Set<bigint>() };
+    const begin = async (): Promise<void> => {
+      run.hasBegun = true;
+      browser.keep(run.conflicts);
+      await this.draft?.save();
+    };
+    try {
+      using turn = await takeTurn(context, journal, true, 'browse');
+      const applied = await applyPlan(
+        { context, journal, turn },
+        {
+          kind: 'edit',
+          command: COMMAND,
+          // Conflicts stay in the table, for the user to decide.
+          plan: (stock) => {
+            const plan = this.plan(stock);
+            if (!canAsk(context)) return plan;
+            const isConflict = ({ state }: Plan['obstacles'][number]): boolean => state === 'conflict';
+            run.conflicts = new Set(plan.obstacles.filter(isConflict).map(({ petId }) => petId));
+            for (const { petId, reason } of plan.obstacles.filter(isConflict)) {
+              context.notices.warning(`Pet ${petId} is left as it is: ${reason}.`);
+            }
+            if (run.conflicts.size > 0 && plan.steps.length === 0) throw new Failure('cancelled', {});
+            return { ...plan, obstacles: plan.obstacles.filter((each) => !isConflict(each)) };
+          },
+          onBegin: begin,
+        },
+      );
+      if (!run.hasBegun) await begin();
+      const left = run.conflicts.size === 0 ? '' : ` ${conflictWords(run.conflicts.size)}`;
+      browser.message = `${applied.text.split('\n')[0] ?? ''}${left}`;
+      return applied;
+    } catch (error) {
+      if (run.hasBegun || !isFailure(error) || error.is('interrupted') || error.is('deadline')) throw error;
+      // A script has nobody who could try again.
+      if (!error.is('cancelled') && !canAsk(context)) throw error;
+      const why = error.is('cancelled')
+        ? run.conflicts.size === 0
+          ? ''
+          : conflictWords(run.conflicts.size)
+        : messageOf(context, error);
+      browser.message = `Nothing was applied. ${why}`.trim();
+      return undefined;
+    }
+  }
+
+  private tellKept(): void {
+    const { browser, context, draft } = this;
+    const { size } = browser.pending;
+    if (size === 0) return;
+    context.notices.info(
+      draft === undefined
+        ? `${browser.pendingWords} not applied.`
+        : `${browser.pendingWords} kept for the next petstore ${COMMAND}.`,
+    );
   }
 }
 
-interface Leaving {
-  readonly context: CommandContext;
-  readonly browser: Browser;
-  readonly draft: Draft;
-  readonly end: End;
-  readonly done: RecordView | undefined;
+function conflictWords(count: number): string {
+  return count === 1
+    ? 'The stock of 1 pet was changed by someone else since; it is marked with !.'
+    : `The stock of ${count} pets was changed by someone else since; they are marked with !.`;
 }
 
-async function left({ context, browser, draft, end, done }: Leaving): Promise<RecordView> {
-  if (end === 'discard') {
-    draft.clear();
-    await draft.settled();
-  } else if (browser.pending.size > 0) {
-    context.notices.info(`${browser.pendingWords} kept for the next petstore ${COMMAND}.`);
-  }
-  return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
+function messageOf({ clock }: CommandContext, error: unknown): string {
+  return isFailure(error) ? describeFailure(error, clock.now()).message : String(error);
 }

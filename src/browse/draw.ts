@@ -22,22 +22,25 @@ export interface Surroundings {
 
 /** The keys, the most important first: as many as fit. `short`: what the last line shows. */
 const KEYS: readonly { readonly key: string; readonly short: string; readonly text: string }[] = [
-  { key: 'Ctrl-X', short: '^X apply', text: 'show the pending changes, and apply them' },
-  { key: '+ - = Enter', short: '+ - = change', text: 'change the quantity by one, or type one (12, +3, -3)' },
+  { key: 'Ctrl-X', short: '^X apply', text: 'show all changes, and apply them' },
+  { key: 'Enter, =', short: 'Enter set', text: 'type the quantity (12), or what to add (+3) or take away (-3)' },
   { key: '?', short: '? help', text: 'this page' },
-  { key: 'Ctrl-C', short: '^C leave', text: 'leave; pending changes can be kept' },
+  { key: 'Ctrl-C', short: '^C leave', text: 'leave; changes can be kept for later (also Ctrl-D, Ctrl-Q)' },
   { key: 'letters', short: 'type to search', text: 'search by id, name or barcode; Backspace, Ctrl-U' },
-  { key: 'Tab', short: 'Tab status', text: 'only one status; again: the next one' },
-  { key: 'Ctrl-L', short: '^L low', text: 'only low stock' },
+  { key: 'Right, Left', short: '</> by one', text: 'one more, one less' },
+  { key: 'Tab', short: 'Tab status', text: 'only one status, then the next (Shift-Tab: the one before)' },
+  { key: 'Ctrl-L', short: '^L low stock', text: 'only low stock' },
+  { key: 'Ctrl-P', short: '^P changed', text: 'only pets with changes' },
   { key: 'Ctrl-S', short: '^S sort', text: 'sort by another column' },
-  { key: 'Ctrl-R', short: '^R refresh', text: 'read the stock again' },
+  { key: 'Ctrl-R', short: '^R refresh', text: 'read the stock again (Esc stops it)' },
   { key: 'Esc', short: 'Esc all', text: 'show all pets again' },
-  { key: 'Delete', short: 'Del undo', text: 'take the change of this pet back' },
+  { key: 'Delete', short: 'Del restore', text: 'take the change of this pet back' },
+  { key: 'arrows', short: 'arrows', text: 'move (also PageUp, PageDown, Home, End)' },
 ];
 
 /** Title, search, heading, message, rate limit, keys. */
 const LINES_AROUND = 6;
-const LEAST_NAME = 8;
+const LEAST_NAME = 6;
 const BETWEEN = '  ';
 const STATUS_WIDTH = Math.max(...PET_STATUSES.map((status) => status.length));
 
@@ -53,17 +56,23 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const fit = (line: string): string => truncate(line, columns);
   if (browser.mode.kind === 'help') {
     const width = Math.max(...KEYS.map(({ key }) => key.length));
-    const lines = KEYS.map(({ key, text }) => fit(`${key.padEnd(width)}  ${text}`));
-    return full([style.bold(fit(title)), '', ...lines.slice(0, Math.max(0, rows - 3))], [fit('Any key: back.')], rows);
+    const lines = KEYS.map(({ key, text }) => `${key.padEnd(width)}  ${text}`);
+    const isRoomy = KEYS.length + 3 <= rows && lines.every((line) => line.length <= columns);
+    const help = isRoomy ? lines : shortLines(columns);
+    return full([style.bold(fit(title)), '', ...help.map(fit)], [fit('Any key: back.')], rows);
   }
   const { heading, lines } = tableOf(browser, around);
   const limits = browser.limits();
   const below = [
     style.yellow(fitting(questionsOf(browser, around), columns)),
-    style.dim(limits === undefined ? '' : fitting(limitLines({ ...limits, now: around.now }), columns)),
+    style.dim(
+      limits === undefined || limits.resetAt <= around.now
+        ? ''
+        : fitting(limitLines({ ...limits, now: around.now }), columns),
+    ),
     fit(keyLine(columns)),
   ];
-  const above = [style.bold(fit(title)), fit(searchLine(browser)), style.bold(fit(heading))];
+  const above = [style.bold(fit(title)), fit(searchLine(browser, columns)), style.bold(fit(heading))];
   // Of a very low screen, the rows and the question are what is needed.
   return rows > LINES_AROUND ? full([...above, ...lines], below, rows) : full(lines, below.slice(0, 1), rows);
 }
@@ -89,18 +98,26 @@ function titleOf(
 ): string {
   if (isBusy && counts.all === 0) return environment;
   const found = counts.found === counts.all ? '' : `${counts.found} of `;
-  const changes = pending.size === 0 ? '' : `, ${pendingWords} pending`;
+  const changes = pending.size === 0 ? '' : `, ${pendingWords} to apply`;
   return `${environment}: ${found}${plural(counts.all, 'pet')}${changes}`;
 }
 
-function searchLine({ text, status, isLowOnly, low, order }: Browser): string {
-  const parts = [
-    `Search: ${text}_`,
+function searchLine({ text, status, isChangedOnly, isLowOnly, low, order }: Browser, columns: number): string {
+  const filters = [
+    ...(isChangedOnly ? ['changed'] : []),
     ...(status === undefined ? [] : [`status ${status}`]),
-    ...(isLowOnly ? [`at most ${low}`] : []),
+    ...(isLowOnly ? [`quantity at most ${low}`] : []),
     ...(order === 'as listed' ? [] : [`by ${order}`]),
   ];
-  return parts.join(BETWEEN);
+  const line = [`Search: ${text}_`, ...filters].join(BETWEEN);
+  // Of a long text the end is what is being typed.
+  return displayWidth(line) <= columns ? line : `Search: ${endOf(text, columns - 'Search: …_'.length)}_`;
+}
+
+function endOf(text: string, columns: number): string {
+  let end = text;
+  while (end !== '' && displayWidth(end) > columns) end = end.replace(/^./u, '');
+  return end === text ? text : `…${end}`;
 }
 
 /** What is asked or said, in full and shorter. */
@@ -108,12 +125,13 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   const { mode, message, pendingWords, selected } = browser;
   if (mode.kind === 'leave') {
     return [
-      `Leave with ${pendingWords} pending? Enter: keep for later, d: discard, Esc: stay.`,
+      `Leave with ${pendingWords} to apply? Enter: keep for later, d: discard, Esc: stay.`,
       'Leave? Enter keeps, d discards changes',
     ];
   }
   if (mode.kind === 'quantity' && selected !== undefined) {
     const name = browser.catalog?.nameOf(selected.petId) ?? '';
+    if (message !== '') return [`${message} New quantity: ${mode.text}_`];
     const quantity = `now ${browser.quantityOf(selected)}: ${mode.text}_`;
     const pet = `Quantity of pet ${selected.petId}`;
     return [
@@ -126,13 +144,19 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
 }
 
 function keyLine(columns: number): string {
-  let line = '';
+  return shortLines(columns)[0] ?? '';
+}
+
+/** Returns all keys, as many on a line as fit. */
+function shortLines(columns: number): string[] {
+  const lines = [''];
   for (const { short } of KEYS) {
+    const line = lines.at(-1) ?? '';
     const longer = line === '' ? short : `${line}${BETWEEN}${short}`;
-    if (longer.length > columns) break;
-    line = longer;
+    if (longer.length <= columns) lines[lines.length - 1] = longer;
+    else lines.push(short.slice(0, columns));
   }
-  return line;
+  return lines;
 }
 
 interface Cells {
@@ -189,7 +213,7 @@ function widthsOf({ catalog, pending, widths }: Browser, columns: number): Width
 function cellsOf(browser: Browser, item: InventoryItem, isSelected: boolean, shown: (text: string) => string): Cells {
   const change = browser.pending.get(item.petId);
   return {
-    mark: `${isSelected ? '>' : ' '}${change === undefined ? ' ' : '*'}`,
+    mark: `${isSelected ? '>' : ' '}${change === undefined ? ' ' : browser.isOutdated(item) ? '!' : '*'}`,
     id: idOf(item),
     name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
     quantity: `${item.quantity}`,

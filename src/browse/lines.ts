@@ -1,7 +1,7 @@
 /** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES, parseInt64 } from '../api/values.ts';
-import { stoppedByUser } from '../errors.ts';
+import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { plural } from '../view/words.ts';
 import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
@@ -16,25 +16,31 @@ const HELP = [
   '  low            only low stock; low again: all',
   `  sort COLUMN    sorts by ${ORDERS.filter((order) => !order.includes(' ')).join(', ')}`,
   '  list, next     the first pets, the next ones',
-  '  changes        the changes that are pending',
+  '  changes        the changes that are not applied yet',
   '  refresh        reads the stock again',
   '  apply          shows what will change, and asks',
-  '  q              leaves; pending changes are kept (discard leaves without them)',
+  '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
-export function byLines({ signal, stdin }: CommandContext): Show {
+export function byLines(context: CommandContext): Show {
+  const { signal, stdin } = context;
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
   // Questions are answered on the same terminal; of a pipe, no line may be lost.
   const piped = stdin.isTTY ? undefined : open();
-  return async (context, browser, reload) => {
-    await reload(context);
-    const reader = new Lines(context, browser, reload);
-    context.notices.info('Type help for the commands.');
+  const position = { line: 0 };
+  return async (own, browser, reload) => {
+    const { message } = browser;
+    const isFirst = !browser.hasStock;
+    await reload(own);
+    const reader = new Lines(own, browser, reload);
+    if (!isFirst) own.notices.info(message);
+    else own.notices.info('Type help for the commands.');
     reader.list(0);
     const lines = piped ?? open();
     try {
       for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
-        const end = await reader.take(next.value.trim());
+        position.line++;
+        const end = await reader.take(next.value.trim(), position.line);
         if (end !== undefined) return end;
       }
       return 'leave';
@@ -51,6 +57,8 @@ class Lines {
   private readonly browser: Browser;
   private readonly reload: Reload;
   private at = 0;
+  /** Of the line that is read. */
+  private number = 0;
   private readonly commands = new Map<string, (rest: string) => void | Promise<void>>([
     [
       'help',
@@ -126,8 +134,9 @@ class Lines {
   }
 
   /** Does what a line says. Returns how it ends the look at the table, if it does. */
-  async take(line: string): Promise<End | undefined> {
+  async take(line: string, number: number): Promise<End | undefined> {
     const { browser } = this;
+    this.number = number;
     const [first = '', ...words] = line.split(/\s+/);
     const word = first.toLowerCase();
     browser.message = '';
@@ -192,17 +201,29 @@ class Lines {
     for (const { petId, current, quantity } of browser.pending.values()) {
       this.say(`${this.named(petId)}: ${current} -> ${quantity}`);
     }
-    this.say(`${browser.pendingWords} pending.`);
+    this.say(`${browser.pendingWords} to apply.`);
   }
 
   private change(id: string, amount: string, line: string): void {
+    const found = this.petFor(id);
+    if (found === undefined) this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
+    else if (typeof found === 'string') this.refuse(found);
+    else if (amount === '') this.say(this.line(found));
+    else this.setTo(found, amount);
+  }
+
+  /** Returns the pet with this id or barcode, or why there is none; undefined where it is neither. */
+  private petFor(code: string): InventoryItem | string | undefined {
     const { browser } = this;
-    const petId = parseInt64(id) ?? browser.catalog?.ownerOf(id)?.petId;
-    const item = petId === undefined ? undefined : browser.find(petId);
-    if (petId === undefined) this.refuse(`${JSON.stringify(line)} is not a command; type help`);
-    else if (item === undefined) this.refuse(`there is no pet ${id} in this list`);
-    else if (amount === '') this.say(this.line(item));
-    else this.setTo(item, amount);
+    const petId = parseInt64(code);
+    const owner = browser.catalog?.ownerOf(code);
+    if (petId === undefined && owner === undefined) return undefined;
+    const byId = petId === undefined ? undefined : browser.find(petId);
+    if (owner === undefined) return byId ?? `there is no pet ${code} in this list`;
+    if (byId !== undefined && byId.petId !== owner.petId && !owner.isForced) {
+      return `${code} is the id of a pet and the barcode of pet ${owner.petId}`;
+    }
+    return browser.find(owner.petId) ?? `there is no pet ${owner.petId} in this list`;
   }
 
   private setTo(item: InventoryItem, amount: string): void {
@@ -229,7 +250,11 @@ class Lines {
     this.context.notices.info(text);
   }
 
-  private refuse(why: string): void {
-    this.context.notices.warning(`Nothing was changed: ${why}`);
+  /** A person types the line again; of a script nothing is applied. @throws {Failure} `invalid-rows` */
+  private refuse(reason: string): void {
+    if (!this.context.stdin.isTTY) {
+      throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: this.number, reason }] });
+    }
+    this.context.notices.warning(`Nothing was changed: ${reason}`);
   }
 }

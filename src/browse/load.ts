@@ -11,8 +11,15 @@ import { displayWidth, isAscii, prepareWidths } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import { idNumberOf, quantityOf, Rows } from './rows.ts';
 
-/** @throws {Failure} what connect throws, and what ends a read of the list */
-export async function loadRows(context: CommandContext, filter: Filter): Promise<Rows> {
+/**
+ * @param isWanted adds pets that the filter leaves out
+ * @throws {Failure} what connect throws, and what ends a read of the list
+ */
+export async function loadRows(
+  context: CommandContext,
+  filter: Filter,
+  isWanted: (petId: bigint) => boolean,
+): Promise<Rows> {
   await using session = await connect(context);
   const matches = matcher(filter);
   const oddities = new UnexpectedFields(filter.pet);
@@ -22,7 +29,7 @@ export async function loadRows(context: CommandContext, filter: Filter): Promise
   for await (const batch of listInventory(session.service)) {
     oddities.see(batch);
     for (const item of batch) {
-      if (!matches(item)) continue;
+      if (!matches(item) && !isWanted(item.petId)) continue;
       items.put(item);
       ids.add(idNumberOf(item));
       quantities.add(quantityOf(item));

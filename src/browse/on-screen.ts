@@ -1,5 +1,5 @@
 /** The full screen of `inventory browse`: reads keys, draws, and reads the stock anew when asked to. */
-import { isFailure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { type Clock, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -13,7 +13,7 @@ import { Painter } from './painter.ts';
 
 const SECOND = 1_000;
 
-/** How a look at the table ends: by the user, a signal, or an error. */
+/** How a visit to the table ends: by the user, a signal, or an error. */
 class Ending {
   private readonly ended = Promise.withResolvers<End>();
   private readonly stop = new AbortController();
@@ -56,14 +56,17 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
     fail(reasonOf(signal));
   };
   let reading: Promise<void> | undefined;
+  let stopReading = new AbortController();
   const read = (): void => {
-    const own = { ...context, signal: AbortSignal.any([signal, ending.signal]) };
+    stopReading = new AbortController();
+    const own = { ...context, signal: AbortSignal.any([signal, ending.signal, stopReading.signal]) };
     reading = readStock(own, browser, reload, painter).catch(fail);
   };
   const screen = await context.openScreen({
     onKey(key) {
       const request = browser.press(key);
       if (request === 'refresh') read();
+      else if (request === 'stop') stopReading.abort(new Failure('interrupted', { signal: 'SIGINT' }));
       else if (request !== undefined) ending.by(request);
       painter.ask();
     },
@@ -106,39 +109,35 @@ function tick(clock: Clock, ring: () => void): () => void {
   };
 }
 
-/** Reads the stock. Without it, the first time is the end; later what was read before stays. */
+/** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, painter: Painter): Promise<void> {
-  const isFirst = browser.counts.all === 0;
-  const before = browser.message;
+  let message = browser.message;
   const say = (text: string): void => {
     browser.message = text;
     painter.ask();
   };
+  const isFirst = !browser.hasStock;
   browser.isBusy = true;
   say('Reading the stock…');
   try {
-    let warning = before;
-    const notices = onScreen(context, browser, say, (text) => (warning = text));
+    const notices = onScreen(context, browser, say, (text) => (message = text));
     await reload({ ...context, notices });
-    say(warning);
   } catch (error) {
-    if (isFirst || context.signal.aborted || !isFailure(error)) throw error;
-    say(describeFailure(error, context.clock.now()).message);
+    if (isFirst || !isFailure(error)) throw error;
+    message = describeFailure(error, context.clock.now()).message;
   } finally {
     browser.isBusy = false;
+    say(message);
   }
 }
 
-/** Returns what a command says on stderr elsewhere, as the one sentence of the screen. */
+/** Returns notices that appear in the line for messages. */
 function onScreen(
   { clock, notices }: CommandContext,
   browser: Browser,
   say: (text: string) => void,
   warn: (text: string) => void,
 ): Notices {
-  const wait: Notices['backoff'] = (next) => {
-    if (next !== undefined) say(waitLines({ why: 'backoff', ...next, now: clock.now() })[0]);
-  };
   return {
     isLive: true,
     info: say,
@@ -151,7 +150,9 @@ function onScreen(
     waiting: (next) => {
       if (next !== undefined) say(waitLines({ ...next, now: clock.now() })[0]);
     },
-    backoff: wait,
+    backoff: (next) => {
+      if (next !== undefined) say(waitLines({ why: 'backoff', ...next, now: clock.now() })[0]);
+    },
     watchLimits: (newest) => {
       browser.limits = newest;
       notices.watchLimits(newest);

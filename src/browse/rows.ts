@@ -15,6 +15,8 @@ export interface Wanted {
   /** The largest quantity. */
   readonly most?: bigint | undefined;
   readonly order: Order;
+  /** Only pets with these ids. */
+  readonly among?: ReadonlySet<string> | undefined;
 }
 
 /** The longest text of each column, in columns of the terminal. */
@@ -69,27 +71,27 @@ export class Rows {
     const { last } = this;
     // One more letter leaves less of what was found; but é may be an e and an accent.
     const isNarrower =
-      isAscii(wanted.text) &&
       last !== undefined &&
-      last.wanted.order === wanted.order &&
-      last.wanted.most === wanted.most &&
-      last.wanted.status === wanted.status &&
+      isAscii(wanted.text) &&
       wanted.text.startsWith(last.wanted.text) &&
-      !isBarcode(wanted.text, this.catalog);
-    const among = isNarrower ? last.found : this.ordered(wanted.order);
-    const found = among.filter(this.test(isNarrower ? { ...wanted, status: undefined, most: undefined } : wanted));
+      this.catalog?.ownerOf(wanted.text) === undefined &&
+      wanted.among === undefined &&
+      last.wanted.among === undefined &&
+      (['order', 'most', 'status'] as const).every((name) => last.wanted[name] === wanted[name]);
+    const found = (isNarrower ? last.found : this.ordered(wanted.order)).filter(this.test(wanted));
     this.last = { wanted, found };
     return found;
   }
 
-  private test({ text, status, most }: Wanted): (index: number) => boolean {
+  private test({ text, status, most, among }: Wanted): (index: number) => boolean {
     const matches = matcherOf(text, this.catalog);
-    if (status === undefined && most === undefined && matches === undefined) return () => true;
     return (index) => {
       const item = this.items.at(index);
       if (status !== undefined && item.status !== status) return false;
       if (most !== undefined && quantityOf(item) > most) return false;
-      return matches?.(idOf(item)) !== false;
+      if (matches === undefined && among === undefined) return true;
+      const id = idOf(item);
+      return among?.has(id) !== false && matches?.(id) !== false;
     };
   }
 
@@ -132,11 +134,7 @@ export class Rows {
   }
 }
 
-function isBarcode(text: string, catalog: Catalog | undefined): boolean {
-  return catalog?.ownerOf(text) !== undefined;
-}
-
-/** Returns what tells by an id whether the pet matches; undefined where all do. */
+/** Returns a test of a pet's id; undefined where all match. */
 function matcherOf(text: string, catalog: Catalog | undefined): ((id: string) => boolean) | undefined {
   if (text === '') return undefined;
   const ids = new Set((catalog?.containing(text) ?? []).map(({ petId }) => String(petId)));

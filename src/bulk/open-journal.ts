@@ -1,4 +1,5 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
+import { hash } from 'node:crypto';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
@@ -154,9 +155,10 @@ export function lockStocktake(context: CommandContext, run: bigint): Promise<Dis
   return lockHere(context, `count-${run}`, `run ${run} (count) of another petstore process`);
 }
 
-/** Keeps the pending changes of `inventory browse` in one process. @throws {Failure} `run-locked` */
-export function lockBrowse(context: CommandContext, environment: string): Promise<Disposable> {
-  return lockHere(context, `browse-${environment}`, 'inventory browse in another process');
+/** Keeps the pending changes of `inventory browse` for a service in one process. @throws {Failure} `run-locked` */
+export function lockBrowse(context: CommandContext, origin: string): Promise<Disposable> {
+  const name = hash('sha256', origin).slice(0, 16);
+  return lockHere(context, `browse-${name}`, 'inventory browse of another petstore process');
 }
 
 async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {

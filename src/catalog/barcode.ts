@@ -17,6 +17,20 @@ export function parseBarcode(text: string): string | undefined {
   return checkDigit(digits.slice(0, -1)) === Number(digits.at(-1)) ? digits.padStart(DIGITS, '0') : undefined;
 }
 
+/** As printed on labels: EAN-8, UPC-A, EAN-13, and the 14 digits of some scanners. */
+const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
+
+/**
+ * Returns the barcode that a scanner has typed where a number was expected: the whole text, or, behind digits that were
+ * typed before, a barcode that is known.
+ */
+export function barcodeIn(text: string, isKnown: (code: string) => boolean): string | undefined {
+  if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
+  return LABEL_LENGTHS.map((length) => text.slice(-length)).find(
+    (code) => LABEL_LENGTHS.includes(code.length) && isKnown(code),
+  );
+}
+
 /** Returns what is wrong with a text that is not a barcode. */
 export function barcodeProblem(text: string): string {
   const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;

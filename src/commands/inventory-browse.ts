@@ -7,10 +7,10 @@ export const inventoryBrowse = defineCommand({
   path: 'inventory browse',
   summary: 'Search and change stock in a table',
   description:
-    'Shows the stock on the whole screen. Type to search by id, name or barcode; + and - change the quantity at the ' +
-    'cursor, = types one. Ctrl-X shows all pending changes and asks before it applies them; ? shows the other keys. ' +
-    'Pending changes are saved at once: after a crash, or Ctrl-C, the next start offers them. Pets that someone else ' +
-    'has changed since are reported as conflicts and skipped.',
+    'Shows the stock on the whole screen. Type to search by id, name or barcode; Enter types the quantity of the pet ' +
+    'at the cursor. Ctrl-X shows all changes and asks before it applies them; ? shows the other keys. Changes that are ' +
+    'not applied yet are saved at once: after a crash, or Ctrl-C, the next start offers them. Pets that someone else ' +
+    'has changed since are left as they are, and marked.',
   examples: [
     { says: 'All of it', command: 'petstore inventory browse' },
     { says: 'What is running out', command: 'petstore inventory browse --status available --max 3' },

@@ -1,7 +1,7 @@
 /** The whole terminal: the alternate screen, and each key as it is pressed. */
 import { writeSync } from 'node:fs';
 import { Failure } from '../errors.ts';
-import type { FullScreen, ScreenEvents } from '../ports.ts';
+import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { nodeOutput } from './streams.ts';
 
 /** The alternate screen, without a cursor. */
@@ -31,22 +31,20 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const leave = (): void => {
     if (!isShown) return;
     isShown = false;
-    try {
-      if (stdin.isTTY) stdin.setRawMode(false);
-      writeSync(1, LEAVE);
-    } catch {
-      // The terminal has gone.
-    }
+    restore();
   };
-  const onKeyPress = (text: string | undefined, { name = '', ctrl = false, meta = false, shift = false }: KeyPress) => {
-    if (ctrl && name === 'z' && process.platform !== 'win32') {
-      leave();
-      // As the terminal itself does it: with all programs of the pipeline.
+  const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
+    const key = keyOf(text, pressed);
+    if (key.ctrl && key.name === 'z' && process.platform !== 'win32') {
+      // As the terminal itself does it: for all programs of the pipeline.
       process.kill(0, 'SIGTSTP');
       return;
     }
-    const types = !ctrl && !meta && text !== undefined && /^[^\p{Cc}]+$/u.test(text);
-    onKey({ name, ctrl, shift, text: types ? text : '' });
+    onKey(key);
+  };
+  const onStop = (): void => {
+    leave();
+    process.kill(process.pid, 'SIGSTOP');
   };
   const onContinue = (): void => {
     enter();
@@ -60,7 +58,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_MS } as never);
   stdin.on('keypress', onKeyPress).on('end', onGone).on('error', onGone);
   stdout.on('resize', onRedraw);
-  process.on('SIGCONT', onContinue).on('exit', leave);
+  process.on('SIGTSTP', onStop).on('SIGCONT', onContinue).on('exit', leave);
   enter();
   return {
     get columns() {
@@ -74,8 +72,22 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       leave();
       stdin.off('keypress', onKeyPress).off('end', onGone).off('error', onGone);
       stdout.off('resize', onRedraw);
-      process.off('SIGCONT', onContinue).off('exit', leave);
+      process.off('SIGTSTP', onStop).off('SIGCONT', onContinue).off('exit', leave);
       stdin.pause();
     },
   };
+}
+
+function restore(): void {
+  try {
+    if (process.stdin.isTTY) process.stdin.setRawMode(false);
+    writeSync(1, LEAVE);
+  } catch {
+    // The terminal has gone.
+  }
+}
+
+function keyOf(text: string | undefined, { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {
+  const types = !ctrl && !meta && text !== undefined && /^[^\p{Cc}]+$/u.test(text);
+  return { name, ctrl, shift, text: types ? text : '' };
 }

@@ -1,7 +1,6 @@
 /** The changes of `inventory browse` that are not applied yet, kept for each service: the table `draft`. */
-import type { Database } from '../ports.ts';
 import { integer, quantity } from './columns.ts';
-import type { State } from './database.ts';
+import type { Exclusive, State } from './database.ts';
 
 export interface DraftChange {
   readonly petId: bigint;
@@ -11,64 +10,76 @@ export interface DraftChange {
   readonly quantity: bigint;
 }
 
+/** What the user has typed is stored, signal or not. */
+const CERTAIN: Exclusive = { despiteSignal: true };
+
 export class Draft {
   private readonly state: State;
   private readonly origin: string;
-  /** Changes are stored in their order. */
-  private stored: Promise<void> = Promise.resolve();
+  private readonly changes: ReadonlyMap<bigint, DraftChange>;
+  private readonly onFailure: (error: unknown) => void;
+  private isDirty = false;
+  private saving: Promise<void> | undefined;
 
-  constructor(state: State, origin: string) {
+  /**
+   * @param changes all of them, as they are when they are stored
+   * @param onFailure called where they could not be stored; the next change stores all of them again
+   */
+  constructor(
+    state: State,
+    origin: string,
+    changes: ReadonlyMap<bigint, DraftChange>,
+    onFailure: (error: unknown) => void,
+  ) {
     this.state = state;
     this.origin = origin;
+    this.changes = changes;
+    this.onFailure = onFailure;
   }
 
-  /** @throws {Failure} `state` */
-  read(): DraftChange[] {
-    return this.state.database
-      .all('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', this.origin)
-      .map((row) => ({
-        petId: integer(row, 'petId'),
-        current: quantity(row, 'current'),
-        quantity: quantity(row, 'quantity'),
-      }));
+  /** Stores the changes soon. */
+  touch(): void {
+    this.isDirty = true;
+    this.saving ??= this.saveAll()
+      .catch(this.onFailure)
+      .finally(() => {
+        this.saving = undefined;
+      });
   }
 
-  put({ petId, current, quantity }: DraftChange): void {
-    this.later((database) => {
-      database.run(
-        'INSERT OR REPLACE INTO draft (origin, petId, current, quantity) VALUES (?, ?, ?, ?)',
-        this.origin,
-        petId,
-        current.toString(),
-        quantity.toString(),
-      );
-    });
+  /** Resolves once the changes are stored as they are now. @throws {Failure} `state` */
+  async save(): Promise<void> {
+    await this.saving;
+    this.isDirty = true;
+    await this.saveAll();
   }
 
-  remove(petId: bigint): void {
-    this.later((database) => {
-      database.run('DELETE FROM draft WHERE origin = ? AND petId = ?', this.origin, petId);
-    });
+  private async saveAll(): Promise<void> {
+    while (this.isDirty) {
+      this.isDirty = false;
+      await this.state.exclusively(() => {
+        const { database } = this.state;
+        database.run('DELETE FROM draft WHERE origin = ?', this.origin);
+        for (const { petId, current, quantity } of this.changes.values()) {
+          const values = [petId, current.toString(), quantity.toString()];
+          database.run(
+            'INSERT INTO draft (origin, petId, current, quantity) VALUES (?, ?, ?, ?)',
+            this.origin,
+            ...values,
+          );
+        }
+      }, CERTAIN);
+    }
   }
+}
 
-  clear(): void {
-    this.later((database) => {
-      database.run('DELETE FROM draft WHERE origin = ?', this.origin);
-    });
-  }
-
-  /** Resolves once all of it is stored. @throws {Failure} `state`: a change could not be stored */
-  settled(): Promise<void> {
-    return this.stored;
-  }
-
-  private later(work: (database: Pick<Database, 'run'>) => void): void {
-    this.stored = this.stored.then(() =>
-      this.state.exclusively(() => {
-        work(this.state.database);
-      }),
-    );
-    // Reported by `settled`.
-    this.stored.catch(() => undefined);
-  }
+/** Returns the changes that an earlier process has left. @throws {Failure} `state` */
+export function readDraft({ database }: State, origin: string): DraftChange[] {
+  return database
+    .all('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin)
+    .map((row) => ({
+      petId: integer(row, 'petId'),
+      current: quantity(row, 'current'),
+      quantity: quantity(row, 'quantity'),
+    }));
 }

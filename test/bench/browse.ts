@@ -20,7 +20,7 @@ const SIZES = [HELD, 1_000_000];
 const KEYS: Readonly<Record<string, string>> = {
   down: '\u001b[B',
   'page down': '\u001b[6~',
-  'change by one': '+',
+  'change by one': '\u001b[C',
   'search: the first digit': '4',
   'search: the second': '2',
   'search: a letter more': 'x',
@@ -142,7 +142,9 @@ async function openTable(env: NodeJS.ProcessEnv, size: number): Promise<Opened> 
       onOutput();
     });
   // The last row of the first page: the list is there.
-  await until(() => new RegExp(`: ${size} pets`).test(output) && stripVTControlCharacters(output).includes('Type to'));
+  await until(
+    () => new RegExp(`: ${size} pets`).test(output) && stripVTControlCharacters(output).includes('Type to search.'),
+  );
   const seconds = since(from) / 1_000;
   const keys = new Map<string, number>();
   for (const [name, key] of Object.entries(KEYS)) {

@@ -31,28 +31,21 @@ function rowsOf(pets = PETS, catalog: Catalog | undefined = CATALOG): Rows {
 
 interface Opened {
   readonly browser: Browser;
-  readonly stored: Map<bigint, DraftChange>;
+  readonly stored: ReadonlyMap<bigint, DraftChange>;
   press(...keys: string[]): string | undefined;
 }
 
 /** `press`: `^X` is Ctrl-X, `<up>` a key by its name; anything else is typed. */
 function open({ rows = rowsOf(), draft = [] as readonly DraftChange[] } = {}): Opened {
-  const stored = new Map(draft.map((change) => [change.petId, change]));
-  const browser = new Browser({
-    low: 5n,
-    draft,
-    onChange: (petId, change) => {
-      if (change === undefined) stored.delete(petId);
-      else stored.set(petId, change);
-    },
-  });
+  const browser = new Browser(5n);
+  for (const change of draft) browser.pending.set(change.petId, change);
   browser.replace(rows);
   const press = (...keys: string[]): string | undefined => {
     let request: string | undefined;
     for (const key of keys.flatMap(keysOf)) request = browser.press(key);
     return request;
   };
-  return { browser, stored, press };
+  return { browser, stored: browser.pending, press };
 }
 
 function keysOf(text: string): Key[] {
@@ -181,20 +174,34 @@ describe('cursor', () => {
 
   it('has no pet where none matches', () => {
     const { browser, press, stored } = many();
-    press('nothing', '+', '=', '<delete>', '<down>');
+    press('nothing', '+', '=', '<right>', '<delete>', '<down>');
     expect([browser.selected, stored.size, browser.mode.kind]).toEqual([undefined, 0, 'table']);
   });
 });
 
 describe('changes', () => {
-  it('+ and - change by one, and each is stored; the old quantity is no change', () => {
+  it('the arrows change by one; the quantity that the pet has is not a change', () => {
     const { press, stored } = open();
-    press('+', '+');
+    press('<right>', '<right>');
     expect([...stored.values()]).toEqual([{ petId: 7n, current: 10n, quantity: 12n }]);
-    press('-', '<left>');
+    press('<left>', '<left>');
     expect(stored.size).toBe(0);
     press('<right>', '<delete>');
     expect(stored.size).toBe(0);
+  });
+
+  it.each(['T-shirt', 'a=b+c?', 'x-1-2-3'])('%s, typed or pasted into the search, changes nothing', (text) => {
+    const { browser, press, stored } = open();
+    press(text, '<return>', '<return>');
+    expect([stored.size, browser.mode.kind]).toEqual([0, expect.any(String)]);
+  });
+
+  it('+ and - begin a quantity', () => {
+    const { press, stored } = open();
+    press('+', '3', '<return>');
+    expect(stored.get(7n)?.quantity).toBe(13n);
+    press('-', '4', '<return>');
+    expect(stored.get(7n)?.quantity).toBe(9n);
   });
 
   it.each<[typed: string, quantity: bigint | undefined]>([
@@ -206,6 +213,11 @@ describe('changes', () => {
     ['-', undefined],
     ['', undefined],
     ['-11', undefined],
+    ['12.5', undefined],
+    ['1,200', undefined],
+    ['5-3', undefined],
+    ['9'.repeat(41), undefined],
+    ['9'.repeat(40), BigInt('9'.repeat(40))],
     ['123456789012345678901234567890', 123456789012345678901234567890n],
   ])('= %s sets %s', (typed, quantity) => {
     const { browser, press, stored } = open();
@@ -223,42 +235,69 @@ describe('changes', () => {
 
   it('a quantity below zero is refused, but one that is below zero already may rise', () => {
     const { browser, press, stored } = open();
-    press('<down>', '-');
+    press('<down>', '<left>');
     expect([stored.size, browser.message]).toEqual([
       0,
       'Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.',
     ]);
-    press('<end>', '+');
+    press('<end>', '<right>');
     expect(stored.get(72n)?.quantity).toBe(-1n);
-    press('-', '-');
+    press('<left>', '<left>');
     expect(stored.size).toBe(0);
   });
 
-  it('a barcode that is scanned where a quantity is asked for is searched for, and is no quantity', () => {
+  it('scans one after the other: each asks for the quantity of its pet', () => {
     const { browser, press, stored } = open();
-    press('=', '4006381333931', '<return>');
-    expect([stored.size, browser.selected?.petId]).toEqual([0, 12n]);
-    expect(browser.message).toBe('4006381333931 is a barcode: pet 12. The quantity of pet 7 was not changed.');
+    for (let i = 0; i < 3; i++) {
+      press('4006381333931', '<return>');
+      expect([browser.mode.kind, browser.selected?.petId]).toEqual(['quantity', 12n]);
+    }
+    press('6', '<return>', '<home>', '<return>', '4006381333931', '<return>', '<escape>', 'gold');
+    expect([stored.size, stored.get(12n)?.quantity, browser.text]).toEqual([1, 6n, 'gold']);
   });
 
-  it('after a scan and a quantity the next scan begins anew', () => {
+  it.each<[typed: string, message: string]>([
+    ['4006381333948', '4006381333948 is a barcode that no pet has. The quantity of pet 7 was not changed.'],
+    ['54006381333931', '4006381333931 is the barcode of pet 12. The quantity of pet 7 was not changed.'],
+  ])('%s, scanned where a quantity is asked for, is not a quantity', (typed, message) => {
     const { browser, press, stored } = open();
-    press('4006381333931', '<return>', '6', '<return>');
-    expect([stored.get(12n)?.quantity, browser.text, browser.selected?.petId]).toEqual([6n, '', 12n]);
+    press('=', typed, '<return>');
+    expect([stored.size, browser.message]).toEqual([0, message]);
   });
 
-  it('what was seen first stays what the change is checked against', () => {
+  it('the pet whose id is typed gets the cursor', () => {
+    const { browser, press } = open();
+    press('^S', '^S', '^S', '7');
+    expect(browser.order).toBe('quantity');
+    expect(idsOf(browser)[0]).not.toBe(7n);
+    expect(browser.selected?.petId).toBe(7n);
+  });
+
+  it('after the stock was read again, what is typed is about the quantity on the screen', () => {
     const { browser, press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
-    expect(browser.quantityOf(browser.selected!)).toBe(9n);
-    press('+');
-    expect(stored.get(7n)).toEqual({ petId: 7n, current: 8n, quantity: 10n });
+    expect([browser.quantityOf(browser.selected!), browser.isOutdated(browser.selected!)]).toEqual([9n, true]);
+    press('=', '8', '<return>');
+    expect([stored.get(7n), browser.isOutdated(browser.selected!)]).toEqual([
+      { petId: 7n, current: 10n, quantity: 8n },
+      false,
+    ]);
+    press('=', '10', '<return>');
+    expect(stored.size).toBe(0);
+  });
+
+  it('Ctrl-P shows only pets with changes', () => {
+    const { browser, press } = open();
+    press('<right>', '<down>', '<down>', '<right>', '^P');
+    expect(idsOf(browser)).toEqual([7n, 12n]);
+    press('^P');
+    expect(idsOf(browser)).toEqual(ALL);
   });
 
   it('Ctrl-X asks for them to be applied, if there are any', () => {
     const { browser, press } = open();
     expect(press('^X')).toBeUndefined();
-    expect(browser.message).toContain('No change is pending.');
-    press('+');
+    expect(browser.message).toContain('There is no change to apply.');
+    press('<right>');
     expect(press('^X')).toBe('apply');
     expect(press('^R')).toBe('refresh');
   });
@@ -278,18 +317,27 @@ describe('leaving', () => {
     ['x', undefined],
   ])('asks once where changes are pending: %s is %s', (answer, request) => {
     const { browser, press } = open();
-    expect(press('+', '^C')).toBeUndefined();
+    expect(press('<right>', '^C')).toBeUndefined();
     expect(browser.mode.kind).toBe('leave');
     expect(press(answer)).toBe(request);
     expect([browser.mode.kind === 'table' || answer === '^C', browser.text]).toEqual([true, '']);
   });
 
-  it('while the stock is read only leaving is possible', () => {
-    const { browser, press, stored } = open();
+  it('before the stock is there only leaving is possible', () => {
+    const browser = new Browser(5n);
     browser.isBusy = true;
-    press('+', 'gold', '^L', '?');
-    expect([stored.size, browser.text, browser.isLowOnly, browser.mode.kind]).toEqual([0, '', false, 'table']);
-    expect(press('^C')).toBe('leave');
+    for (const key of ['+', 'gold', '^L', '?'].flatMap(keysOf)) expect(browser.press(key)).toBeUndefined();
+    expect([browser.pending.size, browser.text, browser.mode.kind]).toEqual([0, '', 'table']);
+    expect(browser.press(keysOf('^C')[0]!)).toBe('leave');
+  });
+
+  it('while the stock is read again everything else works, and Esc or Ctrl-C stops it', () => {
+    const { browser, press } = open();
+    press('<right>');
+    browser.isBusy = true;
+    press('gold');
+    expect(idsOf(browser)).toEqual([7n, 12n]);
+    expect([press('^R'), press('^X'), press('<escape>'), press('^C')]).toEqual([undefined, undefined, 'stop', 'stop']);
   });
 });
 

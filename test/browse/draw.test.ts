@@ -22,7 +22,7 @@ async function draw(
   const items = new ItemTable();
   for (let i = 1; i <= pets; i++) items.put({ petId: BigInt(i), quantity: BigInt(i % 9), status: 'available' });
   if (pets > 0) items.put({ petId: 9223372036854775807n, quantity: -9223372036854775808n, status: 'sold' });
-  const browser = new Browser({ low: 5n, draft: [], onChange: () => undefined });
+  const browser = new Browser(5n);
   const names = catalog ? new Catalog(NAMES, new Map()) : undefined;
   browser.replace(new Rows({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } }));
   browser.page = pageOf(rows);
@@ -43,7 +43,7 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
         browser.text = '漢'.repeat(300);
       },
       (browser: Browser) => {
-        browser.press({ name: '', ctrl: false, shift: false, text: '+' });
+        browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
         browser.press({ name: 'c', ctrl: true, shift: false, text: '' });
       },
     ]) {
@@ -57,10 +57,10 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
 it('80 columns', async () => {
   const prepare = (browser: Browser): void => {
     browser.searchFor('7');
-    browser.press({ name: '', ctrl: false, shift: false, text: '+' });
+    browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
   };
   expect(await draw(80, 12, { prepare })).toEqual([
-    'staging: 4 of 31 pets, 1 change pending',
+    'staging: 4 of 31 pets, 1 change to apply',
     'Search: 7_',
     '                petId  name                            quantity        status',
     '>*                  7  Goldfish                               7  -> 8  available',
@@ -71,7 +71,7 @@ it('80 columns', async () => {
     '',
     '',
     expect.stringMatching(/^Rate limit 7\/60 left, resets in 42 s \(/),
-    '^X apply  + - = change  ? help  ^C leave  type to search  Tab status  ^L low',
+    '^X apply  Enter set  ? help  ^C leave  type to search  </> by one  Tab status',
   ]);
 });
 

@@ -1,4 +1,5 @@
 /** `inventory browse` on a real terminal, and by lines. */
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -6,11 +7,14 @@ import { type Pty, type PtyOptions, startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
+import { serveSandbox } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 
 const CTRL = { c: '\u0003', d: '\u0004', l: '\u000c', r: '\u0012', s: '\u0013', x: '\u0018' } as const;
 const ESC = '\u001b';
 const DOWN = '\u001b[B';
+/** One more. */
+const RIGHT = '\u001b[C';
 /** As xterm has them: the screen as it was before, with a cursor. */
 const RESTORED = '\u001b[?25h\u001b[?1049l';
 
@@ -44,7 +48,7 @@ describe('on the screen', () => {
     const terminal = await opened(home, { cols: 100 });
     terminal.write('gold');
     await terminal.waitFor('2 of 25 pets');
-    terminal.write('++');
+    terminal.write(RIGHT + RIGHT);
     await terminal.waitFor('-> 12');
     terminal.write(`${DOWN}=9\r`);
     await terminal.waitFor('-> 9');
@@ -53,7 +57,7 @@ describe('on the screen', () => {
     await terminal.waitFor('Change 2 pets in sandbox?');
     terminal.write('n');
     terminal.write('\r');
-    await terminal.waitFor('Nothing was applied: 2 changes pending.');
+    await terminal.waitFor('Nothing was applied.');
     expect(await quantityOf(home, 7)).toBe('10');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in sandbox?');
@@ -74,13 +78,15 @@ describe('on the screen', () => {
     let terminal = await opened(home);
     terminal.write('=77\r');
     await terminal.waitFor('-> 77');
-    terminal.write(`${DOWN}+`);
-    await terminal.waitFor('2 changes pending');
+    terminal.write(DOWN + RIGHT);
+    await terminal.waitFor('2 changes to apply');
     await stored(home, 2);
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home, { cols: 120 });
-    await terminal.waitFor('2 changes of an earlier petstore inventory browse are not applied. Continue with them?');
+    await terminal.waitFor('2 changes of an earlier petstore inventory browse are not applied:');
+    await terminal.waitFor('pet 1: 14 -> 77');
+    await terminal.waitFor('Continue with them? (n discards them)');
     terminal.write('\r');
     await terminal.waitFor('-> 77');
     terminal.write(CTRL.x);
@@ -101,10 +107,10 @@ describe('on the screen', () => {
   it('Ctrl-C with pending changes asks once; they can be kept, or discarded later', async () => {
     const home = createHome();
     let terminal = await opened(home);
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
     terminal.write(CTRL.c);
-    await terminal.waitFor('Leave with 1 change pending? Enter: keep for later, d: discard, Esc: stay.');
+    await terminal.waitFor('Leave with 1 change to apply? Enter: keep for later, d: discard, Esc: stay.');
     terminal.write(ESC);
     await shows(terminal, (screen) => !screen.includes('Leave with'));
     terminal.write(CTRL.c);
@@ -118,8 +124,8 @@ describe('on the screen', () => {
     terminal.write('n');
     terminal.write('\r');
     await terminal.waitFor('Type to search.');
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
     terminal.write(`${CTRL.c}d`);
     expect((await terminal.exited).code).toBe(0);
     terminal = await opened(home);
@@ -133,8 +139,8 @@ describe('on the screen', () => {
   ])('%s restores the terminal, and keeps what is pending', async (signal, code) => {
     const home = createHome();
     let terminal = await opened(home);
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
     terminal.kill(signal);
     expect((await terminal.exited).code).toBe(code);
     expect(terminal.output).toContain(RESTORED);
@@ -147,8 +153,8 @@ describe('on the screen', () => {
   it('a terminal that is closed ends it, and what is pending is kept', async () => {
     const home = createHome();
     let terminal = await opened(home);
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
     await stored(home, 1);
     terminal.hangUp();
     expect((await terminal.exited).code).toBe(129);
@@ -158,16 +164,75 @@ describe('on the screen', () => {
     await terminal.exited;
   });
 
-  it('a pet that someone else has changed since is a conflict', async () => {
+  it('a pet that someone else has changed since is left as it is, and marked, for the user to decide', async () => {
     const home = createHome();
-    const terminal = await opened(home);
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    const terminal = await opened(home, { cols: 120 });
+    terminal.write(`${RIGHT}${DOWN}${RIGHT}`);
+    await terminal.waitFor('2 changes to apply');
     expect((await petstore(home, 'inventory', 'set', '1', '99')).code).toBe(0);
     terminal.write(CTRL.x);
-    await terminal.waitFor('you saw 14, but there are 99');
-    expect((await terminal.exited).code, terminal.plain()).toBe(11);
-    expect(await quantityOf(home, 1)).toBe('99');
+    await terminal.waitFor('Pet 1 is left as it is: it was 14 when you changed it, and is now 99.');
+    await terminal.waitFor('Change 1 pet in sandbox?');
+    terminal.write('y');
+    terminal.write('\r');
+    await terminal.waitFor(/! +1 +99 +-> 15/);
+    await terminal.waitFor('The stock of 1 pet was changed by someone else since; it is marked with !.');
+    // Only the conflict is left: nothing to ask.
+    terminal.write(CTRL.x);
+    await terminal.waitFor('Nothing was applied. The stock of 1 pet');
+    terminal.write(`\u001b[H=100\r`);
+    await terminal.waitFor('-> 100');
+    terminal.write(CTRL.x);
+    await terminal.waitFor('Change 1 pet in sandbox?');
+    terminal.write('y');
+    terminal.write('\r');
+    await terminal.waitFor('Run 2 (edit) in sandbox: 1 applied.');
+    terminal.write(CTRL.c);
+    expect((await terminal.exited).code).toBe(0);
+    expect(terminal.plain()).toContain('Run 1 (edit) in sandbox: 1 applied.');
+    expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['100', '4']);
+  });
+
+  it('changes that could not be saved are stored with the next one', async () => {
+    const home = createHome();
+    let terminal = await opened(home, { cols: 120 });
+    const holder = new DatabaseSync(`${home.state}/petstore/state.db`);
+    holder.exec('BEGIN IMMEDIATE');
+    terminal.write(RIGHT);
+    await terminal.waitFor('The changes could not be saved');
+    holder.exec('ROLLBACK');
+    holder.close();
+    terminal.write(`${DOWN}${RIGHT}`);
+    await stored(home, 2);
+    terminal.kill('SIGKILL');
+    await terminal.exited;
+    terminal = start(home);
+    await terminal.waitFor('2 changes of an earlier');
+    terminal.write(CTRL.c);
+    await terminal.exited;
+  });
+
+  it('a run that is killed while it applies is resumed, and is not offered a second time', async () => {
+    const sandbox = await serveSandbox(['--fault', 'delay=3s,method=PATCH']);
+    const home = createHome();
+    const env = { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey };
+    const terminal = startPty(['inventory', 'browse'], { home, env, cols: 120 });
+    await terminal.waitFor('Type to search.');
+    terminal.write(`${RIGHT}${DOWN}${RIGHT}`);
+    await terminal.waitFor('2 changes to apply');
+    terminal.write(CTRL.x);
+    await terminal.waitFor('Change 2 pets in staging?');
+    terminal.write('y');
+    terminal.write('\r');
+    await stored(home, 0);
+    terminal.kill('SIGKILL');
+    await terminal.exited;
+    const again = startPty(['inventory', 'browse'], { home, env, cols: 120 });
+    await again.waitFor('Type to search.');
+    again.write(CTRL.c);
+    await again.exited;
+    const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
+    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });
 
   it('fits a narrow terminal, and is drawn again when its size changes', async () => {
@@ -195,8 +260,8 @@ describe('on the screen', () => {
   it('NO_COLOR: nothing is coloured', async () => {
     const home = createHome();
     const terminal = await opened(home, { env: { NO_COLOR: '1' } });
-    terminal.write('+');
-    await terminal.waitFor('1 change pending');
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
     // eslint-disable-next-line no-control-regex -- the sequences of colours
     expect(terminal.output).not.toMatch(/\u001b\[[0-9;]*m/);
     terminal.write(`${CTRL.c}d`);
@@ -206,7 +271,7 @@ describe('on the screen', () => {
   it('--dry-run shows the plan, and sends no write', async () => {
     const home = createHome();
     const terminal = await opened(home, {}, '--dry-run');
-    terminal.write(`+${CTRL.x}`);
+    terminal.write(RIGHT + CTRL.x);
     expect((await terminal.exited).code).toBe(0);
     expect(terminal.plain()).toContain('15');
     expect(await quantityOf(home, 1)).toBe('14');
@@ -217,7 +282,7 @@ describe('on the screen', () => {
     const terminal = await opened(home);
     const second = start(home);
     expect((await second.exited).code).toBe(6);
-    expect(second.plain()).toContain('Inventory browse in another process is still running');
+    expect(second.plain()).toContain('Inventory browse of another petstore process is still running');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
   });
@@ -269,28 +334,54 @@ describe('without a full screen', () => {
     await terminal.waitFor('Change 1 pet in sandbox?');
     terminal.write('y');
     terminal.write('\r');
-    await terminal.waitFor('Type help for the commands.');
+    await terminal.waitFor('Run 1 (edit) in sandbox: 1 applied.');
     terminal.write('q\r');
     expect((await terminal.exited).code).toBe(0);
     expect(await quantityOf(home, 3)).toBe('4');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
 
-  it('--plain from a pipe, with --yes', async () => {
+  it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {
     const home = createHome();
-    const lines = ['7 +5', '8 nonsense', '4711 3', 'bogus', 'sort quantity', 'low', 'changes', 'apply', '9 1', 'q'];
+    const terminal = await opened(home);
+    terminal.write(RIGHT);
+    await stored(home, 1);
+    terminal.write(CTRL.c + CTRL.c);
+    await terminal.exited;
+    await runPetstore(['--env', 'sandbox', 'catalog', 'import', '-'], {
+      home,
+      stdin: 'petId,name,barcode\n8,Guppy,4006381333931\n',
+    });
+    const lines = ['7 +5', '4006381333931 2', 'sort quantity', 'low', 'changes', 'apply', '9 1', 'q'];
     const { code, stdout, stderr } = await runPetstore([...browse, '--plain', '--yes'], {
       home,
       stdin: `${lines.join('\n')}\n`,
     });
-    expect([code, stdout], stderr).toEqual([0, expect.stringContaining('Run 1 (edit) in sandbox: 1 applied.')]);
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining('Run 1 (edit) in sandbox: 2 applied.')]);
     expect(stderr).toContain('pet 7: 10 -> 15');
-    for (const reason of ['"nonsense" is not a quantity', 'there is no pet 4711', '"bogus" is not a command']) {
-      expect(stderr).toContain(reason);
-    }
-    expect([await quantityOf(home, 7), await quantityOf(home, 9)]).toEqual(['15', '0']);
-    // What was not applied is kept.
-    expect(stderr).toContain('1 change kept for the next petstore inventory browse.');
+    expect(stderr).toContain('1 change not applied.');
+    expect([await quantityOf(home, 1), await quantityOf(home, 7), await quantityOf(home, 8)]).toEqual([
+      '14',
+      '15',
+      '2',
+    ]);
+    expect(await quantityOf(home, 9)).toBe('0');
+  });
+
+  it.each([
+    ['8 nonsense', '"nonsense" is not a quantity'],
+    ['4711 3', 'there is no pet 4711 in this list'],
+    ['bogus', 'unknown command "bogus"'],
+    ['8 -99', 'a quantity below zero'],
+  ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
+    const home = createHome();
+    const { code, stderr } = await runPetstore([...browse, '--plain', '--yes'], {
+      home,
+      stdin: `7 12\n${line}\napply\n`,
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(stderr).toContain('line 2');
+    expect(await quantityOf(home, 7)).toBe('10');
   });
 
   it('--plain without a terminal and without --yes changes nothing', async () => {
