@@ -131,10 +131,10 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   }
   if (mode.kind === 'quantity' && selected !== undefined) {
     const name = browser.catalog?.nameOf(selected.petId) ?? '';
-    if (message !== '') return [`${message} New quantity: ${mode.text}_`];
     const quantity = `now ${browser.quantityOf(selected)}: ${mode.text}_`;
     const pet = `Quantity of pet ${selected.petId}`;
     return [
+      ...(message === '' ? [] : [`${shown(message)} New quantity: ${mode.text}_`]),
       ...(name === '' ? [] : [`${pet} (${shown(name)}), ${quantity}`]),
       `${pet}, ${quantity}`,
       `New, ${quantity}`,
