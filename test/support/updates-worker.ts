@@ -8,7 +8,13 @@ import { nodeContext } from '../../src/node/context.ts';
 import { commandContext } from './command-context.ts';
 
 const [, , baseUrl = '', pet = '', count = ''] = process.argv;
-const context = commandContext(nodeContext(), (text) => {
+const ports = nodeContext();
+// Otherwise an error would end this process in silence.
+ports.uncaught.catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});
+const context = commandContext(ports, (text) => {
   process.stderr.write(`${text}\n`);
 });
 await using session = await open(context, {
