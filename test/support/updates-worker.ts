@@ -11,7 +11,7 @@ const [, , baseUrl = '', pet = '', count = ''] = process.argv;
 const ports = nodeContext();
 // Otherwise an error would end this process in silence.
 ports.uncaught.catch((error: unknown) => {
-  console.error(error);
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 1;
 });
 const context = commandContext(ports, (text) => {
