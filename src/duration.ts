@@ -1,10 +1,12 @@
 /** Durations as people write them. */
 
+export const DAY_MS = 86_400_000;
+
 /** The longest wait: finite, because the ledgers store it as a number. */
-export const FOREVER_MS = 10 * 365 * 86_400_000;
+export const FOREVER_MS = 10 * 365 * DAY_MS;
 
 const FORM = /^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?$/;
-const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> whole ms, rounded up; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {

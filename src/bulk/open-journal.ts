@@ -1,6 +1,6 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
 import { hash } from 'node:crypto';
-import { stateFolder } from '../session/paths.ts';
+import { stateFolder, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
@@ -8,6 +8,7 @@ import { openState, openStateFile, type State } from '../state/database.ts';
 import { isOutOfReach, makeFolder } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock, type LockPlace } from '../state/lock.ts';
+import { pruneIfDue } from './prune.ts';
 
 export type WithJournal = <T>(work: Work<T>) => Promise<T>;
 type Work<T> = (journal: Journal) => T | Promise<T>;
@@ -32,7 +33,7 @@ export async function* readJournal<T>(
 }
 
 async function openToRead(context: CommandContext, given: string | undefined): Promise<State> {
-  const path = given ?? `${stateFolder(context)}/state.db`;
+  const path = given ?? statePath(context, 'state.db');
   const isThere = (await context.files.facts(path)) !== undefined;
   if (!isThere && given !== undefined) throw new Failure('file', { operation: 'read', path, code: 'ENOENT' });
   return openStateFile(context, isThere ? path : ':memory:', { isOwn: given === undefined });
@@ -50,7 +51,9 @@ export async function withWritableJournal<T>(
   const own = given === undefined;
   using state = await (own ? openState(context, stateFolder(context)) : openStateFile(context, given));
   using shared = own ? undefined : await openShared(context);
-  return await written(state, () => work(journalIn(context, state, shared)));
+  const result = await written(state, () => work(journalIn(context, state, shared)));
+  if (own) await pruneIfDue(context, state);
+  return result;
 }
 
 /**
@@ -70,7 +73,9 @@ export function journalKeptOpen(context: CommandContext): WithJournal {
       throw error;
     });
     const state = await opened;
-    return written(state, () => work(journalIn(context, state)));
+    const result = await written(state, () => work(journalIn(context, state)));
+    await pruneIfDue(context, state);
+    return result;
   };
 }
 

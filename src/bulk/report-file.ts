@@ -1,6 +1,6 @@
 /** Writes the outcome of each row of a run as CSV to the state folder. */
 import { stringify } from 'csv-stringify/sync';
-import { stateFolder } from '../session/paths.ts';
+import { joinPath, reportFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Change, Run } from '../state/journal.ts';
 import { csvCell } from '../view/formats.ts';
@@ -14,8 +14,8 @@ export async function writeReport(
   changes: readonly Change[],
 ): Promise<string | undefined> {
   try {
-    const folder = `${stateFolder(context)}/reports`;
-    const path = `${folder}/${run.kind}-${run.id}.csv`;
+    const folder = reportFolder(context);
+    const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
     await context.files.makePrivateFolder(folder);
     const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
     await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
@@ -129,7 +130,7 @@ export async function listRuns(
       left: ({ left }) => left,
       source: ({ source = '', scans }) => {
         if (globals.output !== 'table') return source;
-        return source === '' && scans > 0 ? plural(scans, 'scan') : source.replace(/^.*\//, '');
+        return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
       },
     },
     { empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'No runs yet.' },

@@ -9,6 +9,7 @@ import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
+import { commandWords } from './history-view.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { changeWords } from './plan-view.ts';
 
@@ -91,30 +92,27 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string): 
 
 function targetOfChange(change: Change): Target {
   const name = `change ${change.id}`;
-  return { name, title: `${name} (${shortCommand(change)})`, words: `${change.id}`, changes: [change] };
+  return { name, title: `${name} (${commandWords(change.command)})`, words: `${change.id}`, changes: [change] };
 }
 
 function targetOfRun(journal: Journal, id: bigint): Target {
+  const run = journal.run(id);
+  if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
   const [first, ...others] = journal.changesOf(id).filter(mayBeApplied);
   if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
   const name = `run ${id}`;
   return {
     name,
-    title: `${name} (${shortCommand(first)})`,
+    title: `${name} (${commandWords(first.command)})`,
     words: `--run ${id}`,
     changes: [first, ...others],
-    run: journal.run(id),
+    run,
   };
 }
 
 /** True for what was applied, or may have been: the stock shows which. */
 function mayBeApplied({ state }: Change): boolean {
   return state === 'applied' || state === 'sent' || state === 'unknown';
-}
-
-/** `set`, `import stock.csv`: of a file the name alone. */
-function shortCommand({ command }: Change): string {
-  return command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
 }
 
 /** Returns how many rows of an unfinished run were never sent. */

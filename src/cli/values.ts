@@ -1,6 +1,6 @@
 /** Parsers for the values of options and arguments. */
 import { parseInt64, parseInteger } from '../api/values.ts';
-import { FOREVER_MS, parseDuration } from '../duration.ts';
+import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 
 /** What completion may propose for a value. */
@@ -112,11 +112,28 @@ const BYTES: Readonly<Record<string, number>> = {
   GB: 1e9,
 };
 
-/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
-export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text) => {
+function parseSize(text: string): number | undefined {
   const match = SIZE.exec(text);
   const bytes = match === null ? Number.NaN : Number(match[1]) * (match[2] === undefined ? 1 : BYTES[match[2]]!);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
+export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', parseSize);
+
+/**
+ * Parses how long to keep something into ms; `forever` is Infinity. This and the next have a minimum, because a number
+ * without its unit (730 are seconds) must not remove the history.
+ */
+export const keptTimeValue = parserOf('a duration such as 400d, of at least 1d, or forever', (text) => {
+  const ms = text === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(text);
+  return ms !== undefined && ms >= DAY_MS ? ms : undefined;
+});
+
+/** Parses how much to keep into bytes. */
+export const keptSizeValue = parserOf('a size such as 500MB or 1GB, of at least 1MB', (text) => {
+  const bytes = parseSize(text);
+  return bytes !== undefined && bytes >= 1e6 ? bytes : undefined;
 });
 
 const madeUpKey = parserOf('printable characters without spaces', (text) =>

@@ -1,5 +1,5 @@
 import { argument, defineCommand } from '../cli/command.ts';
-import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
+import { GLOBAL_OPTIONS, STORED_SETTINGS } from '../cli/global-options.ts';
 import { textValue } from '../cli/values.ts';
 import { changeConfig, configPath, NO_CONFIG, requireReadable } from '../session/config-file.ts';
 import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
@@ -14,11 +14,11 @@ function settingArgument(offered: readonly Setting[]) {
   return argument({ parse: settingNamed, words }, words.join(', '));
 }
 
-/** @throws {Failure} `invalid-value` where an option would refuse the value as its default */
+/** @throws {Failure} `invalid-value` where every command would refuse the value as its default */
 function checkDefault(key: string, value: string): void {
   const name = DEFAULT_NAMES.find((each) => each === key);
-  const option = name && GLOBAL_OPTIONS.find((each) => each.name === DEFAULTS[name].option);
-  option?.parser?.parse(value, key);
+  const spec = name && [...GLOBAL_OPTIONS, ...STORED_SETTINGS].find((each) => each.name === DEFAULTS[name].option);
+  spec?.parser?.parse(value, key);
 }
 
 export const configList = defineCommand({
@@ -56,6 +56,7 @@ export const configSet = defineCommand({
   examples: [
     { says: 'Use staging from now on', command: 'petstore config set environment staging' },
     { says: 'Wait as long as the rate limit needs', command: 'petstore config set max-wait forever' },
+    { says: 'Keep the history for 90 days', command: 'petstore config set keep-history 90d' },
   ],
   arguments: {
     setting: settingArgument(SETTINGS.filter(({ isSettable }) => isSettable)),

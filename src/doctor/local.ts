@@ -1,7 +1,7 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../ports.ts';
 import { unknownVariables, VARIABLES } from '../session/defaults.ts';
-import { configFolder, homeProblem, stateFolder } from '../session/paths.ts';
+import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
@@ -166,7 +166,7 @@ async function* key(
 /** @returns whether the state database can be used */
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
-  const path = `${folder}/state.db`;
+  const path = statePath(context, 'state.db');
   if (await isDamaged(context, path)) {
     yield bad(
       'state',

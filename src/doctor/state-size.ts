@@ -1,18 +1,27 @@
 /** How much room the state takes on the disk. */
-import type { Context } from '../ports.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { duration } from '../view/progress.ts';
+import { plural } from '../view/words.ts';
 
-/** Returns the sizes of the database, its log and the reports of runs, as a sentence. */
-export async function stateSize({ files }: Pick<Context, 'files'>, folder: string): Promise<string> {
+type Ports = Pick<CommandContext, 'files'> & {
+  readonly globals: Pick<CommandContext['globals'], 'keepHistory' | 'keepSize'>;
+};
+
+/** Returns the sizes of the database, its log and the reports of runs, and how long they are kept, as two sentences. */
+export async function stateSize({ files, globals }: Ports, folder: string): Promise<string> {
   const sizeOf = async (path: string): Promise<number> => (await files.facts(path))?.size ?? 0;
   const [database, log] = [await sizeOf(`${folder}/state.db`), await sizeOf(`${folder}/state.db-wal`)];
   const reports = await files.list(`${folder}/reports`);
   let total = 0;
   for (const name of reports) total += await sizeOf(`${folder}/reports/${name}`);
-  const counted = `${reports.length} ${reports.length === 1 ? 'report' : 'reports'}`;
-  return `The database has ${bytes(database)}, its log ${bytes(log)}, ${counted} ${bytes(total)}.`;
+  const { keepHistory, keepSize } = globals;
+  const kept = Number.isFinite(keepHistory) ? `for ${duration(keepHistory)}` : 'forever';
+  const sizes = `The database takes ${bytes(database)}, its log ${bytes(log)}, ${plural(reports.length, 'report')} ${bytes(total)}.`;
+  return `${sizes} History is kept ${kept}, at most ${bytes(keepSize)}.`;
 }
 
-/** Returns a size as people read it: kB or MB, rounded up. */
+/** Returns a size as people read it: kB, MB or GB, rounded up. */
 function bytes(count: number): string {
-  return count < 1_000_000 ? `${Math.ceil(count / 1_000)} kB` : `${Math.ceil(count / 100_000) / 10} MB`;
+  if (count < 1e6) return `${Math.ceil(count / 1e3)} kB`;
+  return count < 1e9 ? `${Math.ceil(count / 1e5) / 10} MB` : `${Math.ceil(count / 1e8) / 10} GB`;
 }

@@ -9,7 +9,7 @@ import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
 import { DEFAULT_NAMES, type Defaults } from './defaults.ts';
 import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
-import { configFolder, stateFolder } from './paths.ts';
+import { configFolder, joinPath, stateFolder } from './paths.ts';
 
 const CONFIG_VERSION = 1;
 
@@ -47,7 +47,7 @@ export const NO_CONFIG: Config = { environments: {} };
 const NONE = { config: NO_CONFIG, exists: false, exposed: false, isWritableByOthers: false, isForeign: false };
 
 export function configPath(context: Context): string {
-  return `${configFolder(context)}/config.json`;
+  return joinPath(configFolder(context), 'config.json');
 }
 
 /**

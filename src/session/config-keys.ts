@@ -1,5 +1,5 @@
 /** The settings that `petstore config` knows, by their dotted names. */
-import { DEFAULT_NAMES, DEFAULTS } from './defaults.ts';
+import { DEFAULT_NAMES } from './defaults.ts';
 import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { Failure } from '../errors.ts';
 import { type Config, withSettings } from './config-file.ts';
@@ -7,7 +7,6 @@ import { splitWords } from './split-words.ts';
 
 export interface Setting {
   readonly key: string;
-  readonly says: string;
   /** As it may be shown. */
   get(config: Config): string | undefined;
   /** @throws {Failure} a value that is not of its form */
@@ -21,7 +20,6 @@ export interface Setting {
 
 const environment: Setting = {
   key: 'environment',
-  says: `the default environment: ${ENVIRONMENTS.join(', ')}`,
   command: 'petstore config set environment VALUE',
   isSettable: true,
   get: (config) => config.environment,
@@ -35,7 +33,6 @@ const environment: Setting = {
 const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
   {
     key: `${name}.base-url`,
-    says: `address of ${name}, ending in /v1`,
     command: `petstore config set ${name}.base-url VALUE`,
     isSettable: true,
     get: (config) => config.environments[name]?.baseUrl,
@@ -44,7 +41,6 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
   },
   {
     key: `${name}.api-key`,
-    says: `key of ${name}; shown masked, set by petstore login`,
     command: `petstore login --env ${name}`,
     isSettable: false,
     get: (config) => {
@@ -61,7 +57,6 @@ const perEnvironment = REMOTE_ENVIRONMENTS.flatMap((name): Setting[] => [
   },
   {
     key: `${name}.key-command`,
-    says: `command that prints the key of ${name}, in place of a stored one`,
     command: `petstore login --env ${name} --key-command COMMAND`,
     isSettable: true,
     get: (config) => config.environments[name]?.keyCommand,
@@ -80,7 +75,6 @@ export function maskKey(key: string): string {
 
 const defaults = DEFAULT_NAMES.map((name): Setting => ({
   key: name,
-  says: `default of --${name}; ${DEFAULTS[name].variable} overrides it`,
   command: `petstore config set ${name} VALUE`,
   isSettable: true,
   get: (config) => config.defaults?.[name],

@@ -1,12 +1,15 @@
-/** Defaults of common options, from variables and the config. */
+/** Settings from variables and the config: defaults of common options, and what has no option. */
 import type { Context } from '../ports.ts';
 
-/** Name in the config -> the option's name in the code, and its variable. */
+/** Name in the config -> the name in the code, and the variable. */
 export const DEFAULTS = {
   output: { option: 'output', variable: 'PETSTORE_OUTPUT' },
   color: { option: 'color', variable: 'PETSTORE_COLOR' },
   'max-wait': { option: 'maxWait', variable: 'PETSTORE_MAX_WAIT' },
   reserve: { option: 'reserve', variable: 'PETSTORE_RESERVE' },
+  // These two have no option.
+  'keep-history': { option: 'keepHistory', variable: 'PETSTORE_KEEP_HISTORY' },
+  'keep-size': { option: 'keepSize', variable: 'PETSTORE_KEEP_SIZE' },
 } as const;
 
 export type DefaultName = keyof typeof DEFAULTS;

@@ -34,7 +34,7 @@ export interface RunFilter {
 }
 
 /** What a change may have done to the service's stock. */
-const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
+export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 /** Columns of a table of changes: what they are made from, and when they differ from row to row. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],

@@ -2,28 +2,42 @@ import { describe, expect, it } from 'vitest';
 import { stateSize } from '../../src/doctor/state-size.ts';
 import type { Files } from '../../src/ports.ts';
 
-function sizeWith(sizes: Readonly<Record<string, number>>): Promise<string> {
+const DAY = 86_400_000;
+
+function sizeWith(
+  sizes: Readonly<Record<string, number>>,
+  globals = { keepHistory: 730 * DAY, keepSize: 1e9 },
+): Promise<string> {
   const facts = (path: string) => {
     const size = sizes[path];
-    return Promise.resolve(size === undefined ? undefined : { kind: 'file' as const, mode: 0o600, size, owner: 0 });
+    return Promise.resolve(
+      size === undefined ? undefined : { kind: 'file' as const, mode: 0o600, size, owner: 0, modifiedAt: 0 },
+    );
   };
   const list = () => Promise.resolve(Object.keys(sizes).flatMap((path) => /^\/s\/reports\/(.*)/.exec(path)?.[1] ?? []));
-  return stateSize({ files: { facts, list } as unknown as Files }, '/s');
+  return stateSize({ files: { facts, list } as unknown as Files, globals }, '/s');
 }
 
 describe('the size of the state', () => {
   it.each<[Readonly<Record<string, number>>, string]>([
-    [{}, 'The database has 0 kB, its log 0 kB, 0 reports 0 kB.'],
-    [{ '/s/state.db': 1 }, 'The database has 1 kB, its log 0 kB, 0 reports 0 kB.'],
+    [{}, 'The database takes 0 kB, its log 0 kB, 0 reports 0 kB.'],
+    [{ '/s/state.db': 1 }, 'The database takes 1 kB, its log 0 kB, 0 reports 0 kB.'],
     [
       { '/s/state.db': 12_340_000, '/s/state.db-wal': 1_000_000, '/s/reports/import-1.csv': 2_001 },
-      'The database has 12.4 MB, its log 1 MB, 1 report 3 kB.',
+      'The database takes 12.4 MB, its log 1 MB, 1 report 3 kB.',
     ],
     [
       { '/s/state.db': 999_000, '/s/reports/import-1.csv': 500, '/s/reports/import-2.csv': 500 },
-      'The database has 999 kB, its log 0 kB, 2 reports 1 kB.',
+      'The database takes 999 kB, its log 0 kB, 2 reports 1 kB.',
     ],
   ])('%j', async (sizes, says) => {
-    expect(await sizeWith(sizes)).toBe(says);
+    expect(await sizeWith(sizes)).toBe(`${says} History is kept for 730 days, at most 1 GB.`);
+  });
+
+  it.each([
+    [Number.POSITIVE_INFINITY, 1e6, 'History is kept forever, at most 1 MB.'],
+    [DAY, 2_500_000_000, 'History is kept for 24 h, at most 2.5 GB.'],
+  ])('kept for %d ms, at most %d bytes', async (keepHistory, keepSize, says) => {
+    expect(await sizeWith({}, { keepHistory, keepSize })).toContain(says);
   });
 });

@@ -65,11 +65,22 @@ describe('a value that the option refuses', () => {
     ['color', 'red', 'color must be one of auto, always, never, not "red".'],
     ['max-wait', 'long', 'max-wait must be a duration such as 30s, 5m or 2h, or forever, not "long".'],
     ['reserve', '-1', 'reserve must be a whole number from 0 to 1000000, not "-1".'],
+    // A unit that was forgotten must not remove the history.
+    ['keep-history', '730', 'keep-history must be a duration such as 400d, of at least 1d, or forever, not "730".'],
+    ['keep-size', '500', 'keep-size must be a size such as 500MB or 1GB, of at least 1MB, not "500".'],
   ])('config set %s %s is refused', async (name, value, problem) => {
     const home = createHome();
     const { code, stderr } = await runPetstore(['config', 'set', name, value], { home });
     expect([code, stderr]).toEqual([2, `error: ${problem}\n`]);
     expect(() => readFileSync(configOf(home))).toThrow('ENOENT');
+  });
+
+  it.each([
+    ['PETSTORE_KEEP_HISTORY', '23h'],
+    ['PETSTORE_KEEP_SIZE', '999kB'],
+  ])('in %s names the variable, too', async (name, value) => {
+    const { code, stderr } = await runPetstore(GET, { env: { [name]: value } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${name} must be a `)]);
   });
 
   it('in a variable names the variable', async () => {
@@ -85,6 +96,16 @@ describe('a value that the option refuses', () => {
     expect(await runPetstore(GET, { home })).toMatchObject({ code: 0, stdout: TEXT_ITEM });
     expect((await runPetstore(['config', 'get', 'color'], { home })).stdout).toBe('never\n');
   });
+});
+
+it('keep-history and keep-size: doctor shows them', async () => {
+  const home = await withDefault('keep-history', '400d');
+  await runPetstore(['config', 'set', 'keep-size', '500MB'], { home });
+  const doctor = async (env = {}) =>
+    (await runPetstore(['--env', 'sandbox', 'doctor', '--offline'], { home, env })).stdout;
+  expect(await doctor()).toContain('History is kept for 400 days, at most 500 MB.');
+  const env = { PETSTORE_KEEP_HISTORY: 'forever', PETSTORE_KEEP_SIZE: '2GiB' };
+  expect(await doctor(env)).toContain('History is kept forever, at most 2.2 GB.');
 });
 
 it('keeps the rest of the config', async () => {
@@ -116,7 +137,7 @@ it('status names variables that nothing reads', async () => {
   expect([code, stderr]).toEqual([
     0,
     expect.stringMatching(
-      /^warning: Unknown variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_RESERVE\.\n$/,
+      /^warning: Unknown variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_KEEP_SIZE\.\n$/,
     ),
   ]);
 });

@@ -1,0 +1,271 @@
+/** Old history and reports are removed after a write, once a day, and never in its way: in this process. */
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DatabaseFailure } from '../../src/ports.ts';
+import { journalKeptOpen } from '../../src/bulk/open-journal.ts';
+import { commandContext } from '../support/command-context.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { error as refusal, item, json, type PlainReply } from '../support/replies.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
+import { START, VirtualClock } from '../support/virtual-clock.ts';
+
+const DAY = 86_400_000;
+const CSV = (...rows: readonly string[]): string => ['petId,quantity', ...rows].join('\n');
+
+/** One shop: each command in a context of its own, on the given day. */
+function shop() {
+  const home = createHome();
+  const reports = join(home.state, 'petstore', 'reports');
+  const contextAt = (day: number, text?: string, env = {}): TestContext => {
+    const clock = new VirtualClock({ now: START + day * DAY, autoAdvance: true });
+    return createTestContext({ home, clock, env, ...(text !== undefined && { stdin: { text } }) });
+  };
+  return {
+    home,
+    reports,
+    contextAt,
+    run: (day: number, ...args: string[]) => runIn(contextAt(day), '--env', 'sandbox', 'inventory', ...args),
+    import: (day: number, ...rows: readonly string[]) =>
+      runIn(contextAt(day, CSV(...rows)), '--env', 'sandbox', 'inventory', 'import', '-', '--yes'),
+    /** With the ages that files get from the clock of the machine. */
+    dateReports(day: number) {
+      const at = (START + day * DAY) / 1_000;
+      for (const name of readdirSync(reports)) utimesSync(join(reports, name), at, at);
+    },
+    history: async (day: number) => {
+      const { stdout } = await runIn(contextAt(day), 'inventory', 'history', '--all-environments', '-o', 'csv');
+      return stdout
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => Number(line.split(',')[0]));
+    },
+  };
+}
+
+it('what is older than keep-history goes with the first write of a day, and --verbose says so', async () => {
+  const { run, history, reports, dateReports, ...at } = shop();
+  await at.import(0, '7,11', '8,12');
+  dateReports(0);
+  await at.import(1, '7,13', '8,14');
+  await run(1, 'set', '7', '20');
+  expect(await history(700)).toEqual([5, 4, 3, 2, 1]);
+  expect(await run(731.5, 'set', '7', '40', '--verbose')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('Removed the oldest history: 3 changes, 1 report.\n') as string,
+  });
+  // The newest run stays with its number.
+  expect(await history(731.5)).toEqual([6, 4, 3]);
+  expect(readdirSync(reports)).toEqual(['import-2.csv']);
+  // The next one is not due before the next day.
+  const silent = await run(731.6, 'set', '7', '50', '--verbose');
+  expect(silent.stderr).not.toContain('Removed');
+});
+
+it('without --verbose nothing is printed; the settings decide', async () => {
+  const { contextAt, history } = shop();
+  const set = (day: number, env = {}) =>
+    runIn(contextAt(day, undefined, env), '--env', 'sandbox', 'inventory', 'set', '7', '20');
+  for (const day of [0, 10]) await set(day);
+  await set(1_000, { PETSTORE_KEEP_HISTORY: 'forever' });
+  expect(await history(1_000)).toEqual([3, 2, 1]);
+  const { code, stderr } = await set(1_002, { PETSTORE_KEEP_HISTORY: '993d' });
+  expect([code, stderr]).toEqual([0, '']);
+  expect(await history(1_002)).toEqual([4, 3, 2]);
+});
+
+it('a run that is gone does not exist, and its number is not given again', async () => {
+  const { run, ...at } = shop();
+  await at.import(0, '7,11', '8,12');
+  await run(1, 'set', '7', '20');
+  await at.import(800, '7,21', '8,22');
+  for (const args of [
+    ['undo', '--run', '1'],
+    ['runs', 'resume', '1'],
+    ['runs', 'discard', '1'],
+  ]) {
+    expect(await run(800, ...args, '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Run 1 does not exist') as string,
+    });
+  }
+  expect(await run(800, 'history', '--run', '1')).toMatchObject({ code: 0, stdout: '' });
+  expect((await run(800, 'runs', '-o', 'csv')).stdout).toMatch(/^run,.*\n2,import,[^\n]*\n$/);
+  expect((await at.import(801, '7,31')).stdout).toContain('Run 3 (import)');
+});
+
+it('the last command of another environment can still be undone', async () => {
+  const { home, run, history, ...at } = shop();
+  await run(0, 'set', '8', '20');
+  await at.import(1, '7,11', '8,12');
+  const clock = new VirtualClock({ now: START + 1_000 * DAY, autoAdvance: true });
+  const staging = withReplies([json(item(7, 12))], { home, clock, env: STAGING_ENV });
+  expect((await runIn(staging, 'inventory', 'set', '7', '12')).code).toBe(0);
+  expect(await history(1_000)).toEqual([4, 3, 2]);
+  expect(await run(1_000, 'undo', '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('2 applied') as string,
+  });
+});
+
+it('an unfinished run stays, however old, and can be resumed', async () => {
+  const { home, run, history } = shop();
+  const staging = (day: number, text: string, ...replies: readonly PlainReply[]): TestContext => {
+    const clock = new VirtualClock({ now: START + day * DAY, autoAdvance: true });
+    return withReplies(replies, { home, clock, env: STAGING_ENV, stdin: { text } });
+  };
+  const rows = CSV('7,11', '8,12');
+  const stopped = staging(0, rows, json([item(7, 1), item(8, 1)]), json(item(7, 11)), refusal(401));
+  expect((await runIn(stopped, 'inventory', 'import', '-', '--yes')).code).toBe(4);
+  for (const day of [1, 2, 900, 901]) await run(day, 'set', '1', `${day}`);
+  expect(await history(901)).toEqual([6, 5, 1]);
+  const stock = json([item(7, 11), item(8, 1)]);
+  const resumed = staging(901, '', stock, json(item(8, 12)), json([item(7, 11), item(8, 12)]));
+  expect(await runIn(resumed, 'inventory', 'runs', 'resume', '--yes')).toMatchObject({
+    code: 0,
+    stdout: 'Run 1 (import) in staging: 2 applied.\n',
+  });
+});
+
+describe('reports', () => {
+  it('without a run go by their age; other files and links stay', async () => {
+    const { run, reports, dateReports } = shop();
+    await run(0, 'set', '7', '20');
+    mkdirSync(reports);
+    const names = [
+      'import-12345678901234567890.csv',
+      'undo-9.csv',
+      'import-7.csv.12.tmp',
+      'notes.csv',
+      'import-07.csv',
+    ];
+    for (const name of names) writeFileSync(join(reports, name), 'x');
+    mkdirSync(join(reports, 'edit-3.csv'));
+    symlinkSync(join(reports, 'notes.csv'), join(reports, 'count-4.csv'));
+    dateReports(0);
+    writeFileSync(join(reports, 'count-5.csv'), 'x');
+    utimesSync(join(reports, 'count-5.csv'), (START + 800 * DAY) / 1_000, (START + 800 * DAY) / 1_000);
+    const { stderr } = await run(801, 'set', '7', '30', '-v');
+    expect(stderr).toContain('Removed the oldest history: 1 change, 2 reports.');
+    expect(readdirSync(reports).sort()).toEqual([
+      'count-4.csv',
+      'count-5.csv',
+      'edit-3.csv',
+      'import-07.csv',
+      'import-7.csv.12.tmp',
+      'notes.csv',
+    ]);
+  });
+
+  it('in a folder that a link leads to stay', async () => {
+    const { home, reports, run, ...at } = shop();
+    await at.import(0, '7,11', '8,12');
+    const elsewhere = join(home.path, 'elsewhere');
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, 'import-1.csv'), 'x');
+    rmSync(reports, { recursive: true });
+    symlinkSync(elsewhere, reports);
+    expect((await run(900, 'set', '7', '30')).code).toBe(0);
+    expect(existsSync(join(elsewhere, 'import-1.csv'))).toBe(true);
+  });
+});
+
+it('continues after five minutes where a signal cut it short', async () => {
+  const { home, run, reports, contextAt, history } = shop();
+  for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
+  mkdirSync(reports);
+  const context = contextAt(900);
+  const list: TestContext['files']['list'] = (folder) => {
+    if (folder === reports) context.interrupt();
+    return context.files.list(folder);
+  };
+  const files = { ...context.files, list };
+  await runIn({ ...context, files }, '--env', 'sandbox', 'inventory', 'set', '7', '30');
+  const database = await context.openDatabase(join(home.state, 'petstore', 'state.db'));
+  onCleanup(() => database.close());
+  database.exec('UPDATE change SET sentAt = 1');
+  const minutes = (past: number) => 900 + past / (24 * 60);
+  await run(minutes(4), 'set', '8', '1');
+  expect(await history(900)).toEqual([5, 4]);
+  await run(minutes(6), 'set', '8', '1');
+  expect(await history(900)).toEqual([6, 5]);
+});
+
+describe('a write succeeds, and is recorded, where pruning', () => {
+  it.each([
+    ['meets a lock', new DatabaseFailure('busy', 'locked')],
+    ['meets a database that cannot be written', new DatabaseFailure('readonly', 'read-only')],
+    ['fails in an unknown way', new Error('surprise')],
+  ])('%s', async (_name, error) => {
+    const { run, contextAt, history } = shop();
+    await run(0, 'set', '7', '20');
+    await run(1, 'set', '7', '21');
+    const context = contextAt(900);
+    let opened = 0;
+    const openDatabase: TestContext['openDatabase'] = async (path, how) => {
+      const database = await context.openDatabase(path, how);
+      // After the one of the journal comes that of pruning; the ledger's is before both.
+      if (!path.endsWith('/state.db') || ++opened < 3) return database;
+      return {
+        ...database,
+        run: () => {
+          throw error;
+        },
+        exec: () => {
+          throw error;
+        },
+      };
+    };
+    const ran = await runIn({ ...context, openDatabase }, '--env', 'sandbox', 'inventory', 'set', '7', '22', '--debug');
+    expect([ran.code, opened]).toEqual([0, 3]);
+    expect(ran.stderr).toMatch(/^debug: history not pruned: /m);
+    expect(context.clock.now() - START - 900 * DAY).toBeLessThan(1_000);
+    expect(await history(900)).toEqual([3, 2, 1]);
+  });
+
+  it('is done by another process at the same time', async () => {
+    const { run, history } = shop();
+    for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
+    const both = await Promise.all([run(900, 'set', '8', '5', '-v'), run(900, 'set', '9', '6', '-v')]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(both.filter(({ stderr }) => stderr.includes('Removed the oldest history: 3 changes'))).toHaveLength(1);
+    expect(await history(900)).toHaveLength(2);
+  });
+});
+
+it('continues after five minutes where there was more than is removed at a time', async () => {
+  const { home, run, contextAt } = shop();
+  await run(0, 'set', '7', '20');
+  const database = await contextAt(0).openDatabase(join(home.state, 'petstore', 'state.db'));
+  onCleanup(() => database.close());
+  database.exec(`WITH RECURSIVE row (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM row WHERE n < 60000)
+    INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
+    SELECT environment, origin, command, person, petId, after, state, sentAt + n FROM change, row`);
+  const count = () => Number(database.get('SELECT count(*) AS rows FROM change')?.rows);
+  const minutes = (past: number) => 900 + past / (24 * 60);
+  await run(minutes(0), 'set', '8', '1');
+  expect(count()).toBe(60_002 - 50_000);
+  await run(minutes(4), 'set', '8', '2');
+  expect(count()).toBe(60_003 - 50_000);
+  await run(minutes(6), 'set', '8', '3');
+  expect(count()).toBe(3);
+  // That was all: the next one is due a day later.
+  database.exec('UPDATE change SET sentAt = 1');
+  await run(minutes(60), 'set', '8', '4');
+  expect(count()).toBe(4);
+});
+
+it('a proxy, which keeps the journal open, prunes too', async () => {
+  const { run, contextAt, history } = shop();
+  for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
+  const context = commandContext(contextAt(900));
+  const withJournal = journalKeptOpen({ ...context, globals: { ...context.globals, keepHistory: 730 * DAY } });
+  const where = { environment: 'sandbox', origin: 'x', command: 'proxy', person: 'ann' };
+  const send = () => withJournal((journal) => journal.sendOne(where, { petId: 7n, after: 1n }, context.clock.now()));
+  expect(await Promise.all([send(), send()])).toEqual([4n, 5n]);
+  // The newest of the sandbox, and those under way.
+  expect(await history(900)).toEqual([5, 4, 3]);
+});

@@ -1,0 +1,270 @@
+/** What is removed from the journal, and what stays, by age and by size. */
+import { describe, expect, it } from 'vitest';
+import type { SqlValue } from '../../src/ports.ts';
+import { openStateFile, type State } from '../../src/state/database.ts';
+import { Journal } from '../../src/state/journal.ts';
+import { type Bounds, removeOldest } from '../../src/state/prune.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+interface Row {
+  /** When it was sent; null: never. */
+  readonly at: number | null;
+  readonly state?: string;
+  readonly run?: number;
+  readonly environment?: string;
+  readonly origin?: string;
+  readonly reason?: string;
+}
+
+interface RunRow extends Pick<Row, 'environment' | 'origin'> {
+  readonly id: number;
+  readonly endedAt: number | null;
+  readonly scans?: number;
+}
+
+const ALL = { before: 0, bytes: Number.POSITIVE_INFINITY };
+
+async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []): Promise<State> {
+  const context = createTestContext();
+  const state = await openStateFile(context, `${context.home.path}/state.db`);
+  onCleanup(() => state.close());
+  const insert = (table: string, row: Readonly<Record<string, SqlValue>>): void => {
+    const names = Object.keys(row);
+    const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    state.database.run(sql, ...Object.values(row));
+  };
+  const service = { environment: 'staging', origin: 'x' };
+  await state.exclusively(() => {
+    for (const { scans = 0, ...run } of runs) {
+      insert('run', { kind: 'import', startedAt: 0, ...service, ...run });
+      for (let seq = 1; seq <= scans; seq++) insert('scan', { run: run.id, seq, petId: 7, quantity: '1' });
+    }
+    for (const { at: sentAt, ...row } of changes) {
+      const texts = { command: 'inventory set', person: 'ann', after: '1', state: 'applied' };
+      insert('change', { ...texts, ...service, petId: 7, sentAt, ...row });
+    }
+  });
+  return state;
+}
+
+async function prune(state: State, bounds: Partial<Bounds>, reports: Readonly<Record<string, number>> = {}) {
+  const removed: string[] = [];
+  let changes = 0;
+  const sizes = new Map(Object.entries(reports).map(([run, size]) => [run, { size }]));
+  for await (const each of removeOldest(state, { ...ALL, ...bounds }, sizes)) {
+    changes += each.changes;
+    removed.push(...each.runs);
+  }
+  const ids = (table: string): number[] =>
+    state.database.all(`SELECT id FROM ${table} ORDER BY id`).map(({ id }) => Number(id));
+  return { changes: ids('change'), runs: ids('run'), removed, count: changes };
+}
+
+describe('of changes before 100, in order', () => {
+  it.each<[name: string, changes: readonly Row[], runs: readonly RunRow[], left: readonly [number[], number[]]]>([
+    ['none', [], [], [[], []]],
+    ['old ones go', [{ at: 10 }, { at: 99 }, { at: 100 }, { at: 101 }], [], [[3, 4], []]],
+    ['none stays but the newest of all', [{ at: 10 }, { at: 20 }, { at: 200 }], [], [[3], []]],
+    ['the newest stays', [{ at: 10 }, { at: 20 }], [], [[2], []]],
+    ['the newest by time stays, and the highest number', [{ at: 30 }, { at: 10 }, { at: 20 }], [], [[1, 3], []]],
+    [
+      'the newest of each service stays',
+      [{ at: 10 }, { at: 11, environment: 'sandbox' }, { at: 12, origin: 'y' }, { at: 13 }, { at: 200 }],
+      [],
+      [[2, 3, 5], []],
+    ],
+    [
+      'the newest that may be written stays, whatever has failed since',
+      [{ at: 10 }, { at: 20 }, { at: 30, state: 'failed' }, { at: 200, state: 'failed' }],
+      [],
+      [[2, 4], []],
+    ],
+    ['one that may be under way stays', [{ at: 10, state: 'sent' }, { at: 20 }, { at: 200 }], [], [[1, 3], []]],
+    [
+      'a run goes with all that belongs to it',
+      [{ at: 10, run: 1 }, { at: null, run: 1, state: 'conflict' }, { at: 50 }, { at: 200, run: 2 }],
+      [
+        { id: 1, endedAt: 20, scans: 3 },
+        { id: 2, endedAt: 201 },
+      ],
+      [[4], [2]],
+    ],
+    [
+      'an unfinished run stays',
+      [{ at: 10, run: 1 }, { at: null, run: 1, state: 'planned' }, { at: 50 }, { at: 200, run: 2 }],
+      [
+        { id: 1, endedAt: null, scans: 3 },
+        { id: 2, endedAt: 201 },
+      ],
+      [
+        [1, 2, 4],
+        [1, 2],
+      ],
+    ],
+    [
+      'a run that ended later stays, with what it sent before',
+      [{ at: 10, run: 1 }, { at: 20 }, { at: 200 }],
+      [
+        { id: 1, endedAt: 150 },
+        { id: 2, endedAt: 10 },
+      ],
+      [
+        [1, 3],
+        [1, 2],
+      ],
+    ],
+    [
+      'the newest run stays, all of it, though another ended later',
+      [
+        { at: 10, run: 1 },
+        { at: 20, run: 2 },
+        { at: 21, run: 2, state: 'unknown' },
+        { at: null, run: 3 },
+      ],
+      [
+        { id: 1, endedAt: 30 },
+        { id: 2, endedAt: 25 },
+        { id: 3, endedAt: 5 },
+      ],
+      [
+        [2, 3, 4],
+        [2, 3],
+      ],
+    ],
+    [
+      'the highest run of each service stays',
+      [{ at: 50 }, { at: 51, environment: 'sandbox' }],
+      [
+        { id: 1, endedAt: 10 },
+        { id: 2, endedAt: 11, environment: 'sandbox' },
+        { id: 3, endedAt: 12, environment: 'sandbox' },
+      ],
+      [
+        [1, 2],
+        [1, 3],
+      ],
+    ],
+  ])('%s', async (_name, changes, runs, [changesLeft, runsLeft]) => {
+    const state = await journalOf(changes, runs);
+    const count = changes.length - changesLeft.length;
+    const left = { changes: changesLeft, runs: runsLeft, count };
+    expect(await prune(state, { before: 100 })).toMatchObject(left);
+    expect(await prune(state, { before: 100 })).toMatchObject({ ...left, count: 0, removed: [] });
+    expect(state.database.all('PRAGMA foreign_key_check')).toEqual([]);
+    const scans = state.database.all('SELECT DISTINCT run FROM scan').map(({ run }) => Number(run));
+    expect(scans.every((run) => runsLeft.includes(run))).toBe(true);
+  });
+});
+
+it('forever removes nothing, however old', async () => {
+  const state = await journalOf([{ at: -5 }, { at: 0 }, { at: 10 }]);
+  expect(await prune(state, { before: Number.NEGATIVE_INFINITY })).toMatchObject({ changes: [1, 2, 3], count: 0 });
+});
+
+it('removes more than one transaction holds, and yields after each', async () => {
+  const state = await journalOf(Array.from({ length: 12_001 }, (_, i) => ({ at: i })));
+  const counts: number[] = [];
+  for await (const { changes } of removeOldest(state, { ...ALL, before: 20_000 }, new Map())) counts.push(changes);
+  expect(counts).toEqual([5_000, 5_000, 2_000]);
+});
+
+it.each([
+  [
+    'an unfinished one',
+    [
+      { id: 1, endedAt: null },
+      { id: 2, endedAt: 300_000 },
+    ],
+  ],
+  ['the newest', [{ id: 1, endedAt: 5 }]],
+])('a long run that stays (%s) does not keep what comes after it', async (_name, runs) => {
+  const state = await journalOf([{ at: 1, run: 1 }], runs);
+  state.database.exec(`WITH RECURSIVE row (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM row WHERE n < 60000)
+    INSERT INTO change (run, environment, origin, command, person, petId, after, state, sentAt)
+    SELECT run, environment, origin, command, person, petId, after, state, sentAt + n FROM change, row`);
+  const sent = [70_000, 70_001, 200_000].map(
+    (at) => `('staging', 'x', 'inventory set', 'ann', 7, '1', 'applied', ${at})`,
+  );
+  state.database.exec(`INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
+    VALUES ${sent.join(', ')}`);
+  expect((await prune(state, { before: 100_000 })).count).toBe(2);
+});
+
+it('gives no number of a run or a change again', async () => {
+  const state = await journalOf(
+    [{ at: 10, run: 1 }, { at: 20, run: 2 }, { at: 30 }, { at: null, run: 3, state: 'conflict' }],
+    [1, 2, 3].map((id) => ({ id, endedAt: id })),
+  );
+  expect(await prune(state, { before: 1_000 })).toMatchObject({ runs: [3], changes: [3, 4] });
+  const where = { environment: 'staging', origin: 'x', command: 'inventory import', person: 'ann' };
+  const journal = new Journal(state);
+  const run = { kind: 'import', startedAt: 2_000, environment: 'staging', origin: 'x' } as const;
+  expect(await journal.begin(run, where, [{ petId: 7n, after: 1n }])).toMatchObject({ id: 4n });
+  expect(journal.changesOf(4n)).toMatchObject([{ id: 5n }]);
+});
+
+describe('the size', () => {
+  const KB = 1_000;
+  /** Each has about a kilobyte; every hundred from the 1,000th to the 2,000th are a run. */
+  const many = () =>
+    journalOf(
+      Array.from({ length: 3_000 }, (_, i) => {
+        const run = i >= 1_000 && i < 2_000 ? { run: Math.floor(i / 100) - 9 } : {};
+        return { at: i, reason: 'x'.repeat(900), ...run };
+      }),
+      Array.from({ length: 10 }, (_, i) => ({ id: i + 1, endedAt: 1_099 + 100 * i })),
+    );
+  const used = ({ database }: State): number => {
+    const pragma = (name: string): number => Number(database.get(`PRAGMA ${name}`)?.[name]);
+    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
+  };
+
+  it('is left alone below the bound', async () => {
+    const state = await many();
+    expect(await prune(state, { bytes: used(state) })).toMatchObject({ count: 0 });
+  });
+
+  it('shrinks to nine tenths of the bound, oldest first; the file has the pages for what comes', async () => {
+    const state = await many();
+    const bytes = 2_500 * KB;
+    const { changes, runs, count } = await prune(state, { bytes, before: 100 });
+    expect(used(state)).toBeLessThanOrEqual(0.9 * bytes);
+    expect(used(state)).toBeGreaterThan(0.8 * bytes);
+    expect(changes.length + count).toBe(3_000);
+    expect(changes).toEqual(Array.from({ length: changes.length }, (_, i) => count + 1 + i));
+    expect(runs.length).toBe(10 - Math.floor((count - 1_000) / 100));
+    const pages = Number(state.database.get('PRAGMA page_count')?.page_count);
+    expect(pages * 4_096).toBeGreaterThan(bytes);
+    expect(await prune(state, { bytes })).toMatchObject({ count: 0 });
+  });
+
+  it('counts the reports, which go with their runs', async () => {
+    const state = await many();
+    const bytes = used(state) + 100 * KB;
+    const reports = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`import-${i + 1}`, 200 * KB]));
+    const { removed, count } = await prune(state, { bytes }, reports);
+    expect(removed).toEqual(Array.from({ length: removed.length }, (_, i) => `import-${i + 1}`));
+    const left = (10 - removed.length) * 200 * KB;
+    expect(count).toBeGreaterThan(1_000);
+    expect(used(state) + left).toBeLessThanOrEqual(0.9 * bytes);
+    expect(used(state) + left).toBeGreaterThan(0.8 * bytes);
+  });
+
+  it('that cannot be kept leaves what may not be removed', async () => {
+    const state = await many();
+    const newestRun = Array.from({ length: 100 }, (_, i) => 1_901 + i);
+    expect(await prune(state, { bytes: 1 })).toMatchObject({ changes: [...newestRun, 3_000], runs: [10] });
+  });
+});
+
+it('ends at once where another process holds the lock', async () => {
+  const state = await journalOf([{ at: 10 }, { at: 20 }]);
+  const context = createTestContext();
+  const other = await context.openDatabase(state.path);
+  onCleanup(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  await expect(prune(state, { before: 100 })).rejects.toMatchObject({ details: { problem: 'held' } });
+  other.exec('COMMIT');
+  expect(await prune(state, { before: 100 })).toMatchObject({ changes: [2] });
+});
