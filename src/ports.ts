@@ -32,6 +32,8 @@ export interface FileFacts {
   readonly size: number;
   /** Number of the user who owns it; 0 on Windows. */
   readonly owner: number;
+  /** Epoch ms. */
+  readonly modifiedAt: number;
 }
 
 /** Every method rejects with a Node system error (`code` such as `EACCES`) when the system refuses. */
@@ -93,10 +95,18 @@ export interface HttpRequest {
 
 export interface HttpReply {
   readonly status: number;
-  /** Lower-case name to values in the order received. */
+  /** Lower-case name to values in the order received, a character for each byte. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** The body with its content coding (gzip, br, deflate) undone. Throws HttpFailure. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: HttpBody;
+}
+
+/** A list where all of it has come already. */
+export type HttpBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
+
+/** True for a body that is here as a whole. */
+export function isWhole(body: HttpBody): body is readonly Uint8Array[] {
+  return Array.isArray(body);
 }
 
 /** Where an exchange broke. The first group is known not to have sent the request. */

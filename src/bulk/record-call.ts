@@ -62,9 +62,10 @@ export async function recordedCall<T extends { readonly failure?: Failure }>(
 }
 
 function updateIn({ method, path, body, forwarded }: Call): { petId: bigint; after: bigint } | undefined {
+  if (method !== 'PATCH') return undefined;
   const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(path))?.[1] ?? '');
   const text = body ?? (forwarded?.body === undefined ? undefined : Buffer.from(forwarded.body).toString());
-  if (method !== 'PATCH' || petId === undefined || text === undefined) return undefined;
+  if (petId === undefined || text === undefined) return undefined;
   try {
     const value = parseJson(text);
     const quantity = value instanceof Map ? value.get('quantity') : undefined;

@@ -2,7 +2,17 @@
  * The ports as commands get them: what the service says is redacted as it comes in, before it is read, laid out, cut or
  * escaped, and all that leaves is redacted once more. A command needs to do nothing for it.
  */
-import type { Context, Files, FullScreen, Http, HttpReply, Output, Prompt } from '../ports.ts';
+import {
+  type Context,
+  type Files,
+  type FullScreen,
+  type Http,
+  type HttpBody,
+  type HttpReply,
+  isWhole,
+  type Output,
+  type Prompt,
+} from '../ports.ts';
 import type { Matcher, Secrets } from '../redact.ts';
 
 /** A string of JSON that is longer is not waited for. */
@@ -107,8 +117,17 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
   return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
 }
 
-/** The body with secrets redacted, also those that came in several pieces. Numbers of a JSON body stay as they are. */
-async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
+/** Numbers of a JSON body stay as they are. */
+function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
+  if (!isWhole(body)) return redactedStream(body, matcher);
+  const whole = Buffer.concat(body);
+  if (!matcher.mayMatch(whole)) return body;
+  const text = latin1(whole);
+  return [Buffer.from(stepFor(text, matcher)(text, true)[0], 'latin1')];
+}
+
+/** The body with secrets redacted, also those that came in several pieces. */
+async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
   let held: Uint8Array = Buffer.alloc(0);
   /** Nothing of a secret is in `held`: it is held back only for what may follow on it. */
   let isHeldClean = true;
@@ -116,7 +135,7 @@ async function* redactedBody(body: AsyncIterable<Uint8Array>, matcher: Matcher):
   const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
     // One character for each byte: secrets are ASCII, and all else comes out as it went in.
     const text = latin1(Buffer.concat([held, chunk]));
-    step ??= matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text) ? strings(matcher) : texts(matcher);
+    step ??= stepFor(text, matcher);
     const [done, rest] = step(text, isLast);
     held = Buffer.from(rest, 'latin1');
     return Buffer.from(done, 'latin1');
@@ -154,6 +173,11 @@ function latin1(bytes: Uint8Array): string {
 }
 
 type Step = (text: string, isLast: boolean) => readonly [done: string, rest: string];
+
+/** Returns how a body that begins like this is redacted. */
+function stepFor(text: string, matcher: Matcher): Step {
+  return matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text) ? strings(matcher) : texts(matcher);
+}
 
 function texts(matcher: Matcher): Step {
   return (text, isLast) => (isLast ? [matcher.redact(text), ''] : matcher.redactStart(text));

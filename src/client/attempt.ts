@@ -2,7 +2,7 @@
  * One attempt: a connection, the gate's leave, one request, the response's headers back to the gate.
  * No retry, no judgement.
  */
-import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
+import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { warnOfSunset } from './deprecation.ts';
 import type { Call, Service } from './service.ts';
@@ -34,6 +34,10 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     await ticket.answered(reply.status, reply.headers, clock.now());
     tell(service, call, url, started, { status: reply.status });
     warnOfSunset(reply.headers, service, call);
+    if (isWhole(reply.body) && sizeOf(reply.body) <= service.maxBodyBytes) {
+      stop.over();
+      return reply;
+    }
     return { ...reply, body: limited(reply.body, service, url, stop) };
   } catch (error) {
     stop.over();
@@ -132,14 +136,9 @@ function stopper(service: Service, isWrite: boolean): Stopper {
  * Fails where the body is larger than allowed, and once the service has been waited for longer than the attempt's
  * timeout in all, however it drips. Time spent by the consumer does not count: a pager may block for an hour.
  */
-async function* limited(
-  body: AsyncIterable<Uint8Array>,
-  service: Service,
-  url: URL,
-  stop: Stopper,
-): AsyncGenerator<Uint8Array> {
+async function* limited(body: HttpBody, service: Service, url: URL, stop: Stopper): AsyncGenerator<Uint8Array> {
   const { clock, maxBodyBytes, timeoutMs } = service;
-  const chunks = body[Symbol.asyncIterator]();
+  const chunks = chunksOf(body);
   let left = timeoutMs;
   let size = 0;
   let ended = false;
@@ -159,9 +158,17 @@ async function* limited(
     }
   } finally {
     // Not awaited: a body that hangs answers its return() only once the attempt has been aborted.
-    if (!ended) void Promise.resolve(chunks.return?.()).catch(() => undefined);
+    if (!ended) void Promise.resolve(chunks.return(undefined)).catch(() => undefined);
     stop.over();
   }
+}
+
+async function* chunksOf(body: HttpBody): AsyncGenerator<Uint8Array> {
+  yield* body;
+}
+
+function sizeOf(body: readonly Uint8Array[]): number {
+  return body.reduce((size, { length }) => size + length, 0);
 }
 
 function withAlarm<T>(

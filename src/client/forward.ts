@@ -8,8 +8,7 @@ import { callRaw } from './raw.ts';
 import { judgeReply, mayTryAgain } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
-export interface Forwarded extends Omit<HttpReply, 'body'> {
-  readonly body: AsyncIterable<Uint8Array> | readonly Uint8Array[];
+export interface Forwarded extends HttpReply {
   /** What became of a write that was not carried out for certain. */
   readonly failure?: Failure;
 }

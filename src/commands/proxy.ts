@@ -55,6 +55,7 @@ export const proxy = defineCommand({
         hint: 'Run petstore proxy --env production',
       });
     }
+    const { bearerHash } = await import('../proxy/access.ts');
     const { openToken } = await import('../proxy/token.ts');
     const { openLog } = await import('../serve/serve.ts');
     const { startProxy } = await import('../proxy/server.ts');
@@ -74,7 +75,7 @@ export const proxy = defineCommand({
     const running = await startProxy(serving, session, {
       host: '127.0.0.1',
       port: input.port,
-      tokens: token === undefined ? undefined : [token.value, apiKey],
+      tokens: token === undefined ? undefined : [token.value, apiKey].map(bearerHash),
       isReadOnly: input.readOnly === true,
       ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
       ...(log.onRequest !== undefined && { onRequest: log.onRequest }),

@@ -1,46 +1,178 @@
-/** Turns undici's response into the port's: headers as a map, the body decoded. */
+/** Receives a response from undici: headers as a map, the body decoded. */
 import type { Transform } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { HttpFailure, type HttpReply } from '../ports.ts';
-import { type Exchange, toHttpFailure } from './http-failure.ts';
+import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
+import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
 
-type Body = Dispatcher.ResponseData['body'];
+type Controller = Dispatcher.DispatchController;
 type OpenDecoder = (firstByte: number) => Transform;
 
 /** As many as curl accepts: each takes memory. */
 const MOST_CODINGS = 5;
 /** In bytes. */
 const LONG_BODY = 1 << 20;
+/** Bytes that wait for the reader before the service is made to pause. */
+const MOST_WAITING = 64 * 1024;
 
-/** `onEnd` is called once the body has been read or given up. */
-export function toReply(response: Dispatcher.ResponseData, exchange: Exchange, onEnd: () => void): HttpReply {
-  // 'raw' gives names and values in turn, which the types do not say.
-  const raw: unknown = response.headers;
-  const texts = Array.isArray(raw) ? raw.map(String) : [];
-  const headers = new Map<string, string[]>();
-  for (let i = 0; i + 1 < texts.length; i += 2) {
-    const name = texts[i]!.toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), texts[i + 1]!]);
-  }
-  const codings = (headers.get('content-encoding') ?? [])
-    .join(',')
-    .split(',')
-    .map((coding) => coding.trim().toLowerCase())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  return { status: response.statusCode, headers, body: readBody(response.body, codings, exchange, onEnd) };
+export interface Reception {
+  readonly exchange: Exchange;
+  readonly timeoutMs: number;
+  /** Called immediately before the first byte is written. */
+  maySend(): boolean;
+  /** Called once: nothing more will come. */
+  onOver(): void;
 }
 
-async function* readBody(
-  body: Body,
+interface End {
+  readonly error?: unknown;
+}
+
+/** Receives one response. It is the body, too: its chunks wait here until they are read. */
+export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+  private readonly reception: Reception;
+  private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
+  private controller: Controller | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private chunks: Uint8Array[] = [];
+  private waiting = 0;
+  private received = 0;
+  private end: End | undefined;
+  private wake: (() => void) | undefined;
+
+  constructor(reception: Reception) {
+    this.reception = reception;
+    reception.exchange.signal?.addEventListener('abort', this.onAbort);
+  }
+
+  /** undici calls it before it writes, in the same turn. */
+  onRequestStart(controller: Controller): void {
+    const { exchange, maySend, timeoutMs } = this.reception;
+    const { signal, target } = exchange;
+    this.controller = controller;
+    if (signal?.aborted === true) {
+      controller.abort(reasonOf(signal));
+      return;
+    }
+    if (!maySend()) throw HttpFailure.withdrawn(target);
+    exchange.isWritten = true;
+    this.timer = setTimeout(() => {
+      controller.abort(responseTimeout(target));
+    }, timeoutMs);
+  }
+
+  onResponseStart(controller: Controller, status: number, names: Record<string, string | string[] | undefined>): void {
+    if (status < 200) return;
+    clearTimeout(this.timer);
+    const { exchange } = this.reception;
+    if (status === 407 && exchange.forwarder !== undefined) {
+      controller.abort(proxyRefusal(exchange.forwarder, status));
+      return;
+    }
+    const headers = new Map<string, readonly string[]>();
+    for (const [name, value = ''] of Object.entries(names))
+      headers.set(name, typeof value === 'string' ? [value] : value);
+    this.head.resolve({ status, headers });
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    if (this.end !== undefined) return;
+    this.chunks.push(chunk);
+    this.waiting += chunk.length;
+    if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
+    this.received += chunk.length;
+    if (this.waiting > MOST_WAITING) controller.pause();
+    this.wake?.();
+  }
+
+  onResponseEnd(): void {
+    this.finish({});
+  }
+
+  onResponseError(_controller: Controller | undefined, error: unknown): void {
+    this.head.reject(toHttpFailure(error, 'headers', this.reception.exchange));
+    this.finish({ error });
+  }
+
+  /** @throws {HttpFailure} no response */
+  async reply(): Promise<HttpReply> {
+    const { status, headers } = await this.head.promise;
+    const codings = codingsOf(headers.get('content-encoding')?.join(','));
+    if (codings.length > 0) return { status, headers, body: decodedBody(this, codings, this.reception.exchange) };
+    const isWhole = this.end !== undefined && !('error' in this.end);
+    return { status, headers, body: isWhole ? [this.take()] : this };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      if (this.chunks.length > 0) {
+        const value = this.take();
+        this.controller?.resume();
+        return { done: false, value };
+      }
+      if (this.end !== undefined) break;
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+    if ('error' in this.end) throw toHttpFailure(this.end.error, 'body', this.reception.exchange);
+    return { done: true, value: undefined };
+  }
+
+  /** Ends the connection where the reader does not want the rest of the body. */
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.chunks = [];
+    if (this.end === undefined) this.controller?.abort(new Error('the rest of the body is not read'));
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Returns all that waits as one chunk: a service may send each byte on its own. */
+  private take(): Uint8Array {
+    const [only = Buffer.alloc(0), ...more] = this.chunks;
+    const all = more.length === 0 ? only : Buffer.concat(this.chunks);
+    this.chunks = [];
+    this.waiting = 0;
+    return all;
+  }
+
+  private readonly onAbort = (): void => {
+    this.chunks = [];
+    const { signal } = this.reception.exchange;
+    if (signal !== undefined) this.controller?.abort(reasonOf(signal));
+  };
+
+  private finish(end: End): void {
+    if (this.end !== undefined) return;
+    this.end = end;
+    clearTimeout(this.timer);
+    const { exchange, onOver } = this.reception;
+    exchange.signal?.removeEventListener('abort', this.onAbort);
+    this.wake?.();
+    onOver();
+  }
+}
+
+function responseTimeout(peer: string): HttpFailure {
+  const detail = 'the response headers did not come in time';
+  return new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, peer, code: 'TIMEOUT', detail });
+}
+
+function codingsOf(text = ''): string[] {
+  if (text === '') return [];
+  const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.filter((coding) => coding !== '' && coding !== 'identity');
+}
+
+/** Yields the body as it was before it was coded. */
+async function* decodedBody(
+  receiver: Receiver,
   codings: readonly string[],
   exchange: Exchange,
-  onEnd: () => void,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
-    const chunks = codings.length === 0 ? chunksOf(body) : await decoded(body, codings, exchange);
-    for await (const chunk of chunks) {
+    for await (const chunk of await decoded(receiver, codings, exchange)) {
       if (bytes < LONG_BODY && bytes + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
       bytes += chunk.length;
       yield chunk;
@@ -48,52 +180,7 @@ async function* readBody(
   } catch (error) {
     throw toHttpFailure(error, 'body', exchange);
   } finally {
-    // A reader that stops early must not leave the rest of the body on the connection.
-    body.on('error', () => undefined).destroy();
-    // undici reuses a connection one turn after the response has ended, in case the server closes it.
-    await setImmediate();
-    onEnd();
-  }
-}
-
-interface End {
-  readonly error?: unknown;
-}
-
-function endOf(body: Body): End | undefined {
-  if (body.errored !== null) return { error: body.errored };
-  if (body.readableEnded) return {};
-  return body.destroyed ? { error: new Error('the body was closed') } : undefined;
-}
-
-/** Yields the body's chunks. Node's own iterator costs as much as all the rest of a small response. */
-async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
-  // It may have ended before anybody listened.
-  let ended = endOf(body);
-  let wake: () => void = () => undefined;
-  const end = (how: End): void => {
-    ended ??= how;
-    wake();
-  };
-  body
-    .on('readable', () => {
-      wake();
-    })
-    .once('end', () => {
-      end({});
-    })
-    .once('error', (error) => {
-      end({ error });
-    })
-    .once('close', () => {
-      end({ error: new Error('the body was closed') });
-    });
-  for (;;) {
-    const chunk: unknown = body.read();
-    if (chunk instanceof Uint8Array) yield chunk;
-    else if (ended === undefined) await new Promise<void>((resolve) => (wake = resolve));
-    else if ('error' in ended) throw ended.error;
-    else return;
+    await receiver.return();
   }
 }
 
@@ -109,7 +196,11 @@ function stopYoungGenerationGrowth(): void {
   }
 }
 
-async function decoded(body: Body, codings: readonly string[], exchange: Exchange): Promise<AsyncIterable<Uint8Array>> {
+async function decoded(
+  body: AsyncIterable<Uint8Array>,
+  codings: readonly string[],
+  exchange: Exchange,
+): Promise<AsyncIterable<Uint8Array>> {
   const zlib = await import('node:zlib');
   const decoders: Readonly<Record<string, OpenDecoder>> = {
     gzip: () => zlib.createGunzip(),

@@ -4,12 +4,12 @@
  * to every TLS connection.
  */
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type Client from 'undici/lib/dispatcher/client.js';
-import request from 'undici/lib/api/api-request.js';
-import { type Connection, type Http, HttpFailure, type HttpRequest } from '../ports.ts';
-import { type Exchange, hostAndPort, proxyRefusal, toHttpFailure, unusableProxy } from './http-failure.ts';
-import { toReply } from './http-reply.ts';
+import type { Connection, Http, HttpRequest } from '../ports.ts';
+import { hostAndPort, unusableProxy } from './http-failure.ts';
+import { Receiver } from './http-reply.ts';
 import { clientOver, socketOpener } from './http-socket.ts';
 import { type Environment, proxyAuthorization, routeTo } from './proxies.ts';
 
@@ -24,11 +24,15 @@ interface Line {
   readonly forwarder: URL | undefined;
   /** Makes it available again. */
   giveBack(): void;
+  /** Makes it available in the next turn: a server that closes it after its response has done so by then. */
+  rest(): void;
 }
 
 export function openHttp(env: Environment): Http {
   const sockets = new Set<Socket>();
   const idle = new Map<string, Line[]>();
+  /** How many lines are available in the next turn. */
+  let resting = 0;
   const openSocket = socketOpener((socket, takenOver) => {
     sockets.add(socket);
     // Node crashes where a socket is destroyed before the TLS connection on it; that destroys both.
@@ -54,7 +58,16 @@ export function openHttp(env: Environment): Http {
       forwarder: protocol === 'http:' ? proxy : undefined,
       giveBack() {
         if (!isOpen(socket)) return;
-        idle.set(origin, [...(idle.get(origin) ?? []), line]);
+        const others = idle.get(origin);
+        if (others === undefined) idle.set(origin, [line]);
+        else others.push(line);
+      },
+      rest() {
+        resting++;
+        setImmediate(() => {
+          resting--;
+          line.giveBack();
+        });
       },
     };
     return line;
@@ -62,7 +75,13 @@ export function openHttp(env: Environment): Http {
 
   return {
     async connect(target) {
-      return handOut(takeIdle(target.url.origin) ?? (await openLine(target)));
+      const { origin } = target.url;
+      let line = takeIdle(origin);
+      if (line === undefined && resting > 0) {
+        await nextTurn();
+        line = takeIdle(origin);
+      }
+      return handOut(line ?? (await openLine(target)));
     },
     async close() {
       const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
@@ -94,18 +113,11 @@ function handOut(line: Line): Connection {
     },
     async send(call, maySend) {
       isTaken = false;
-      const exchange: Exchange = {
-        target: hostAndPort(call.url),
-        forwarder: line.forwarder,
-        isWritten: false,
-        signal: call.signal,
-      };
-      try {
-        return toReply(await dispatch(line, call, exchange, maySend), exchange, line.giveBack);
-      } catch (error) {
-        line.giveBack();
-        throw toHttpFailure(error, 'headers', exchange);
-      }
+      const { url, signal, timeoutMs } = call;
+      const exchange = { target: hostAndPort(url), forwarder: line.forwarder, isWritten: false, signal };
+      const receiver = new Receiver({ exchange, timeoutMs, maySend, onOver: line.rest });
+      line.client.dispatch(optionsOf(call, line.forwarder), receiver);
+      return receiver.reply();
     },
     release() {
       if (!isTaken) return;
@@ -116,63 +128,16 @@ function handOut(line: Line): Connection {
   };
 }
 
-async function dispatch(
-  { client, forwarder }: Line,
-  call: HttpRequest,
-  exchange: Exchange,
-  maySend: () => boolean,
-): Promise<Dispatcher.ResponseData> {
-  const { url, signal, timeoutMs } = call;
+function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.DispatchOptions {
+  const { url, timeoutMs } = call;
   const { target: path = `${url.pathname}${url.search}` } = call;
-  let timer: NodeJS.Timeout | undefined;
-  /** undici calls it before it writes, in the same turn. */
-  const beforeWriting = (controller: Dispatcher.DispatchController): void => {
-    if (signal?.aborted === true) return;
-    if (!maySend()) throw HttpFailure.withdrawn(exchange.target);
-    exchange.isWritten = true;
-    timer = setTimeout(() => {
-      controller.abort(responseTimeout(exchange.target));
-    }, timeoutMs);
-  };
-  try {
-    const response = await request.call(withHook(client, beforeWriting), {
-      origin: url.origin,
-      path: forwarder === undefined ? path : `${url.origin}${path}`,
-      method: call.method,
-      headers: {
-        ...call.headers,
-        ...(forwarder !== undefined && { host: url.host, ...proxyAuthorization(forwarder) }),
-      },
-      body: call.bytes ?? call.body ?? null,
-      ...(signal !== undefined && { signal }),
-      bodyTimeout: timeoutMs,
-      responseHeaders: 'raw',
-    });
-    if (forwarder === undefined || response.statusCode !== 407) return response;
-    response.body.on('error', () => undefined).destroy();
-    throw proxyRefusal(forwarder, response.statusCode);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function withHook(
-  client: Client,
-  beforeWriting: (controller: Dispatcher.DispatchController) => void,
-): Pick<Dispatcher, 'dispatch'> {
   return {
-    dispatch(options, handler) {
-      const start = handler.onRequestStart?.bind(handler);
-      handler.onRequestStart = (controller, context) => {
-        beforeWriting(controller);
-        start?.(controller, context);
-      };
-      return client.dispatch(options, handler);
-    },
+    origin: url.origin,
+    path: forwarder === undefined ? path : `${url.origin}${path}`,
+    method: call.method,
+    headers:
+      forwarder === undefined ? call.headers : { ...call.headers, host: url.host, ...proxyAuthorization(forwarder) },
+    body: call.bytes ?? call.body ?? null,
+    bodyTimeout: timeoutMs,
   };
-}
-
-function responseTimeout(peer: string): HttpFailure {
-  const detail = 'the response headers did not come in time';
-  return new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, peer, code: 'TIMEOUT', detail });
 }

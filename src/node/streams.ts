@@ -42,7 +42,7 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () =>
   };
 }
 
-/** True also on Windows, where the system does not say it of a console. */
+/** True for a terminal or another character device. Always true on Windows, where a console is not reported as one. */
 function isDevice(fd: number): boolean {
   if (process.platform === 'win32') return true;
   try {

@@ -10,14 +10,6 @@ declare module 'undici/lib/core/connect.js' {
   export type Connector = (options: build.Options, callback: build.Callback) => Socket;
   export default function buildConnector(options: build.BuildOptions): Connector;
 }
-declare module 'undici/lib/api/api-request.js' {
-  import type { Dispatcher } from 'undici';
-  const request: (
-    this: Pick<Dispatcher, 'dispatch'>,
-    options: Dispatcher.RequestOptions,
-  ) => Promise<Dispatcher.ResponseData>;
-  export default request;
-}
 declare module 'undici/lib/api/api-connect.js' {
   import type { Socket } from 'node:net';
   import type { Dispatcher } from 'undici';

@@ -10,8 +10,8 @@ import { answerOf } from './answers.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 
 export interface Access {
-  /** One of them, as a bearer token; undefined: no token is asked for. */
-  readonly tokens: readonly string[] | undefined;
+  /** One of them has to be sent, as `bearerHash` returns it; undefined: no token is asked for. */
+  readonly tokens: readonly Buffer[] | undefined;
   readonly isReadOnly: boolean;
 }
 
@@ -37,7 +37,7 @@ export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Acc
   if (headers.origin !== undefined || !['none', undefined].includes(single(headers['sec-fetch-site']))) {
     return [403, 'from_web_page', 'Web pages cannot use this proxy.'];
   }
-  if (tokens !== undefined && !tokens.some((token) => isSame(headers.authorization ?? '', `Bearer ${token}`))) {
+  if (tokens !== undefined && !matchesAny(tokens, headers.authorization ?? '')) {
     return [401, 'unauthorized', "Send the proxy's token: Authorization: Bearer TOKEN."];
   }
   if (isLooping(headers)) return [508, 'loop', 'The base URL of this proxy leads back to it.'];
@@ -84,7 +84,13 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Compares texts in a time that does not depend on them. */
-function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+/** Returns the hash of the Authorization header that has the token. */
+export function bearerHash(token: string): Buffer {
+  return hash('sha256', `Bearer ${token}`, 'buffer');
+}
+
+/** Compares in a time that does not depend on the texts. */
+function matchesAny(hashes: readonly Buffer[], authorization: string): boolean {
+  const given = hash('sha256', authorization, 'buffer');
+  return hashes.some((each) => timingSafeEqual(each, given));
 }

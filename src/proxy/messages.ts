@@ -5,7 +5,7 @@ import type { HttpReply } from '../ports.ts';
 /** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 /** Concern only the client and the proxy. */
-const NOT_SENT = [
+const NOT_SENT = new Set([
   ...HOP_BY_HOP,
   'accept-encoding',
   'authorization',
@@ -14,20 +14,28 @@ const NOT_SENT = [
   'host',
   'proxy-authenticate',
   'proxy-authorization',
-];
+]);
 /** The body is decoded, and framed anew. */
-const NOT_RETURNED = [...HOP_BY_HOP, 'content-encoding', 'content-length', 'proxy-authenticate', 'proxy-connection'];
+const NOT_RETURNED = new Set([
+  ...HOP_BY_HOP,
+  'content-encoding',
+  'content-length',
+  'proxy-authenticate',
+  'proxy-connection',
+]);
 /** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
 const VIA = 'petstore';
 
 /** Returns the headers of a client's request that are sent to the service. */
 export function sentHeaders(headers: IncomingHttpHeaders, dropped: readonly string[]): Record<string, string> {
-  const others = [...NOT_SENT, ...dropped, ...namedIn(headers.connection)];
-  const kept = Object.entries(headers).filter(([name]) => !others.includes(name));
-  const via = [headers.via, `1.1 ${VIA}`].filter((each) => each !== undefined).join(', ');
+  const others = [...dropped, ...namedIn(headers.connection)];
   const sent: Record<string, string> = {};
-  for (const [name, value = ''] of kept) sent[name] = Array.isArray(value) ? value.join(', ') : value;
-  return { ...sent, via };
+  for (const [name, value = ''] of Object.entries(headers)) {
+    if (NOT_SENT.has(name) || others.includes(name)) continue;
+    sent[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  sent.via = headers.via === undefined ? `1.1 ${VIA}` : `${headers.via}, 1.1 ${VIA}`;
+  return sent;
 }
 
 /** True for a request that this or another petstore proxy has sent. */
@@ -35,20 +43,13 @@ export function isLooping({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((each) => each.trim().split(/\s+/)[1] === VIA);
 }
 
-/** Returns the headers of the service's response that the client gets: bytes of a value as they came. */
+/** Returns the headers of the service's response that the client gets: none whose name had to be redacted. */
 export function returnedHeaders({ headers }: Pick<HttpReply, 'headers'>): Record<string, string | string[]> {
-  const others = [...NOT_RETURNED, ...namedIn(headers.get('connection')?.join(','))];
-  const kept = [...headers].filter(([name]) => !others.includes(name));
-  return Object.fromEntries(
-    kept.map(([name, values]) => {
-      const bytes = values.map((value) => (isAscii(value) ? value : Buffer.from(value).toString('latin1')));
-      return [name, bytes.length === 1 ? bytes[0]! : bytes];
-    }),
-  );
-}
-
-function isAscii(text: string): boolean {
-  return !/[^\0-\x7f]/.test(text);
+  const others = namedIn(headers.get('connection')?.join(','));
+  const isReturned = (name: string): boolean =>
+    !NOT_RETURNED.has(name) && !others.includes(name) && !name.includes('[');
+  const returned = [...headers].filter(([name]) => isReturned(name));
+  return Object.fromEntries(returned.map(([name, values]) => [name, values.length === 1 ? values[0]! : [...values]]));
 }
 
 function namedIn(connection = ''): string[] {

@@ -8,22 +8,21 @@ import { type Forwarded, forward } from '../client/forward.ts';
 import type { Call } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { HttpFailure } from '../ports.ts';
-import { createListener, isTooLong, listen, PATIENCE, type Patience, readBody, SILENCE_MS } from '../http/server.ts';
+import { createListener, isTooLong, listen, PATIENCE, type Patience, readBody } from '../http/server.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Access, isMethod, isOwnPath, refusalOf, refuseOthers } from './access.ts';
 import { type Answer, answerOf, answerOfFailure } from './answers.ts';
 import type { ProxiedRequest } from './log.ts';
-import { pathBelowBase, returnedHeaders, sentHeaders } from './messages.ts';
+import { pathBelowBase, sentHeaders } from './messages.ts';
 import { Metrics } from './metrics.ts';
+import { sendReply } from './send-reply.ts';
 import { ownAnswer } from './status.ts';
 import type { Claim } from './lane.ts';
 import { Turns } from './turns.ts';
 
 /** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
 const LARGEST_BODY = 2 ** 20;
-/** Longer bodies of responses are streamed. */
-const SMALL_BODY = 64 * 1024;
 /** Shown of a User-Agent, in characters. */
 const LONGEST_CLIENT = 80;
 /** Nginx's name for a client that did not wait for its answer. */
@@ -189,7 +188,7 @@ class ProxyServer {
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
     const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
     const reply = await this.pass(call, passing, isUrgent);
-    await this.giveBack(outgoing, reply, method);
+    await sendReply(outgoing, reply, method);
   }
 
   private async pass(call: Call, passing: Passing, isUrgent: boolean): Promise<Forwarded> {
@@ -208,35 +207,6 @@ class ProxyServer {
     const service = { ...session.service, gate: turns.gateFor(claim) };
     const by = { command: 'proxy', person: client, means: this.means };
     return recordedCall(context, session, { ...by, call }, () => forward(service, call));
-  }
-
-  /** Sends the service's answer to the client, as fast as it takes it. */
-  private async giveBack(outgoing: ServerResponse, reply: Forwarded, method: string): Promise<void> {
-    const { body, status } = reply;
-    const headers = returnedHeaders(reply);
-    // Without the coding, a body has another length.
-    const length = reply.headers.has('content-encoding') ? undefined : reply.headers.get('content-length')?.[0];
-    outgoing.sendDate = !reply.headers.has('date');
-    outgoing.setTimeout(SILENCE_MS, () => outgoing.destroy());
-    if (method === 'HEAD' || status === 204 || status === 304) {
-      outgoing.writeHead(status, { ...headers, ...(length !== undefined && { 'content-length': length }) }).end();
-      return;
-    }
-    // Without chunks, which HTTP/1.0 does not have, a body that breaks off would look complete.
-    if (isArray(body) || Number(length) <= SMALL_BODY || outgoing.req.httpVersionMinor === 0) {
-      const whole = Buffer.concat(await Array.fromAsync(body));
-      // As text, Node sends it with the head in one piece.
-      outgoing
-        .writeHead(status, { ...headers, 'content-length': whole.length })
-        .end(whole.toString('latin1'), 'latin1');
-      return;
-    }
-    outgoing.writeHead(status, headers);
-    for await (const chunk of body) {
-      if (outgoing.destroyed) return;
-      if (!outgoing.write(chunk)) await drained(outgoing);
-    }
-    outgoing.end();
   }
 
   private send(outgoing: ServerResponse, answer: Answer, passing: Passing, error?: string): void {
@@ -263,21 +233,6 @@ function toFailure(error: unknown): Failure {
   if (error instanceof HttpFailure)
     return new Failure('contract', { what: 'The response', problem: error.facts.detail });
   return new Failure('bug', { message: String(error) });
-}
-
-function isArray(body: Forwarded['body']): body is readonly Uint8Array[] {
-  return Array.isArray(body);
-}
-
-/** Resolves when the client has taken what was written, or is gone. */
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      outgoing.off('drain', end).off('close', end);
-      resolve();
-    };
-    outgoing.once('drain', end).once('close', end);
-  });
 }
 
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {

@@ -61,22 +61,23 @@ export class Turns {
     const { isUrgent, signal } = claim;
     const lane = this.laneOf(operation);
     const from = clock.monotonic();
+    let isAsking = false;
     try {
-      await lane.turn(claim, this.leftOf(claim)).catch(async (error: unknown) => {
-        throw isFailure(error) && error.is('rate-limited') ? await this.withBlock(error) : error;
-      });
+      await lane.turn(claim, this.leftOf(claim));
+      isAsking = true;
       const own = {
         maxWaitMs: this.leftOf(claim),
         reserve: isUrgent ? 0 : reserve,
         signal,
         connectsFirst: lane.leastWaitMs(claim) === 0 && lane.isKnown,
       };
-      const { ticket, connection } = await gate.enter(operation, connect, own).catch((error: unknown) => {
-        lane.askedInVain(isUrgent);
-        throw error;
-      });
+      const { ticket, connection } = await gate.enter(operation, connect, own);
       lane.sent(isUrgent);
       return { connection, ticket: watched(ticket, lane) };
+    } catch (error) {
+      if (isAsking) lane.askedInVain(isUrgent);
+      else if (isFailure(error) && error.is('rate-limited')) throw await this.withBlock(error);
+      throw error;
     } finally {
       claim.onWaited(clock.monotonic() - from);
     }

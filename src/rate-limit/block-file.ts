@@ -14,8 +14,8 @@ export class BlockFile {
   private readonly ports: Ports;
   private readonly folder: string;
   private readonly name: string;
-  /** The listing that is under way: all who ask meanwhile share it. */
-  private listing: Promise<string[]> | undefined;
+  /** The search that is under way: all who ask meanwhile share it. */
+  private searching: Promise<string | undefined> | undefined;
 
   /** @param name what the pair of origin and key is called: it must not tell either */
   constructor(ports: Ports, folder: string, name: string) {
@@ -69,7 +69,7 @@ export class BlockFile {
   }
 
   private async rename(from: string | undefined, to: string): Promise<boolean> {
-    this.listing = undefined;
+    this.searching = undefined;
     try {
       if (from === undefined) await this.ports.files.replace(`${this.folder}/${to}`, '');
       else await this.ports.files.rename(`${this.folder}/${from}`, `${this.folder}/${to}`);
@@ -77,15 +77,20 @@ export class BlockFile {
     } catch {
       return false;
     } finally {
-      this.listing = undefined;
+      this.searching = undefined;
     }
   }
 
   /** The file's present name, if it is there and can be seen. */
   private async entry(): Promise<string | undefined> {
-    const listing = (this.listing ??= this.ports.files.list(this.folder).catch(() => []));
-    const names = await listing;
-    if (this.listing === listing) this.listing = undefined;
+    const searching = (this.searching ??= this.search());
+    const name = await searching;
+    if (this.searching === searching) this.searching = undefined;
+    return name;
+  }
+
+  private async search(): Promise<string | undefined> {
+    const names = await this.ports.files.list(this.folder).catch(() => []);
     const ours = names.filter((each) => each === this.name || each.startsWith(`${this.name}@`));
     // Two of them can only be from a race: the block counts.
     return ours.sort((a, b) => b.length - a.length)[0];

@@ -179,6 +179,7 @@ function forgetLost(state: LedgerState, now: number): LedgerState {
   const isKept = (each: Reservation): boolean =>
     now <= each.lostAt || windowsFor(state.windows, each.operation).some((window) => isLive(window, now));
   const { probe, ...rest } = state;
+  if (state.inFlight.every(isKept) && (probe === undefined || now <= probe.lostAt)) return state;
   const inFlight = state.inFlight.filter(isKept);
   return { ...rest, inFlight, ...(probe !== undefined && now <= probe.lostAt && { probe }) };
 }

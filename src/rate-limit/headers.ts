@@ -60,9 +60,9 @@ const EPOCH_UNITS = [
 const DIALECTS: readonly ((
   headers: Headers,
 ) => Readonly<Record<'limit' | 'remaining' | 'reset', readonly string[]>>)[] = [
-  (headers) => separate(headers, 'x-ratelimit-'),
-  (headers) => separate(headers, 'x-rate-limit-'),
-  (headers) => separate(headers, 'ratelimit-'),
+  separate('x-ratelimit-'),
+  separate('x-rate-limit-'),
+  separate('ratelimit-'),
   draftMembers,
 ];
 
@@ -100,9 +100,14 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
   };
 }
 
-function separate(headers: Headers, prefix: string): Record<'limit' | 'remaining' | 'reset', readonly string[]> {
-  const values = (name: string): readonly string[] => valuesOf(headers, `${prefix}${name}`);
-  return { limit: values('limit'), remaining: values('remaining'), reset: values('reset') };
+/** Returns a reader of headers of their own for each count. */
+function separate(prefix: string): (headers: Headers) => Record<'limit' | 'remaining' | 'reset', readonly string[]> {
+  const [limit, remaining, reset] = [`${prefix}limit`, `${prefix}remaining`, `${prefix}reset`];
+  return (headers) => ({
+    limit: valuesOf(headers, limit),
+    remaining: valuesOf(headers, remaining),
+    reset: valuesOf(headers, reset),
+  });
 }
 
 /**

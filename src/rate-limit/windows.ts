@@ -73,6 +73,11 @@ export function windowsFor(windows: readonly Window[], operation: string): reado
   return own.length > 0 ? own : windows;
 }
 
+/** True where the window is one of `windowsFor`. */
+function mayDrawOn(window: Window, windows: readonly Window[], operation: string): boolean {
+  return window.operations.includes(operation) || windowsOf(windows, operation).length === 0;
+}
+
 /** Returns whether a request may be drawn from the window, those under way counted. */
 export function hasRoom(
   window: Window,
@@ -84,7 +89,7 @@ export function hasRoom(
   const wanted = isShared ? Math.max(OTHERS_RESERVE, reserve) : reserve;
   // A reserve as large as the window would let nothing through, ever.
   const kept = Math.min(wanted, Math.max(0, window.limit - 1));
-  const underWay = inFlight.filter(({ operation }) => windowsFor(windows, operation).includes(window)).length;
+  const underWay = inFlight.filter(({ operation }) => mayDrawOn(window, windows, operation)).length;
   const left = window.remaining - underWay;
   if (left - kept < 1) return false;
   // Near the edge another client may take the last ones: one at a time, each answer report what is left.
@@ -93,15 +98,13 @@ export function hasRoom(
 
 /** Notes that a request of ours is sent. */
 export function countSent(windows: readonly Window[], operation: string): readonly Window[] {
-  const drawnOn = windowsFor(windows, operation);
-  return windows.map((each) => (drawnOn.includes(each) ? { ...each, sent: each.sent + 1 } : each));
+  return windows.map((each) => (mayDrawOn(each, windows, operation) ? { ...each, sent: each.sent + 1 } : each));
 }
 
 /** Notes that the service counted a request although no answer confirmed it. */
 export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
-  const drawnOn = windowsFor(windows, operation);
   return windows.map((each) => {
-    if (!drawnOn.includes(each) || !isLive(each, now)) return each;
+    if (!mayDrawOn(each, windows, operation) || !isLive(each, now)) return each;
     const reported = each.reported[operation];
     return {
       ...each,
@@ -243,7 +246,8 @@ function merged(window: Window, { operation, reported: { remaining } }: Report):
 }
 
 function withOperation(window: Window, operation: string): Window {
-  return { ...window, operations: [...new Set([...window.operations, operation])].slice(-MOST_OPERATIONS) };
+  if (window.operations.includes(operation)) return window;
+  return { ...window, operations: [...window.operations, operation].slice(-MOST_OPERATIONS) };
 }
 
 /** An operation that has moved to another window of the same limit no longer belongs to the one that ended. */

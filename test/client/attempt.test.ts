@@ -153,7 +153,7 @@ describe('a body', () => {
     }
     const { service } = scriptedService([() => Promise.resolve({ ...reply(), body: drip() })], { clock });
     const { body } = await exchange(service, LIST);
-    const chunks = body[Symbol.asyncIterator]();
+    const chunks = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     for (let piece = 0; piece < 2; piece++) {
       const next = chunks.next();
       await clock.advance(10_000);

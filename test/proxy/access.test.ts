@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type Access, refusalOf } from '../../src/proxy/access.ts';
+import { type Access, bearerHash, refusalOf } from '../../src/proxy/access.ts';
 
-const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'];
+const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map(bearerHash);
 const OPEN: Access = { tokens: undefined, isReadOnly: false };
 
 type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {

@@ -28,6 +28,8 @@ export function commandContext(
       maxWait: 75_000,
       reserve: 0,
       maxBody: 1 << 20,
+      keepHistory: Number.POSITIVE_INFINITY,
+      keepSize: Number.POSITIVE_INFINITY,
     },
     notices: {
       info: nothing,

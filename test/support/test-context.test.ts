@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutputClosed } from '../../src/ports.ts';
+import { type HttpBody, OutputClosed } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { readText } from '../../src/session/read-text.ts';
 import { gate, gated } from './faults.ts';
@@ -11,7 +11,7 @@ import { httpReply, mulberry32, sendOver } from './test-ports.ts';
 
 const call = (origin: string) => ({ method: 'GET', url: new URL(origin), headers: {}, timeoutMs: 5_000 }) as const;
 
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function textOf(body: HttpBody): Promise<string> {
   const pieces: Uint8Array[] = [];
   for await (const piece of body) pieces.push(piece);
   return Buffer.concat(pieces).toString();

@@ -2,6 +2,7 @@
 import {
   type Connection,
   type Http,
+  type HttpBody,
   HttpFailure,
   type HttpReply,
   type HttpRequest,
@@ -73,7 +74,7 @@ function withSend(connection: Connection, send: Connection['send']): Connection 
   };
 }
 
-async function* heldBody(clock: VirtualClock, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* heldBody(clock: VirtualClock, body: HttpBody): AsyncGenerator<Uint8Array> {
   const release = clock.hold();
   try {
     yield* body;
