@@ -167,18 +167,13 @@ class Visit {
         },
       );
       if (!run.hasBegun) await begin();
-      const left = run.conflicts.size === 0 ? '' : ` ${conflictWords(run.conflicts.size)}`;
-      browser.message = `${applied.text.split('\n')[0] ?? ''}${left}`;
+      browser.message = `${applied.text.split('\n')[0] ?? ''} ${conflictWords(run.conflicts.size)}`.trim();
       return applied;
     } catch (error) {
       if (run.hasBegun || !isFailure(error) || error.is('interrupted') || error.is('deadline')) throw error;
-      // A script has nobody who could try again.
+      // A script cannot try again.
       if (!error.is('cancelled') && !canAsk(context)) throw error;
-      const why = error.is('cancelled')
-        ? run.conflicts.size === 0
-          ? ''
-          : conflictWords(run.conflicts.size)
-        : messageOf(context, error);
+      const why = error.is('cancelled') ? conflictWords(run.conflicts.size) : messageOf(context, error);
       browser.message = `Nothing was applied. ${why}`.trim();
       return undefined;
     }
@@ -196,7 +191,9 @@ class Visit {
   }
 }
 
+/** Returns an empty text for none. */
 function conflictWords(count: number): string {
+  if (count === 0) return '';
   return count === 1
     ? 'The stock of 1 pet was changed by someone else since; it is marked with !.'
     : `The stock of ${count} pets was changed by someone else since; they are marked with !.`;

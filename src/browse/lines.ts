@@ -1,6 +1,8 @@
 /** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
 import type { InventoryItem } from '../api/item.ts';
-import { isOneOf, PET_STATUSES, parseInt64 } from '../api/values.ts';
+import { isOneOf, PET_STATUSES } from '../api/values.ts';
+import { findScanned } from '../bulk/scan.ts';
+import { petLabel } from '../catalog/catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { plural } from '../view/words.ts';
@@ -22,25 +24,21 @@ const HELP = [
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
-export function byLines(context: CommandContext): Show {
-  const { signal, stdin } = context;
+export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
   // Questions are answered on the same terminal; of a pipe, no line may be lost.
   const piped = stdin.isTTY ? undefined : open();
-  const position = { line: 0 };
-  return async (own, browser, reload) => {
-    const { message } = browser;
-    const isFirst = !browser.hasStock;
-    await reload(own);
-    const reader = new Lines(own, browser, reload);
-    if (!isFirst) own.notices.info(message);
-    else own.notices.info('Type help for the commands.');
+  let number = 0;
+  return async (context, browser, reload) => {
+    const greeting = browser.hasStock ? browser.message : 'Type help for the commands.';
+    await reload(context);
+    const reader = new Lines(context, browser, reload);
+    context.notices.info(greeting);
     reader.list(0);
     const lines = piped ?? open();
     try {
       for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
-        position.line++;
-        const end = await reader.take(next.value.trim(), position.line);
+        const end = await reader.take(next.value.trim(), ++number);
         if (end !== undefined) return end;
       }
       return 'leave';
@@ -59,73 +57,6 @@ class Lines {
   private at = 0;
   /** Of the line that is read. */
   private number = 0;
-  private readonly commands = new Map<string, (rest: string) => void | Promise<void>>([
-    [
-      'help',
-      () => {
-        this.help();
-      },
-    ],
-    [
-      '?',
-      () => {
-        this.help();
-      },
-    ],
-    [
-      'list',
-      () => {
-        this.list(0);
-      },
-    ],
-    [
-      'next',
-      () => {
-        this.list(this.at);
-      },
-    ],
-    [
-      'changes',
-      () => {
-        this.changes();
-      },
-    ],
-    [
-      'apply',
-      () => {
-        this.say('No change is pending.');
-      },
-    ],
-    ['refresh', () => this.refresh()],
-    [
-      'find',
-      (text) => {
-        this.show(() => {
-          this.browser.searchFor(text);
-        });
-      },
-    ],
-    [
-      'low',
-      () => {
-        this.show(() => {
-          this.browser.showLow(!this.browser.isLowOnly);
-        });
-      },
-    ],
-    [
-      'status',
-      (text) => {
-        this.status(text);
-      },
-    ],
-    [
-      'sort',
-      (text) => {
-        this.sort(text);
-      },
-    ],
-  ]);
 
   constructor(context: CommandContext, browser: Browser, reload: Reload) {
     this.context = context;
@@ -133,56 +64,60 @@ class Lines {
     this.reload = reload;
   }
 
-  /** Does what a line says. Returns how it ends the look at the table, if it does. */
+  /** Carries out a line. Returns how it ends the visit to the table, if it does. */
   async take(line: string, number: number): Promise<End | undefined> {
     const { browser } = this;
     this.number = number;
-    const [first = '', ...words] = line.split(/\s+/);
-    const word = first.toLowerCase();
     browser.message = '';
-    if (word === '') return undefined;
-    if (word === 'q' || word === 'quit') return 'leave';
-    if (word === 'discard') return 'discard';
-    if (word === 'apply' && browser.pending.size > 0) return 'apply';
-    const command = this.commands.get(word);
-    if (command === undefined) this.change(first, words.join(' '), line);
-    else await command(words.join(' '));
+    const [first = '', ...words] = line.split(/\s+/);
+    const rest = words.join(' ');
+    switch (first.toLowerCase()) {
+      case '':
+        break;
+      case 'q':
+      case 'quit':
+        return 'leave';
+      case 'discard':
+        return 'discard';
+      case 'apply':
+        if (browser.pending.size > 0) return 'apply';
+        this.say('There is no change to apply.');
+        break;
+      case '?':
+      case 'help':
+        for (const text of HELP) this.say(text);
+        break;
+      case 'changes':
+        this.changes();
+        break;
+      case 'next':
+        this.list(this.at);
+        break;
+      case 'refresh':
+        await this.reload(this.context);
+        this.list(0);
+        break;
+      default:
+        if (this.select(first.toLowerCase(), rest)) this.list(0);
+        else this.change(first, rest, line);
+    }
     return undefined;
   }
 
-  private help(): void {
-    for (const text of HELP) this.say(text);
-  }
-
-  private async refresh(): Promise<void> {
-    await this.reload(this.context);
-    this.list(0);
-  }
-
-  private show(change: () => void): void {
-    change();
-    this.list(0);
-  }
-
-  private status(text: string): void {
-    if (text === '')
-      this.show(() => {
-        this.browser.showStatus(undefined);
-      });
-    else if (isOneOf(PET_STATUSES, text))
-      this.show(() => {
-        this.browser.showStatus(text);
-      });
-    else this.refuse(`status is one of ${PET_STATUSES.join(', ')}`);
-  }
-
-  private sort(text: string): void {
-    const order = this.browser.orders.find((each) => each.toLowerCase() === text.toLowerCase());
-    if (order === undefined) this.refuse(`sort by one of ${this.browser.orders.join('; ')}`);
-    else
-      this.show(() => {
-        this.browser.orderBy(order);
-      });
+  /** Filters or sorts. Returns whether the word is one of these commands. @throws {Failure} as `refuse` */
+  private select(word: string, rest: string): boolean {
+    const { browser } = this;
+    const wanted = rest.toLowerCase();
+    const order = browser.orders.find((each) => each.toLowerCase() === wanted);
+    if (word === 'find') browser.searchFor(rest);
+    else if (word === 'low') browser.showLow(!browser.isLowOnly);
+    else if (word === 'status' && wanted === '') browser.showStatus(undefined);
+    else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.showStatus(wanted);
+    else if (word === 'status') this.refuse(`status is one of ${PET_STATUSES.join(', ')}`);
+    else if (word === 'sort' && order !== undefined) browser.orderBy(order);
+    else if (word === 'sort') this.refuse(`sort by one of ${browser.orders.join('; ')}`);
+    else return word === 'list';
+    return true;
   }
 
   /** Shows pets from this one on. */
@@ -199,31 +134,23 @@ class Lines {
   private changes(): void {
     const { browser } = this;
     for (const { petId, current, quantity } of browser.pending.values()) {
-      this.say(`${this.named(petId)}: ${current} -> ${quantity}`);
+      this.say(`${petLabel(petId, browser.catalog)}: ${current} -> ${quantity}`);
     }
     this.say(`${browser.pendingWords} to apply.`);
   }
 
-  private change(id: string, amount: string, line: string): void {
-    const found = this.petFor(id);
-    if (found === undefined) this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
-    else if (typeof found === 'string') this.refuse(found);
-    else if (amount === '') this.say(this.line(found));
-    else this.setTo(found, amount);
-  }
-
-  /** Returns the pet with this id or barcode, or why there is none; undefined where it is neither. */
-  private petFor(code: string): InventoryItem | string | undefined {
+  private change(code: string, amount: string, line: string): void {
     const { browser } = this;
-    const petId = parseInt64(code);
-    const owner = browser.catalog?.ownerOf(code);
-    if (petId === undefined && owner === undefined) return undefined;
-    const byId = petId === undefined ? undefined : browser.find(petId);
-    if (owner === undefined) return byId ?? `there is no pet ${code} in this list`;
-    if (byId !== undefined && byId.petId !== owner.petId && !owner.isForced) {
-      return `${code} is the id of a pet and the barcode of pet ${owner.petId}`;
+    if (!/^-?\d+$/.test(code)) {
+      this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
+      return;
     }
-    return browser.find(owner.petId) ?? `there is no pet ${owner.petId} in this list`;
+    const stock = { has: (petId: bigint) => browser.find(petId) !== undefined };
+    const found = findScanned(code, { stock, catalog: browser.catalog });
+    const item = typeof found === 'bigint' ? browser.find(found) : undefined;
+    if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
+    else if (amount === '') this.say(this.line(item));
+    else this.setTo(item, amount);
   }
 
   private setTo(item: InventoryItem, amount: string): void {
@@ -237,13 +164,7 @@ class Lines {
   private line(item: InventoryItem): string {
     const change = this.browser.pending.get(item.petId);
     const pending = change === undefined ? '' : `, to be ${change.quantity}`;
-    return `${this.named(item.petId)}: ${item.quantity}${pending}, ${item.status}`;
-  }
-
-  /** `pet 7`, or `pet 7 (Goldfish)`. */
-  private named(petId: bigint): string {
-    const name = this.browser.catalog?.nameOf(petId) ?? '';
-    return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
+    return `${petLabel(item.petId, this.browser.catalog)}: ${item.quantity}${pending}, ${item.status}`;
   }
 
   private say(text: string): void {

@@ -1,4 +1,5 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
+import { petLabel } from '../catalog/catalog.ts';
 import { openCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -22,6 +23,8 @@ export interface CountOptions {
   readonly resume?: bigint | true;
   readonly dryRun?: boolean;
 }
+
+type StockedPets = Pets & { readonly stock: Stock };
 
 const COMMAND = 'inventory count';
 
@@ -91,7 +94,7 @@ async function prepare(
   context: CommandContext,
   journal: Journal,
   { resume }: CountOptions,
-): Promise<{ run: Run } & Pets> {
+): Promise<{ run: Run } & StockedPets> {
   await using session = await connect(context, { isBulk: true });
   const pets = { stock: await readStock(session.service), catalog: await openCatalog(context, session.origin) };
   return {
@@ -123,11 +126,11 @@ class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
   private readonly run: Run;
-  private readonly pets: Pets;
+  private readonly pets: StockedPets;
   private readonly kept: Scan[];
   private readonly counts = new Map<bigint, bigint>();
 
-  constructor(context: CommandContext, journal: Journal, run: Run, pets: Pets) {
+  constructor(context: CommandContext, journal: Journal, run: Run, pets: StockedPets) {
     this.context = context;
     this.journal = journal;
     this.run = run;
@@ -185,13 +188,7 @@ class Tally {
   }
 
   private line(petId: bigint, counted: bigint): string {
-    return `${this.named(petId)}: ${counted} counted, ${this.pets.stock.get(petId)?.quantity ?? 0n} in the list`;
-  }
-
-  /** `pet 7`, or `pet 7 (Goldfish)`. */
-  private named(petId: bigint): string {
-    const name = this.pets.catalog?.nameOf(petId) ?? '';
-    return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
+    return `${petLabel(petId, this.pets.catalog)}: ${counted} counted, ${this.pets.stock.get(petId)?.quantity ?? 0n} in the list`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
@@ -207,7 +204,7 @@ class Tally {
       return;
     }
     if (!this.pets.stock.has(petId)) {
-      await this.refuse(`Not counted: ${this.named(petId)} does not exist.`);
+      await this.refuse(`Not counted: ${petLabel(petId, this.pets.catalog)} does not exist.`);
       return;
     }
     const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
@@ -226,7 +223,9 @@ class Tally {
     await this.journal.unscan(this.run.id, last.seq);
     this.add(last.petId, -last.quantity);
     if (!this.kept.some(({ petId }) => petId === last.petId)) this.counts.delete(last.petId);
-    this.context.notices.info(`${this.named(last.petId)}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`);
+    this.context.notices.info(
+      `${petLabel(last.petId, this.pets.catalog)}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`,
+    );
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */

@@ -1,11 +1,10 @@
 /** Parses one scan of a stocktake, and finds the pet that it names. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
-import type { Stock } from './plan.ts';
 
 /** What a scan may name. */
 export interface Pets {
-  readonly stock: Stock;
+  readonly stock: { has(petId: bigint): boolean };
   /** Undefined where this machine has none for the service. */
   readonly catalog: Catalog | undefined;
 }
@@ -40,6 +39,6 @@ export function findScanned(code: string, { stock, catalog }: Pets): bigint | st
   if (id === undefined || id === petId || isForced || !stock.has(id)) return petId;
   return (
     `${code} is the id of pet ${id} and a barcode of pet ${petId} ` +
-    `(to count it as pet ${petId}, store the barcode with catalog set --force)`
+    `(to take it for pet ${petId}, store the barcode with catalog set --force)`
   );
 }

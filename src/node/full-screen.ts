@@ -22,43 +22,45 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const { stdin, stdout } = process;
   const output = nodeOutput(1, () => stdout);
   let isShown = false;
+  let isClosed = false;
   const enter = (): void => {
-    isShown = true;
     stdin.setRawMode(true);
     stdin.resume();
+    if (isShown) return;
+    isShown = true;
+    process.on('SIGTSTP', suspend);
     writeSync(1, ENTER);
   };
   const leave = (): void => {
     if (!isShown) return;
     isShown = false;
+    process.off('SIGTSTP', suspend);
     restore();
   };
   const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
     const key = keyOf(text, pressed);
-    if (key.ctrl && key.name === 'z' && process.platform !== 'win32') {
-      // As the terminal itself does it: for all programs of the pipeline.
-      process.kill(0, 'SIGTSTP');
-      return;
-    }
-    onKey(key);
+    if (key.ctrl && key.name === 'z' && process.platform !== 'win32') suspend();
+    else onKey(key);
   };
-  const onStop = (): void => {
+  // The terminal is restored first: once its child has stopped, the shell has the terminal.
+  const suspend = (): void => {
     leave();
-    process.kill(process.pid, 'SIGSTOP');
+    // As the terminal itself does it: for all programs of the pipeline.
+    process.kill(0, 'SIGTSTP');
+    // The signal is ignored where no shell could continue the program.
+    setImmediate(() => {
+      if (!isShown && !isClosed) onContinue();
+    });
   };
   const onContinue = (): void => {
     enter();
     onRedraw();
   };
-  const onGone = (): void => {
+  const stopListening = listen(onKeyPress, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
-  };
-  const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
-  // Of an interface only this is used: without it, Esc would wait for half a second.
-  emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_MS } as never);
-  stdin.on('keypress', onKeyPress).on('end', onGone).on('error', onGone);
+  });
   stdout.on('resize', onRedraw);
-  process.on('SIGTSTP', onStop).on('SIGCONT', onContinue).on('exit', leave);
+  process.on('SIGCONT', onContinue).on('exit', leave);
   enter();
   return {
     get columns() {
@@ -69,12 +71,23 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     },
     write: (text) => output.write(text),
     close() {
+      isClosed = true;
       leave();
-      stdin.off('keypress', onKeyPress).off('end', onGone).off('error', onGone);
+      stopListening();
       stdout.off('resize', onRedraw);
-      process.off('SIGTSTP', onStop).off('SIGCONT', onContinue).off('exit', leave);
-      stdin.pause();
+      process.off('SIGCONT', onContinue).off('exit', leave);
     },
+  };
+}
+
+function listen(onKeyPress: (text: string | undefined, pressed: KeyPress) => void, onGone: () => void): () => void {
+  const { stdin } = process;
+  const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
+  // Of an interface only this is used: without it, Esc would wait for half a second.
+  emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_MS } as never);
+  stdin.on('keypress', onKeyPress).on('end', onGone).on('error', onGone);
+  return () => {
+    stdin.off('keypress', onKeyPress).off('end', onGone).off('error', onGone).pause();
   };
 }
 

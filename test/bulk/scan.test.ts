@@ -64,7 +64,7 @@ describe('the pet of a scan', () => {
     ['4006381333932', 'no pet has the id or barcode 4006381333932'],
     [
       '73513537',
-      '73513537 is the id of pet 73513537 and a barcode of pet 7 (to count it as pet 7, store the barcode with catalog set --force)',
+      '73513537 is the id of pet 73513537 and a barcode of pet 7 (to take it for pet 7, store the barcode with catalog set --force)',
     ],
   ])('%s with a catalog', (code, found) => {
     expect(findScanned(code, { stock, catalog })).toBe(found);

@@ -10,12 +10,13 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { serveSandbox } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 
-const CTRL = { c: '\u0003', d: '\u0004', l: '\u000c', r: '\u0012', s: '\u0013', x: '\u0018' } as const;
+const CTRL = { c: '\u0003', d: '\u0004', l: '\u000c', r: '\u0012', s: '\u0013', x: '\u0018', z: '\u001a' } as const;
 const ESC = '\u001b';
 const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has them: the screen as it was before, with a cursor. */
+const ENTERED = '\u001b[?1049h';
 const RESTORED = '\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
@@ -55,14 +56,12 @@ describe('on the screen', () => {
     terminal.write(CTRL.x);
     await terminal.waitFor(/pet +7 +10 → 12 +\+2 +Goldfish/);
     await terminal.waitFor('Change 2 pets in sandbox?');
-    terminal.write('n');
-    terminal.write('\r');
+    answer(terminal, 'n');
     await terminal.waitFor('Nothing was applied.');
     expect(await quantityOf(home, 7)).toBe('10');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in sandbox?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await terminal.waitFor('Run 1 (edit) in sandbox: 2 applied.');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
@@ -91,8 +90,7 @@ describe('on the screen', () => {
     await terminal.waitFor('-> 77');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in sandbox?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await terminal.waitFor('2 applied.');
     terminal.write(CTRL.d);
     expect((await terminal.exited).code).toBe(0);
@@ -121,8 +119,7 @@ describe('on the screen', () => {
     expect(await quantityOf(home, 1)).toBe('14');
     terminal = start(home, { cols: 120 });
     await terminal.waitFor('Continue with it?');
-    terminal.write('n');
-    terminal.write('\r');
+    answer(terminal, 'n');
     await terminal.waitFor('Type to search.');
     terminal.write(RIGHT);
     await terminal.waitFor('1 change to apply');
@@ -130,6 +127,21 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(0);
     terminal = await opened(home);
     terminal.write(CTRL.c);
+    expect((await terminal.exited).code).toBe(0);
+  });
+
+  it.each<[how: string, stop: (terminal: Pty) => void]>([
+    ['Ctrl-Z', (terminal) => terminal.write(CTRL.z)],
+    ['SIGTSTP', (terminal) => terminal.kill('SIGTSTP')],
+  ])('%s where no shell could continue it shows the table again', async (_how, stop) => {
+    const terminal = await opened(createHome());
+    stop(terminal);
+    await terminal.waitFor('Type to search.');
+    expect(terminal.output.split(RESTORED)).toHaveLength(2);
+    expect(terminal.output.split(ENTERED)).toHaveLength(3);
+    terminal.write(RIGHT);
+    await terminal.waitFor('-> 15');
+    terminal.write(`${CTRL.c}d`);
     expect((await terminal.exited).code).toBe(0);
   });
 
@@ -173,8 +185,7 @@ describe('on the screen', () => {
     terminal.write(CTRL.x);
     await terminal.waitFor('Pet 1 is left as it is: it was 14 when you changed it, and is now 99.');
     await terminal.waitFor('Change 1 pet in sandbox?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await terminal.waitFor(/! +1 +99 +-> 15/);
     await terminal.waitFor('The stock of 1 pet was changed by someone else since; it is marked with !.');
     // Only the conflict is left: nothing to ask.
@@ -184,8 +195,7 @@ describe('on the screen', () => {
     await terminal.waitFor('-> 100');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 1 pet in sandbox?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await terminal.waitFor('Run 2 (edit) in sandbox: 1 applied.');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
@@ -222,8 +232,7 @@ describe('on the screen', () => {
     await terminal.waitFor('2 changes to apply');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in staging?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await stored(home, 0);
     terminal.kill('SIGKILL');
     await terminal.exited;
@@ -332,8 +341,7 @@ describe('without a full screen', () => {
     await terminal.waitFor('Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.');
     terminal.write('apply\r');
     await terminal.waitFor('Change 1 pet in sandbox?');
-    terminal.write('y');
-    terminal.write('\r');
+    answer(terminal, 'y');
     await terminal.waitFor('Run 1 (edit) in sandbox: 1 applied.');
     terminal.write('q\r');
     expect((await terminal.exited).code).toBe(0);
@@ -370,7 +378,7 @@ describe('without a full screen', () => {
 
   it.each([
     ['8 nonsense', '"nonsense" is not a quantity'],
-    ['4711 3', 'there is no pet 4711 in this list'],
+    ['4711 3', 'pet 4711 does not exist'],
     ['bogus', 'unknown command "bogus"'],
     ['8 -99', 'a quantity below zero'],
   ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
@@ -391,6 +399,12 @@ describe('without a full screen', () => {
     expect(await quantityOf(home, 7)).toBe('10');
   });
 });
+
+/** Answers a question: a letter, and Enter as a key of its own. */
+function answer(terminal: Pty, letter: string): void {
+  terminal.write(letter);
+  terminal.write('\r');
+}
 
 /** Resolves once the screen is as wanted. */
 async function shows(terminal: Pty, isWanted: (screen: string) => boolean): Promise<void> {
