@@ -177,7 +177,6 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
   'string-width': { names: ['default'], file: 'string-width' },
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
-  'undici/lib/api/api-request.js': { names: ['default'], file: 'undici' },
   'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
   'zod/mini': {

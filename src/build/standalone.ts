@@ -1,8 +1,8 @@
 /**
- * The standalone executable for Linux: dist/ and Bun in one file, for people without Node. standalone/README.md says
- * why Bun, and how to make it for another processor. Needs the build, and installs Bun in standalone/node_modules.
+ * The standalone executable: dist/ and Bun in one file, for people without Node. standalone/README.md says why Bun, and
+ * how to make it on Linux for another system. Needs the build, and installs Bun in standalone/node_modules.
  *
- *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-PROCESSOR]]
+ *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-SYSTEM]]
  */
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -15,7 +15,7 @@ const [output = 'standalone/petstore', foreign] = process.argv.slice(2);
 const processor = PROCESSORS[process.arch];
 if (process.platform !== 'linux' || processor === undefined) {
   throw new Error(
-    `The standalone executable is for Linux on x64 and arm64, not for ${process.platform} on ${process.arch}.`,
+    `The standalone executable is made on Linux on x64 and arm64, not on ${process.platform} on ${process.arch}.`,
   );
 }
 
@@ -33,7 +33,8 @@ execFileSync(
     // Compiled beforehand, as bin/start.js keeps it for Node.
     '--bytecode',
     '--format=cjs',
-    '--target=bun',
+    // Bun refuses an executable of Windows for its own system; it tells Linux's apart by itself.
+    `--target=${foreign?.endsWith('.exe') === true ? 'bun-windows-x64' : 'bun'}`,
     // Bun would read a .env or bunfig.toml of the working folder.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',

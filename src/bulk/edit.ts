@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
-import { stateFolder } from '../session/paths.ts';
+import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
@@ -35,8 +35,8 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     assertCanConfirm(context);
   }
   const items = await presentItems(context);
-  const folder = `${stateFolder(context)}/edit`;
-  const path = `${folder}/stock-${context.machine.pid}.csv`;
+  const folder = statePath(context, 'edit');
+  const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
   const text = tableOf(items.filter(matcher(options)));
   await files.replace(path, text, { mode: 0o600 });

@@ -78,8 +78,8 @@ function jsonText(change: Change): string {
 }
 
 /** `count`, `import stock.csv`: of a file the name alone, the path is in JSON. */
-function commandWords(command: string): string {
-  return command.replace(/^inventory /, '').replace(/ \S*\//, ' ');
+export function commandWords(command: string): string {
+  return command.replace(/^inventory /, '').replace(/ (?:(?:[A-Za-z]:|\\\\)\S*[\\/]|\S*\/)/, ' ');
 }
 
 /** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */

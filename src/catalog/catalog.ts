@@ -62,6 +62,12 @@ export class Catalog {
   }
 }
 
+/** Returns `pet 7`, or `pet 7 (Goldfish)`. */
+export function petLabel(petId: bigint, catalog: Pick<Catalog, 'nameOf'> | undefined): string {
+  const name = catalog?.nameOf(petId) ?? '';
+  return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
+}
+
 function folded(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }

@@ -2,7 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, STORED_SETTINGS } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { storedDefaults } from '../session/defaults.ts';
@@ -106,7 +106,8 @@ async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number)
 function parse({ line, command }: Request, paths: readonly string[], defaults: Defaults): RunInvocation {
   let invocation: RunInvocation | undefined;
   const program = configure(new Command('petstore'));
-  const globals = GLOBAL_OPTIONS.map((spec) => ({ ...spec, ...storedDefault(spec, defaults, line.path) }));
+  const globals = GLOBAL_OPTIONS.map((spec) => ({ ...spec, default: valueOf(spec, defaults, line.path) }));
+  for (const spec of STORED_SETTINGS) program.setOptionValue(spec.name, valueOf(spec, defaults, line.path));
   for (const spec of needed([...globals, ...HELP_OPTIONS], line)) program.addOption(option(spec));
   program
     .action(() => undefined)
@@ -132,17 +133,17 @@ function parse({ line, command }: Request, paths: readonly string[], defaults: D
 }
 
 /** @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none */
-function storedDefault(
-  { name, parser }: (typeof GLOBAL_OPTIONS)[number],
+function valueOf(
+  { name, parser, ...spec }: (typeof GLOBAL_OPTIONS | typeof STORED_SETTINGS)[number],
   defaults: Defaults,
   path: string,
-): { readonly default?: unknown } {
+): unknown {
   const stored = defaults.get(name);
-  if (stored === undefined || parser === undefined) return {};
+  if (stored === undefined || parser === undefined) return spec.default;
   try {
-    return { default: parser.parse(stored.text, stored.source) };
+    return parser.parse(stored.text, stored.source);
   } catch (error) {
-    if (path.startsWith('config ')) return {};
+    if (path.startsWith('config ')) return spec.default;
     throw error;
   }
 }

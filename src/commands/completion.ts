@@ -1,7 +1,7 @@
 import type { Place } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../cli/values.ts';
-import { homeProblem, sandboxFile, stateFolder } from '../session/paths.ts';
+import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
@@ -65,7 +65,7 @@ export async function knownPets(context: Context, place?: Place): Promise<readon
   try {
     const own = await petsIn(context, sandboxFile(context), 'SELECT petId FROM pet ORDER BY petId');
     const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
-    return await namedPetsIn(context, `${stateFolder(context)}/state.db`, changed, own, async () =>
+    return await namedPetsIn(context, statePath(context, 'state.db'), changed, own, async () =>
       place === undefined ? undefined : originAt(context, place),
     );
   } catch (error) {

@@ -120,7 +120,9 @@ export const nodeFiles: Files = {
   facts: (path) =>
     atOnce(() => {
       const found = lstatSync(path, { throwIfNoEntry: false });
-      return found && { kind: kindOf(found), mode: found.mode & 0o7777, size: found.size, owner: found.uid };
+      if (found === undefined) return undefined;
+      const { mode, size, uid: owner, mtimeMs: modifiedAt } = found;
+      return { kind: kindOf(found), mode: mode & 0o7777, size, owner, modifiedAt };
     }),
 
   read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => readFileSync(file, 'utf8')),

@@ -1,37 +1,71 @@
-/**
- * Milliseconds since the machine was started, of the one clock that its processes share: CLOCK_MONOTONIC
- * (clock_gettime(2)). Node's process.hrtime is that on Linux. Bun's counts from the start of its own process, by
- * which no two would agree what is over in the ledger: there, the C library is asked.
- */
-export const monotonicMs: () => number = process.versions.bun === undefined ? nodeMonotonicMs : bunMonotonicMs();
-
 function nodeMonotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
-/** As much of bun:ffi (bun.com/docs/runtime/ffi) as is used here. */
-interface Ffi {
-  dlopen(
-    library: string,
-    functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: string }>>,
-  ): { readonly symbols: Readonly<Record<'clock_gettime', (clock: number, result: BigInt64Array) => number>> };
+/** As much of dlopen in bun:ffi (bun.com/docs/runtime/ffi) as is used here. */
+export type Dlopen = (
+  library: string,
+  functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
+) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
+
+/** @throws where it is missing: without the clock nothing may be sent. */
+function bunDlopen(): Dlopen {
+  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
+  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
+  return ffi.dlopen;
 }
 
-function hasDlopen(ffi: object | undefined): ffi is Ffi {
+function hasDlopen(ffi: object | undefined): ffi is { readonly dlopen: Dlopen } {
   return ffi !== undefined && 'dlopen' in ffi;
 }
 
-const CLOCK_MONOTONIC = 1;
+/** Returns what reads the clock of a system that process.platform names. @throws where that clock is not known. */
+export function systemMonotonicMs(platform: string, dlopen: Dlopen): () => number {
+  if (platform === 'win32') return performanceCounterMs(dlopen);
+  const clock = POSIX_CLOCKS[platform];
+  if (clock === undefined) throw new Error(`no monotonic clock is known for ${platform}`);
+  return clockGettimeMs(clock, dlopen);
+}
 
-/** @throws where the library is missing: without the clock nothing may be sent. */
-function bunMonotonicMs(): () => number {
-  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
-  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
-  const { symbols } = ffi.dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
+interface PosixClock {
+  readonly library: string;
+  /** The clockid_t. */
+  readonly id: number;
+}
+
+const POSIX_CLOCKS: Readonly<Record<string, PosixClock>> = {
+  // CLOCK_MONOTONIC. The loader of musl takes libc.so.6 for itself.
+  linux: { library: 'libc.so.6', id: 1 },
+  // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
+  darwin: { library: 'libSystem.B.dylib', id: 4 },
+};
+
+function clockGettimeMs({ library, id }: PosixClock, dlopen: Dlopen): () => number {
+  const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
   // struct timespec: seconds and nanoseconds, 64 bits each.
   const result = new BigInt64Array(2);
   return () => {
-    if (symbols.clock_gettime(CLOCK_MONOTONIC, result) !== 0) throw new Error('the monotonic clock cannot be read');
+    if (symbols.clock_gettime!(id, result) !== 0) throw new Error('the monotonic clock cannot be read');
     return Number(result[0]) * 1_000 + Number(result[1]! / 1_000n) / 1_000;
   };
 }
+
+function performanceCounterMs(dlopen: Dlopen): () => number {
+  const query = { args: ['ptr'], returns: 'i32' } as const;
+  const { symbols } = dlopen('kernel32.dll', { QueryPerformanceCounter: query, QueryPerformanceFrequency: query });
+  const result = new BigInt64Array(1);
+  const read = (name: 'QueryPerformanceCounter' | 'QueryPerformanceFrequency'): bigint => {
+    if (symbols[name]!(result) === 0) throw new Error(`the monotonic clock cannot be read: ${name} failed`);
+    return result[0]!;
+  };
+  const ticksPerSecond = read('QueryPerformanceFrequency');
+  return () => Number((read('QueryPerformanceCounter') * 1_000_000n) / ticksPerSecond) / 1_000;
+}
+
+/**
+ * Milliseconds since the machine was started, of the one clock that its processes share. Node's process.hrtime is that
+ * on every system. Bun's counts from the start of its own process, so that no two would agree on when a block in the
+ * ledger is over: there, the system is asked for the clock that Node reads, because both may run on one machine.
+ */
+export const monotonicMs: () => number =
+  process.versions.bun === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());

@@ -4,7 +4,7 @@ import { type Database, DatabaseFailure } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
-import { stateFolder } from './paths.ts';
+import { statePath } from './paths.ts';
 import { requireBaseUrl } from './resolve.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
@@ -55,7 +55,7 @@ async function withCatalogs<T>(
   work: (database: Database) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    using database = await context.openDatabase(`${stateFolder(context)}/state.db`, { readOnly: true });
+    using database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
     return await work(database);
   } catch (error) {
     if (error instanceof DatabaseFailure || (isFailure(error) && error.is('no-home'))) return undefined;

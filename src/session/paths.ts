@@ -17,19 +17,29 @@ export function stateFolder(places: Places): string {
   return folder(places, 'state', 'XDG_STATE_HOME', '.local/state', 'LOCALAPPDATA');
 }
 
+/** Returns the path of a file or folder in the state folder. @throws {Failure} `no-home` */
+export function statePath(places: Places, ...names: readonly string[]): string {
+  return joinPath(stateFolder(places), ...names);
+}
+
+/** Where each run of several rows leaves its report: `import-3.csv`. @throws {Failure} `no-home` */
+export function reportFolder(places: Places): string {
+  return statePath(places, 'reports');
+}
+
 /** What the built-in sandbox keeps. @throws {Failure} `no-home` */
 export function sandboxFile(places: Places): string {
-  return `${stateFolder(places)}/sandbox.db`;
+  return statePath(places, 'sandbox.db');
 }
 
 function folder(places: Places, what: string, variable: string, underHome: string, onWindows: string): string {
   const { env, machine } = places;
   const given = env[variable] ?? '';
-  if (isAbsolute(given, machine.platform)) return `${given}/petstore`;
+  if (isAbsolute(given, machine.platform)) return joinPath(given, 'petstore');
   const windows = machine.platform === 'win32' ? env[onWindows] : undefined;
-  if (windows !== undefined && windows !== '') return `${windows}/petstore`;
+  if (windows !== undefined && windows !== '') return joinPath(windows, 'petstore');
   if (machine.home === undefined) throw new Failure('no-home', { what, variable, problem: homeProblem(places) });
-  return `${machine.home}/${underHome}/petstore`;
+  return joinPath(machine.home, ...underHome.split('/'), 'petstore');
 }
 
 /** Returns why the home folder is unknown, as half a sentence. */
@@ -39,9 +49,22 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
 
 /** Returns the path of a file as seen from the current folder. */
 export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
-  return isAbsolute(path, machine.platform) ? path : `${machine.cwd}/${path}`;
+  return isAbsolute(path, machine.platform) ? path : joinPath(machine.cwd, path);
 }
 
+/** Joins with the separator of the system whose folder it is: cmd.exe does not read a path with both. */
+export function joinPath(folder: string, ...names: readonly string[]): string {
+  return [folder, ...names].join(IS_OF_WINDOWS.test(folder) ? '\\' : '/');
+}
+
+/** Returns the last name in a path. */
+export function fileName(path: string): string {
+  return path.replace(IS_OF_WINDOWS.test(path) ? /^.*[\\/]/ : /^.*\//, '');
+}
+
+/** A drive, or a share. */
+const IS_OF_WINDOWS = /^([A-Za-z]:[\\/]|\\\\)/;
+
 function isAbsolute(path: string, platform: string): boolean {
-  return path.startsWith('/') || (platform === 'win32' && /^([A-Za-z]:[\\/]|\\\\)/.test(path));
+  return path.startsWith('/') || (platform === 'win32' && IS_OF_WINDOWS.test(path));
 }

@@ -7,7 +7,7 @@ import type { ChartLine, ChartSection, ChartView } from './view.ts';
 
 /** Where there is no terminal, or one that does not know its width. */
 const USUAL_WIDTH = 80;
-/** Times are shortened to leave so much for the bars. */
+/** Times are shortened until the bars have this many columns. */
 const LEAST_BAR = 20;
 const BETWEEN = '  ';
 /** Lines handed over at a time. */

@@ -5,7 +5,7 @@ import { displayWidth } from './width.ts';
 const LONGEST_WORD = 20;
 /** How narrow a column of bars becomes. */
 const LEAST_BAR = 6;
-/** A text that is cut to make room keeps so much. */
+/** A text that is cut to make room keeps at least this many columns. */
 const LEAST_CUT = 12;
 /** Between columns without borders. */
 export const BETWEEN = '  ';

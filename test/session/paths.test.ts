@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { absolutePath, configFolder, sandboxFile, stateFolder } from '../../src/session/paths.ts';
+import { absolutePath, configFolder, fileName, sandboxFile, stateFolder } from '../../src/session/paths.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -10,7 +10,10 @@ type Env = Readonly<Record<string, string>>;
 const NO_XDG = { XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
 
 function on(platform: string, home: string | undefined, env: Env = {}) {
-  return createTestContext({ env: { ...NO_XDG, ...env }, machine: { platform, home, cwd: 'C:\\shop' } });
+  return createTestContext({
+    env: { ...NO_XDG, ...env },
+    machine: { platform, home, cwd: platform === 'win32' ? 'C:\\shop' : '/shop' },
+  });
 }
 
 const WINDOWS = { APPDATA: 'C:\\Users\\A\\AppData\\Roaming', LOCALAPPDATA: 'C:\\Users\\A\\AppData\\Local' };
@@ -43,35 +46,35 @@ describe('the folders', () => {
       '/home/a/.config/petstore',
       '/home/a/.local/state/petstore',
     ],
-    ['Windows', 'win32', 'C:\\Users\\A', WINDOWS, `${WINDOWS.APPDATA}/petstore`, `${WINDOWS.LOCALAPPDATA}/petstore`],
+    ['Windows', 'win32', 'C:\\Users\\A', WINDOWS, `${WINDOWS.APPDATA}\\petstore`, `${WINDOWS.LOCALAPPDATA}\\petstore`],
     [
       'Windows with XDG',
       'win32',
       'C:\\Users\\A',
       { ...WINDOWS, XDG_CONFIG_HOME: 'D:\\c', XDG_STATE_HOME: '\\\\server\\s' },
-      'D:\\c/petstore',
-      '\\\\server\\s/petstore',
+      'D:\\c\\petstore',
+      '\\\\server\\s\\petstore',
     ],
     [
       'Windows with a relative XDG',
       'win32',
       'C:\\Users\\A',
       { ...WINDOWS, XDG_CONFIG_HOME: 'C:c', XDG_STATE_HOME: 's' },
-      `${WINDOWS.APPDATA}/petstore`,
-      `${WINDOWS.LOCALAPPDATA}/petstore`,
+      `${WINDOWS.APPDATA}\\petstore`,
+      `${WINDOWS.LOCALAPPDATA}\\petstore`,
     ],
     [
       'Windows without its variables',
       'win32',
       'C:\\Users\\A',
       {},
-      'C:\\Users\\A/.config/petstore',
-      'C:\\Users\\A/.local/state/petstore',
+      'C:\\Users\\A\\.config\\petstore',
+      'C:\\Users\\A\\.local\\state\\petstore',
     ],
   ])('of %s', (_what, platform, home, env, config, state) => {
     const context = on(platform, home, env);
     expect([configFolder(context), stateFolder(context)]).toEqual([config, state]);
-    expect(sandboxFile(context)).toBe(`${state}/sandbox.db`);
+    expect(sandboxFile(context)).toBe(`${state}${platform === 'win32' ? '\\' : '/'}sandbox.db`);
   });
 
   it.each(['linux', 'darwin'])('of %s need a home', (platform) => {
@@ -96,13 +99,24 @@ describe('the folders', () => {
 describe('a file that the user names', () => {
   it.each([
     ['linux', '/data/a.csv', '/data/a.csv'],
-    ['linux', 'C:\\a.csv', 'C:\\shop/C:\\a.csv'],
+    ['linux', 'C:\\a.csv', '/shop/C:\\a.csv'],
     ['win32', 'C:\\a.csv', 'C:\\a.csv'],
     ['win32', 'C:/a.csv', 'C:/a.csv'],
     ['win32', '\\\\server\\a.csv', '\\\\server\\a.csv'],
-    ['win32', 'a.csv', 'C:\\shop/a.csv'],
-    ['win32', '..\\a.csv', 'C:\\shop/..\\a.csv'],
+    ['win32', 'a.csv', 'C:\\shop\\a.csv'],
+    ['win32', '..\\a.csv', 'C:\\shop\\..\\a.csv'],
   ])('on %s, %s is %s', (platform, path, expected) => {
     expect(absolutePath(on(platform, '/home/a'), path)).toBe(expected);
+  });
+
+  it.each([
+    ['/data/a.csv', 'a.csv'],
+    ['/data/a\\b.csv', 'a\\b.csv'],
+    ['C:\\data\\a.csv', 'a.csv'],
+    ['C:\\shop\\data/a.csv', 'a.csv'],
+    ['\\\\server\\data\\a.csv', 'a.csv'],
+    ['-', '-'],
+  ])('%s has the name %s', (path, name) => {
+    expect(fileName(path)).toBe(name);
   });
 });
