@@ -79,7 +79,7 @@ function jsonText(change: Change): string {
 
 /** `count`, `import stock.csv`: of a file the name alone, the path is in JSON. */
 export function commandWords(command: string): string {
-  return command.replace(/^inventory /, '').replace(/ (?:(?:[A-Za-z]:|\\\\)\S*[\\/]|\S*\/)/, ' ');
+  return command.replace(/^inventory /, '').replace(/ (?!-)(?:(?:[A-Za-z]:|\\\\).*[\\/]|.*\/)/, ' ');
 }
 
 /** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */

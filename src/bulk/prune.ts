@@ -12,9 +12,12 @@ import { plural } from '../view/words.ts';
 const PRUNE_AT = 'prune-at';
 /** Until the next time, ms, after a pruning that was cut short or may have left more to remove. */
 const AGAIN_MS = 300_000;
-const REPORT = new RegExp(`^((?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
+/** What is younger is not removed for its size, ms. */
+const RECENT_MS = 7 * DAY_MS;
+/** Those of journals of the user's own begin with the name of the journal. */
+const REPORT = new RegExp(`^((?:.*-)?(?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
 
-/** Prunes if a day has passed since the last time. Never fails, and waits for no other process. */
+/** Prunes if a day has passed since the last time. Never fails, and waits for others no longer than a second. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
   const { clock, globals, notices, signal } = context;
   try {
@@ -46,7 +49,7 @@ function claim(state: State, now: number): Promise<boolean> {
       if (isFirst) schedule(state, now + AGAIN_MS);
       return isFirst;
     },
-    { patienceMs: 0 },
+    { patienceMs: 1_000 },
   );
 }
 
@@ -56,23 +59,29 @@ function schedule({ database }: State, at: number): void {
 
 async function prune(context: CommandContext, state: State): Promise<{ changes: number; reports: number }> {
   const { clock, files, globals, signal } = context;
-  const before = clock.now() - globals.keepHistory;
-  const found = await listReports(context);
+  const now = clock.now();
+  const before = now - globals.keepHistory;
+  const reports = await listReports(context);
   const removed = { changes: 0, reports: 0 };
   const removeReport = async (run: string): Promise<void> => {
-    if (!found.delete(run)) return;
+    if (!reports.delete(run)) return;
     await files.remove(`${reportFolder(context)}/${run}.csv`);
     removed.reports++;
   };
-  for await (const { changes, runs } of removeOldest(state, { before, bytes: globals.keepSize }, found)) {
+  const known = new Set(state.database.all("SELECT kind || '-' || id AS name FROM run").map(({ name }) => name));
+  const others = [...reports].filter(([run]) => !known.has(run));
+  for (const [run, { modifiedAt }] of others) {
+    if (modifiedAt < before) await removeReport(run);
+    reports.delete(run);
+  }
+  const bounds = { before, bytes: globals.keepSize, recent: now - RECENT_MS };
+  for await (const { changes, runs } of removeOldest(state, bounds, reports)) {
     removed.changes += changes;
     for (const run of runs) await removeReport(run);
     signal.throwIfAborted();
     // Others have their turn at the lock.
     await clock.turn();
   }
-  const known = new Set(state.database.all("SELECT kind || '-' || id AS name FROM run").map(({ name }) => name));
-  for (const [run, { modifiedAt }] of found) if (modifiedAt < before && !known.has(run)) await removeReport(run);
   return removed;
 }
 

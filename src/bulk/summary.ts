@@ -33,7 +33,7 @@ export async function summarise(
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
   if (isOne && only.reason !== undefined) notices.warning(`Pet ${only.petId}: ${only.reason}.`);
-  const report = isOne ? undefined : await writeReport(context, run, changes);
+  const report = isOne ? undefined : await writeReport(context, run, changes, journalFile);
   const failure = failureOf(counts, stopped, resume, report);
   // Where rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {

@@ -97,8 +97,11 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
   async reply(): Promise<HttpReply> {
     const { status, headers } = await this.head.promise;
     const codings = codingsOf(headers.get('content-encoding')?.join(','));
-    if (codings.length > 0) return { status, headers, body: decodedBody(this, codings, this.reception.exchange) };
     const isWhole = this.end !== undefined && !('error' in this.end);
+    // The response to HEAD has the coding of a body that it does not have.
+    if (codings.length > 0 && !(isWhole && this.received === 0)) {
+      return { status, headers, body: decodedBody(this, codings, this.reception.exchange) };
+    }
     return { status, headers, body: isWhole ? [this.take()] : this };
   }
 

@@ -10,14 +10,16 @@ import { MAY_BE_WRITTEN } from './history.ts';
 const AT_ONCE = 5_000;
 /** Changes outside of runs that are removed before the size is measured again. */
 const STEP = 200;
-/** No more than the oldest N changes are removed. */
+/** Begins no other transaction after so many changes. */
 export const MOST_CHANGES = 50_000;
 /** A service with none of the newest N changes counts as not in use: to look at all of them takes too long. */
 const NEWEST = 10_000;
+/** How long to wait for a process that writes, ms. */
+const PATIENCE_MS = 1_000;
 /** Where there was too much, this share of the bound is left, so that there is room for a while. */
 const SHARE_LEFT = 0.9;
-/** Later than every instant. */
-const NEVER = 2n ** 63n - 1n;
+/** Earlier than every instant. */
+const EVER = -(2n ** 63n);
 /** Runs that may be removed. */
 const ENDED = `FROM run WHERE endedAt IS NOT NULL
   AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)`;
@@ -27,6 +29,8 @@ export interface Bounds {
   readonly before: number;
   /** The most bytes that the database uses, with the reports. */
   readonly bytes: number;
+  /** What is newer is not removed for its size: epoch ms. */
+  readonly recent: number;
 }
 
 export interface Removed {
@@ -42,7 +46,7 @@ export interface Removed {
  */
 export async function* removeOldest(
   state: State,
-  { before, bytes }: Bounds,
+  { before, bytes, recent }: Bounds,
   reports: ReadonlyMap<string, { readonly size: number }>,
 ): AsyncGenerator<Removed> {
   let reportBytes = [...reports.values()].reduce((sum, report) => sum + report.size, 0);
@@ -50,36 +54,45 @@ export async function* removeOldest(
   const isOver = size() > bytes;
   const mostLeft = isOver ? SHARE_LEFT * bytes : Number.POSITIVE_INFINITY;
   const tooOld = BigInt(Math.max(Number.MIN_SAFE_INTEGER, Math.round(before)));
-  const last = endOfOldest(state, isOver ? NEVER : tooOld);
-  const kept = keptBefore(state, last);
-  const runs = endedBefore(state, last, kept.runs);
+  const end = isOver && recent > before ? BigInt(Math.round(recent)) : tooOld;
+  let count = 0;
+  let isAny = false;
+  // Where the oldest are all such as stay, the others are looked at too, which takes longer.
+  for (const last of new Set([endOfOldest(state, end), end])) {
+    const kept = keptBefore(state, last);
+    const runs = endedBefore(state, last, kept.runs);
 
-  /** All single changes before this instant that may be removed are. */
-  let from = -NEVER;
-  const removeSome = (): Removed => {
-    const names: string[] = [];
-    let changes = 0;
-    while (changes + names.length < AT_ONCE) {
-      const end = size() > mostLeft || last < tooOld ? last : tooOld;
-      const run = runs[0] !== undefined && runs[0].endedAt < end ? runs[0] : undefined;
-      const to = run?.endedAt ?? end;
-      const single = removeChanges(state, [from, to], kept.changes);
-      changes += single;
-      if (single > 0) continue;
-      if (run === undefined) break;
-      from = to;
-      changes += removeRun(state, run.id);
-      names.push(run.name);
-      runs.shift();
-      reportBytes -= reports.get(run.name)?.size ?? 0;
+    /** All single changes before this instant that may be removed are. */
+    let from = EVER;
+    const removeSome = (): Removed => {
+      const names: string[] = [];
+      let changes = 0;
+      while (changes + names.length < AT_ONCE) {
+        const until = size() > mostLeft || last < tooOld ? last : tooOld;
+        const run = runs[0] !== undefined && runs[0].endedAt < until ? runs[0] : undefined;
+        const to = run?.endedAt ?? until;
+        const single = removeChanges(state, [from, to], kept.changes);
+        changes += single;
+        if (single > 0) continue;
+        if (run === undefined) break;
+        from = to;
+        runs.shift();
+        if (!isStill(state, run)) continue;
+        changes += removeRun(state, run.id);
+        names.push(run.name);
+        reportBytes -= reports.get(run.name)?.size ?? 0;
+      }
+      return { changes, runs: names };
+    };
+
+    while (count < MOST_CHANGES) {
+      const removed = await state.exclusively(removeSome, { patienceMs: PATIENCE_MS });
+      if (removed.changes + removed.runs.length === 0) break;
+      count += removed.changes;
+      isAny = true;
+      yield removed;
     }
-    return { changes, runs: names };
-  };
-
-  for (;;) {
-    const removed = await state.exclusively(removeSome, { patienceMs: 0 });
-    if (removed.changes + removed.runs.length === 0) return;
-    yield removed;
+    if (isAny) return;
   }
 }
 
@@ -134,6 +147,11 @@ function removeChanges({ database }: State, time: readonly [from: bigint, to: bi
     WHERE sentAt >= ? AND sentAt < ? AND run IS NULL AND state <> 'sent' AND id NOT IN (SELECT value FROM json_each(?))
     ORDER BY sentAt LIMIT ${STEP})`;
   return Number(database.run(sql, ...time, kept).changes);
+}
+
+/** False where the run is gone and its number is given to another: a reset of the sandbox does that. */
+function isStill({ database }: State, { id, endedAt }: { readonly id: bigint; readonly endedAt: bigint }): boolean {
+  return database.get('SELECT 1 AS found FROM run WHERE id = ? AND endedAt = ?', id, endedAt) !== undefined;
 }
 
 /** Removes a run with all that belongs to it. Returns how many changes. */

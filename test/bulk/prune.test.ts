@@ -138,6 +138,7 @@ describe('reports', () => {
     const names = [
       'import-12345678901234567890.csv',
       'undo-9.csv',
+      'may-import-1.csv',
       'import-7.csv.12.tmp',
       'notes.csv',
       'import-07.csv',
@@ -149,7 +150,7 @@ describe('reports', () => {
     writeFileSync(join(reports, 'count-5.csv'), 'x');
     utimesSync(join(reports, 'count-5.csv'), (START + 800 * DAY) / 1_000, (START + 800 * DAY) / 1_000);
     const { stderr } = await run(801, 'set', '7', '30', '-v');
-    expect(stderr).toContain('Removed the oldest history: 1 change, 2 reports.');
+    expect(stderr).toContain('Removed the oldest history: 1 change, 3 reports.');
     expect(readdirSync(reports).sort()).toEqual([
       'count-4.csv',
       'count-5.csv',

@@ -18,7 +18,11 @@ class Controller {
 }
 
 /** A receiver whose response has begun. */
-function begun(): { readonly receiver: Receiver; readonly controller: Controller; readonly isOver: () => boolean } {
+function begun(headers = {}): {
+  readonly receiver: Receiver;
+  readonly controller: Controller;
+  readonly isOver: () => boolean;
+} {
   let isOver = false;
   const receiver = new Receiver({
     exchange: { target: 'pets.example:80', forwarder: undefined, isWritten: false, signal: undefined },
@@ -31,7 +35,7 @@ function begun(): { readonly receiver: Receiver; readonly controller: Controller
   const controller = new Controller();
   receiver.onRequestStart(controller);
   receiver.onResponseStart(controller, 103, {});
-  receiver.onResponseStart(controller, 200, { 'x-a': ['1', '2'], etag: '"7"' });
+  receiver.onResponseStart(controller, 200, { 'x-a': ['1', '2'], etag: '"7"', ...headers });
   return { receiver, controller, isOver: () => isOver };
 }
 
@@ -67,6 +71,13 @@ describe('a response in many pieces', () => {
     expect(isOver()).toBe(true);
     const { body } = await receiver.reply();
     expect((body as readonly Uint8Array[]).map(asText)).toEqual(['abc']);
+  });
+
+  it('that is empty is not decoded, whatever its coding: a response to HEAD', async () => {
+    const { receiver } = begun({ 'content-encoding': 'gzip' });
+    receiver.onResponseEnd();
+    const { body } = await receiver.reply();
+    expect((body as readonly Uint8Array[]).map(asText)).toEqual(['']);
   });
 
   it('pauses while more than 64 KiB wait, and continues once they are read', async () => {

@@ -23,7 +23,7 @@ interface RunRow extends Pick<Row, 'environment' | 'origin'> {
   readonly scans?: number;
 }
 
-const ALL = { before: 0, bytes: Number.POSITIVE_INFINITY };
+const ALL: Bounds = { before: 0, bytes: Number.POSITIVE_INFINITY, recent: Number.MAX_SAFE_INTEGER };
 
 async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []): Promise<State> {
   const context = createTestContext();
@@ -46,6 +46,17 @@ async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []):
     }
   });
   return state;
+}
+
+/** Adds as many changes, one for each millisecond from `at` on. */
+function addMany(state: State, count: number, { at, run, ...row }: Row): void {
+  const { environment = 'staging', origin = 'x' } = row;
+  state.database.run(
+    `WITH RECURSIVE row (n) AS (VALUES (0) UNION ALL SELECT n + 1 FROM row WHERE n < ? - 1)
+     INSERT INTO change (run, environment, origin, command, person, petId, after, state, sentAt)
+     SELECT ?, ?, ?, 'inventory import', 'ann', 7, '1', ?, ? + n FROM row`,
+    ...[count, run ?? null, environment, origin, at === null ? 'conflict' : 'applied', at],
+  );
 }
 
 async function prune(state: State, bounds: Partial<Bounds>, reports: Readonly<Record<string, number>> = {}) {
@@ -179,16 +190,71 @@ it.each([
   ],
   ['the newest', [{ id: 1, endedAt: 5 }]],
 ])('a long run that stays (%s) does not keep what comes after it', async (_name, runs) => {
-  const state = await journalOf([{ at: 1, run: 1 }], runs);
-  state.database.exec(`WITH RECURSIVE row (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM row WHERE n < 60000)
-    INSERT INTO change (run, environment, origin, command, person, petId, after, state, sentAt)
-    SELECT run, environment, origin, command, person, petId, after, state, sentAt + n FROM change, row`);
-  const sent = [70_000, 70_001, 200_000].map(
-    (at) => `('staging', 'x', 'inventory set', 'ann', 7, '1', 'applied', ${at})`,
-  );
-  state.database.exec(`INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
-    VALUES ${sent.join(', ')}`);
+  const state = await journalOf([], runs);
+  addMany(state, 60_000, { at: 2, run: 1 });
+  addMany(state, 2, { at: 70_000 });
+  addMany(state, 1, { at: 200_000 });
   expect((await prune(state, { before: 100_000 })).count).toBe(2);
+});
+
+describe('more changes in one run than are removed at a time', () => {
+  it('go together, and what comes after them the next time', async () => {
+    const runs = [
+      { id: 1, endedAt: 60_500 },
+      { id: 2, endedAt: 300_000 },
+    ];
+    const state = await journalOf([], runs);
+    addMany(state, 60_000, { at: 2, run: 1 });
+    addMany(state, 2, { at: 70_000 });
+    addMany(state, 1, { at: 200_000 });
+    expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 60_000, removed: ['import-1'] });
+    expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 2, changes: [60_003] });
+    expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 0 });
+  });
+
+  it('of which the newest of a service stay do not keep what comes after them', async () => {
+    const runs = [
+      { id: 1, endedAt: 60_500, origin: 'y' },
+      { id: 2, endedAt: 5, origin: 'y' },
+      { id: 3, endedAt: 300_000 },
+    ];
+    const state = await journalOf([], runs);
+    addMany(state, 60_000, { at: 2, run: 1, origin: 'y' });
+    addMany(state, 2, { at: 61_000 });
+    addMany(state, 1, { at: 200_000 });
+    expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 2, runs: [1, 2, 3] });
+  });
+
+  it('count whether they were sent or not', async () => {
+    const runs = Array.from({ length: 8 }, (_, i) => ({ id: i + 1, endedAt: 100 + i }));
+    const state = await journalOf([{ at: 200_000 }], runs);
+    for (const { id } of runs) addMany(state, 10_000, { at: null, run: id });
+    expect(await prune(state, { before: 1_000 })).toMatchObject({ count: 50_000, runs: [6, 7, 8] });
+    expect(await prune(state, { before: 1_000 })).toMatchObject({ count: 20_000, runs: [8] });
+  });
+});
+
+it('a run whose number is given to another meanwhile is left alone', async () => {
+  const runs = [1, 2, 3].map((id) => ({ id, endedAt: 6_000 + id, environment: 'sandbox' }));
+  const state = await journalOf([], runs);
+  addMany(state, 6_000, { at: 2, run: 1, environment: 'sandbox' });
+  addMany(state, 6_000, { at: 6_000, run: 2, environment: 'sandbox' });
+  addMany(state, 1, { at: 10_000 });
+  const removed: string[][] = [];
+  for await (const step of removeOldest(state, { ...ALL, before: 9_000 }, new Map())) {
+    removed.push([...step.runs]);
+    if (removed.length > 1) continue;
+    // As `sandbox reset` does, and then an import.
+    const journal = new Journal(state);
+    await journal.forget('sandbox');
+    const service = { environment: 'sandbox', origin: 'x' };
+    const where = { ...service, command: 'inventory import', person: 'ann' };
+    for (const petId of [7n, 8n]) {
+      await journal.begin({ kind: 'import', startedAt: 10_000, ...service }, where, [{ petId, after: 1n }]);
+    }
+  }
+  expect(removed).toEqual([['import-1']]);
+  expect(new Journal(state).runs().map(({ id }) => id)).toEqual([2n, 1n]);
 });
 
 it('gives no number of a run or a change again', async () => {
@@ -251,8 +317,11 @@ describe('the size', () => {
     expect(used(state) + left).toBeGreaterThan(0.8 * bytes);
   });
 
-  it('that cannot be kept leaves what may not be removed', async () => {
+  it('that cannot be kept leaves what is recent, and what may not be removed', async () => {
     const state = await many();
+    expect((await prune(state, { bytes: 1, recent: 1_500 })).changes).toEqual(
+      Array.from({ length: 1_500 }, (_, i) => 1_501 + i),
+    );
     const newestRun = Array.from({ length: 100 }, (_, i) => 1_901 + i);
     expect(await prune(state, { bytes: 1 })).toMatchObject({ changes: [...newestRun, 3_000], runs: [10] });
   });
