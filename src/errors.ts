@@ -86,7 +86,7 @@ export interface LocalFailures {
   port: { host: string; port: number; code: string; free?: number };
   'base-url': { shown: string; problem: string; hint: string };
   'no-base-url': { environment: string };
-  output: { code: string };
+  output: { code: string; isDone?: boolean };
   /** $EDITOR could not be run, or ended with an error. */
   editor: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string };
 

@@ -229,7 +229,7 @@ function changeText({ quantity }: DraftChange): string {
 
 function emptyText({ counts, catalog, isBusy, text }: Browser): string {
   if (isBusy && counts.all === 0) return '';
-  if (counts.all === 0) return 'The store tracks no pets.';
+  if (counts.all === 0) return 'No pets to show.';
   if (catalog === undefined && /[^0-9]/.test(text)) {
     return 'No pet matches. Names come from: petstore catalog import FILE';
   }

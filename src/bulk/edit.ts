@@ -34,11 +34,12 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     await assertWriteAllowed(context, 'inventory edit');
     assertCanConfirm(context);
   }
-  const items = await presentItems(context);
+  const items = (await presentItems(context)).filter(matcher(options));
+  if (items.length === 0) return confirmation('No pet matches.', [['applied', 0]]);
   const folder = statePath(context, 'edit');
   const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
-  const text = tableOf(items.filter(matcher(options)));
+  const text = tableOf(items);
   await files.replace(path, text, { mode: 0o600 });
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
@@ -89,7 +90,10 @@ function needEditor(context: CommandContext): void {
   const { env, globals } = context;
   const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
   if (canAsk(context) || (globals.input && isNamed)) return;
-  throw new Failure('no-terminal', { what: 'confirmation', instead: 'Use petstore inventory import.' });
+  throw new Failure('no-terminal', {
+    what: 'confirmation',
+    instead: 'Name an editor with EDITOR and add --yes, or use petstore inventory import.',
+  });
 }
 
 function tableOf(items: readonly InventoryItem[]): string {

@@ -57,7 +57,8 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
 
 function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
   const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
-  const run = typeof wanted === 'bigint' ? journal.run(wanted) : journal.unfinished().find(hasRows);
+  const unfinished = journal.unfinished();
+  const run = typeof wanted === 'bigint' ? journal.run(wanted) : (unfinished.find(hasRows) ?? unfinished[0]);
   if (run === undefined && typeof wanted === 'bigint') throw cannot(`Run ${wanted} does not exist`);
   if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');

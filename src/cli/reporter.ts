@@ -16,7 +16,7 @@ import type { Style } from '../view/style.ts';
 /** Less of the limit than this is worth a line on a terminal. */
 const LOW_SHARE = 0.2;
 
-export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
+export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
   /** Of stderr. */
   readonly format: 'text' | 'json';
 }
@@ -110,10 +110,11 @@ export class Reporter implements Notices {
 
   failure(failure: Failure): void {
     const now = this.clock.now();
+    const { env } = this.settings;
     if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
-    if (this.isJson) this.write(formatErrorJson(failure, now));
-    else for (const line of formatErrorLines(failure, now, this.style)) this.write(line);
+    if (this.isJson) this.write(formatErrorJson(failure, now, env));
+    else for (const line of formatErrorLines(failure, now, this.style, env)) this.write(line);
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */

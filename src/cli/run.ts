@@ -88,7 +88,9 @@ async function runCommand(
       const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
         (error: unknown) => {
           // A reader that has gone does not make a failed command succeed.
-          throw error instanceof OutputClosed && failure !== undefined ? failure : error;
+          if (error instanceof OutputClosed && failure !== undefined) throw failure;
+          if (!isFailure(error) || !error.is('output') || !isDone(view)) throw error;
+          throw new Failure('output', { ...error.details, isDone: true }, error);
         },
       );
       if (failure !== undefined) throw failure;
@@ -112,10 +114,14 @@ async function runCommand(
   return code;
 }
 
+/** True for the confirmation of a command that has changed something, all of it. */
+function isDone(view: View): boolean {
+  return view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
+}
+
 /** True for a confirmation that --quiet leaves out. One with a failure, or in a format for programs, is printed. */
 function isSilent(view: View, { quiet, output }: Globals): boolean {
-  const isConfirmation = view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
-  return isConfirmation && quiet && output === 'table';
+  return isDone(view) && quiet && output === 'table';
 }
 
 /** The longest that signals and timers wait while a long output is written without a pause, in ms. */

@@ -113,7 +113,7 @@ async function bodyOf(
   if (method === 'GET' || method === 'HEAD') {
     throw new Failure('usage', {
       problem: `A ${method} has no body.`,
-      hint: 'Name the method: petstore api PATCH /inventory/7 -f quantity=12',
+      hint: 'Leave out -f and --input, or name a method that has one.',
     });
   }
   if (field !== undefined) return stringifyJson(new Map(field));

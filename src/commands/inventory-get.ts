@@ -5,6 +5,7 @@ import { petIdValue } from '../cli/values.ts';
 import { tableCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
+import { visible } from '../view/sanitise.ts';
 import { record } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({
@@ -28,7 +29,7 @@ export const inventoryGet = defineCommand({
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
     const name = (await tableCatalog(context, origin))?.nameOf(petId);
     const named = (name ?? '') === '' ? '' : `name      ${name}\n`;
-    const text = `petId     ${petId}\n${named}quantity  ${item.quantity}\nstatus    ${item.status}`;
+    const text = `petId     ${petId}\n${named}quantity  ${item.quantity}\nstatus    ${visible(item.status)}`;
     return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
   },
 });

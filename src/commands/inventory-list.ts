@@ -220,6 +220,7 @@ async function* withColumns(
   const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
   throw new Failure('usage', {
     problem: `Unknown column ${[...missing].map((name) => JSON.stringify(name)).join(', ')}: the pets have ${known.join(', ')}.`,
+    ...(missing.has('name') && { hint: 'Names come from a catalog: petstore catalog import FILE' }),
   });
 }
 

@@ -52,6 +52,9 @@ export const wait = defineCommand({
     if ([quantity, min, max, status].every((each) => each === undefined)) {
       throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max or --status.' });
     }
+    if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
+      throw new Failure('usage', { problem: 'No quantity can be all of what --quantity, --min and --max say.' });
+    }
     const { waitFor } = await import('../watch/watch.ts');
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
@@ -63,3 +66,7 @@ export const wait = defineCommand({
     return record(text, [...itemToJson(found)], { csv: itemMembers(found) });
   },
 });
+
+function isAbove(least: bigint | undefined, most: bigint | undefined): boolean {
+  return least !== undefined && most !== undefined && least > most;
+}

@@ -72,7 +72,7 @@ export const LOCAL_FAILURES = {
     hint:
       free === undefined
         ? 'Choose another with --port, or another address with --host.'
-        : `This one is free: petstore sandbox serve --port ${free}`,
+        : `This one is free: --port ${free}`,
   }),
   'base-url': ({ shown, problem, hint }) => ({
     ...stops(EXIT.local),
@@ -84,10 +84,12 @@ export const LOCAL_FAILURES = {
     message: `No base URL is set for ${environment}.`,
     hint: `Log in with petstore login --env ${environment}, or set PETSTORE_BASE_URL.`,
   }),
-  output: ({ code }) => ({
+  output: ({ code, isDone = false }) => ({
     ...stops(EXIT.local),
     message: `The output could not be written: ${systemWords(code)}.`,
-    hint: 'The output is incomplete: do not use it.',
+    hint: isDone
+      ? 'The command has done its work: do not run it again for its output.'
+      : 'The output is incomplete: do not use it.',
   }),
   editor: ({ variable = 'The editor', command, problem }) => ({
     ...stops(EXIT.local),

@@ -38,7 +38,7 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   }
   url.pathname = url.pathname.replace(/\/+$/, '');
   if (!url.pathname.endsWith('/v1')) {
-    throw refuse('does not end in the path segment v1', `Perhaps ${masked(url).replace(/\/$/, '')}/v1 is meant.`);
+    throw refuse('does not end in the path segment v1', `Perhaps ${(suggestBaseUrl(text) ?? url).href} is meant.`);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !options.insecureHttp) {
     throw refuse(
@@ -64,7 +64,7 @@ export function suggestBaseUrl(text: string): URL | undefined {
   url.search = '';
   url.hash = '';
   const path = url.pathname.replace(/\/+$/, '');
-  url.pathname = /^.*?\/v1(?=\/|$)/.exec(path)?.[0] ?? `${path}/v1`;
+  url.pathname = `${/^(.*?)\/v1(?=\/|$)/i.exec(path)?.[1] ?? path}/v1`;
   return url;
 }
 

@@ -103,7 +103,7 @@ class Touched {
     const path = `/inventory/${this.petId}`;
     const call = { method: 'PATCH', path, body: `{"quantity":${this.present}}` } as const;
     const answer = await ask(this.clients, 'restorer', call, { isUsual: true });
-    this.isTouched = !('status' in answer && answer.status === 200);
+    if ('status' in answer && answer.status === 200) this.isTouched = false;
     return answer;
   }
 

@@ -88,5 +88,5 @@ it.each<[what: string, prepare: (browser: Browser) => void, line: string]>([
 });
 
 it('a store without pets', async () => {
-  expect((await draw(80, 12, { pets: 0 }))[3]).toBe('The store tracks no pets.');
+  expect((await draw(80, 12, { pets: 0 }))[3]).toBe('No pets to show.');
 });

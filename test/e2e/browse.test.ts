@@ -319,7 +319,7 @@ describe('without a full screen', () => {
     ['--no-input', {}, ['--no-input']],
   ])('%s: exit 2 and a way to go on', async (_what, env, args) => {
     const { code, stderr } = await runPetstore([...browse, ...args], { env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('petstore inventory browse --plain')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('petstore --env sandbox inventory browse --plain')]);
   });
 
   it('TERM=dumb', async () => {

@@ -278,3 +278,16 @@ it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
     expect(ended.map(({ code }) => code)).toEqual([2, 2, 2]);
   },
 );
+
+it('a change that was made says so where its output cannot be written: it is not to be made again', async () => {
+  const home = createHome();
+  const set = await runPetstore(['--env', 'sandbox', 'inventory', 'adjust', '7', '1', '--json'], {
+    home,
+    stdout: { file: '/dev/full' },
+  });
+  expect(JSON.parse(set.stderr)).toMatchObject({
+    error: { kind: 'output', exitCode: 3, hint: 'The command has done its work: do not run it again for its output.' },
+  });
+  const { stdout } = await runPetstore(['--env', 'sandbox', 'inventory', 'get', '7', '--json'], { home });
+  expect(JSON.parse(stdout)).toMatchObject({ quantity: 11 });
+});

@@ -206,6 +206,7 @@ it('names an editor that was not found', async () => {
   const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit', '--yes'], { env: { EDITOR: 'nope' } });
   expect({ code, stderr }).toEqual({
     code: 3,
-    stderr: 'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore inventory edit\n',
+    stderr:
+      'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore --env sandbox inventory edit\n',
   });
 });

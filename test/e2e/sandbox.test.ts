@@ -106,9 +106,7 @@ describe('fault 107: a port that cannot be had', () => {
       code: 3,
       stdout: '',
       stderr: expect.stringMatching(
-        new RegExp(
-          `^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: petstore sandbox serve --port [0-9]+\n$`,
-        ),
+        new RegExp(`^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: --port [0-9]+\n$`),
       ) as string,
     });
     const free = /--port ([0-9]+)/.exec(stderr)?.[1] ?? '';

@@ -427,6 +427,14 @@ describe('--write', () => {
     );
   });
 
+  it('a pet that no request has changed needs no putting back', async () => {
+    const refused: Spoil = (reply, _kind, { method }) =>
+      method === 'PATCH' ? { ...refusal(403, 'x'), headers: reply.headers ?? {} } : reply;
+    const { context } = against(refused);
+    const { stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
+    expect(stderr).not.toContain('could not be put back');
+  });
+
   it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
     const home = createHome();
     const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];

@@ -122,7 +122,7 @@ describe('fault 89: a prompt that cannot be answered', () => {
       code: 2,
       stderr:
         'error: Cannot ask for the API key without a terminal.\n' +
-        'hint: Pass it on stdin: petstore login --key-stdin < FILE\n',
+        'hint: Pass it on stdin: petstore --env staging login --key-stdin < FILE\n',
     });
   });
 
