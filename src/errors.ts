@@ -79,7 +79,7 @@ export interface LocalFailures {
   state: {
     path: string;
     problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'row' | 'full' | 'readonly' | 'lock' | 'unusable';
-    what?: 'state database' | 'journal' | 'sandbox';
+    what?: 'state database' | 'sandbox';
     detail?: string;
   };
   /** The sandbox cannot listen on the port. `free`: a port that can be used instead. */

@@ -39,8 +39,6 @@ export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  /** The file of the journal, if it is not the state database. */
-  readonly journalFile?: string | undefined;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 

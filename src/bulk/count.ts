@@ -44,7 +44,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     await assertWriteAllowed(context, COMMAND);
     assertCanConfirm(context);
   }
-  return withWritableJournal(context, undefined, async (journal): Promise<View> => {
+  return withWritableJournal(context, async (journal): Promise<View> => {
     const { run, stock, catalog } = await prepare(context, journal, options);
     using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(context, journal, run, { stock, catalog });
@@ -61,7 +61,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
-    using turn = await takeTurn(context, journal, true, 'count');
+    using turn = await takeTurn(context, journal, 'count');
     try {
       return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
     } catch (error) {

@@ -14,8 +14,7 @@ const PRUNE_AT = 'prune-at';
 const AGAIN_MS = 300_000;
 /** What is younger is not removed for its size, ms. */
 const RECENT_MS = 7 * DAY_MS;
-/** Those of journals of the user's own begin with the name of the journal. */
-const REPORT = new RegExp(`^((?:.*-)?(?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
+const REPORT = new RegExp(`^((?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
 
 /** Prunes if a day has passed since the last time. Never fails, and waits for others no longer than a second. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
@@ -23,7 +22,7 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   try {
     if (signal.aborted || !isDue(state, clock.now())) return;
     // A connection of its own: the steps of the other may be batched with those of other clients.
-    using own = await openStateFile(context, state.path, { isOwn: true });
+    using own = await openStateFile(context, state.path);
     if (!(await claim(own, clock.now()))) return;
     const { changes, reports } = await prune(context, own);
     if (changes + reports > 0 && (globals.verbose || globals.debug)) {

@@ -20,7 +20,7 @@ export async function recorded<T>(
   session: Session,
   write: Write,
   send: () => Promise<T>,
-  withJournal: WithJournal = (work) => withWritableJournal(context, undefined, work),
+  withJournal: WithJournal = (work) => withWritableJournal(context, work),
 ): Promise<T> {
   let hasBegun = false;
   try {

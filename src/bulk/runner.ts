@@ -64,7 +64,7 @@ export async function readStock(service: Service): Promise<Stock> {
 /** Reads the stock for a run, and notes when. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: momentOf(journal.shared), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -142,7 +142,7 @@ export class Runner {
       await this.refresh();
       const { seen } = this;
       const isDone = await withLock(change.petId, async () => {
-        if (hasWrittenSince(journal.shared, change, seen.moment)) return false;
+        if (hasWrittenSince(journal.state, change, seen.moment)) return false;
         // A change without an outcome is left for the next time.
         if (this.stopped === undefined) await this.execute(change, seen.stock);
         return true;

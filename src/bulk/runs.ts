@@ -19,7 +19,6 @@ import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
 export interface ResumeOptions {
-  readonly journal?: string;
   /** A run's number, or true for the newest that was stopped. */
   readonly resume?: bigint | true;
 }
@@ -30,9 +29,9 @@ export async function resumeStopped(
   options: ResumeOptions,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  return withLockedJournal(context, options.journal, 'run', async (journal) => {
+  return withLockedJournal(context, 'run', async (journal) => {
     const run = findRun(journal, options.resume);
-    return resumeNamed({ context, journal, journalFile: options.journal, onOutcome }, run);
+    return resumeNamed({ context, journal, onOutcome }, run);
   });
 }
 
@@ -110,12 +109,8 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 }
 
 /** Returns the view of runs, newest first. */
-export async function listRuns(
-  context: CommandContext,
-  journalFile: string | undefined,
-  filter: RunFilter,
-): Promise<RowsView<RunSummary>> {
-  const runs = await withJournal(context, journalFile, (journal) => journal.runs(filter));
+export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
+  const runs = await withJournal(context, (journal) => journal.runs(filter));
   const { clock, globals } = context;
   const now = clock.now();
   return list<RunSummary>(
@@ -145,10 +140,10 @@ function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): s
 }
 
 /** Ends an unfinished run without applying its rows; asks at a terminal. @throws {Failure} `cannot-resume`, `cancelled` */
-export async function discardRun(context: CommandContext, id: bigint, journalFile?: string): Promise<RecordView> {
+export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   assertCanConfirm(context);
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, journalFile, 'run', async (journal, turn) => {
+  return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after, state } of journal.changesOf(id)) {

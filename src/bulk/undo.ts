@@ -48,10 +48,10 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, undefined, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
+    return withJournal(context, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
   }
   assertCanConfirm(context);
-  return withLockedJournal(context, undefined, 'undo', async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, 'undo', async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
     await assertWriteAllowed(context, `inventory undo ${target.words}`);
     const rest = restOf(target, journal);

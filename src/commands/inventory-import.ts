@@ -51,7 +51,6 @@ export const inventoryImport = defineCommand({
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
         conflicts: ['dryRun'],
       }),
-      journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
     }),
     ...under('After a stop', {
       resume: option('--resume [run]', integerValue, 'same as petstore inventory runs resume', {
@@ -79,7 +78,7 @@ export const inventoryImport = defineCommand({
     }
     const bulk = await import('../bulk/import.ts');
     const runs = await import('../bulk/runs.ts');
-    if (input.status === true) return runs.listRuns(context, input.journal, { isUnfinished: true });
+    if (input.status === true) return runs.listRuns(context, { isUnfinished: true });
     if (input.dryRun === true) return bulk.dryRun(context, input);
     const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
       input.resume === undefined

@@ -17,7 +17,7 @@ import { integer } from './columns.ts';
 import type { Exclusive } from './database.ts';
 import { History, HOLDER } from './history.ts';
 import type { Change, Run, Scan } from './rows.ts';
-import { noteWrite, shareWrite } from './written.ts';
+import { noteWrite } from './written.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './rows.ts';
 
@@ -69,7 +69,6 @@ export class Journal extends History {
       this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
     }, DURABLE);
-    await shareWrite(this, id);
   }
 
   async settle(id: bigint, now: number, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
@@ -86,7 +85,6 @@ export class Journal extends History {
       );
       if (hasWritten) noteWrite(this.state, id);
     }, CERTAIN);
-    if (hasWritten) await shareWrite(this, id);
   }
 
   async end(run: bigint, now: number): Promise<void> {
@@ -171,6 +169,6 @@ export class Journal extends History {
   }
 
   private replaced(): Failure {
-    return new Failure('state', { path: this.state.path, what: 'journal', problem: 'replaced' });
+    return new Failure('state', { path: this.state.path, what: 'state database', problem: 'replaced' });
   }
 }

@@ -150,13 +150,14 @@ describe('reports', () => {
     writeFileSync(join(reports, 'count-5.csv'), 'x');
     utimesSync(join(reports, 'count-5.csv'), (START + 800 * DAY) / 1_000, (START + 800 * DAY) / 1_000);
     const { stderr } = await run(801, 'set', '7', '30', '-v');
-    expect(stderr).toContain('Removed the oldest history: 1 change, 3 reports.');
+    expect(stderr).toContain('Removed the oldest history: 1 change, 2 reports.');
     expect(readdirSync(reports).sort()).toEqual([
       'count-4.csv',
       'count-5.csv',
       'edit-3.csv',
       'import-07.csv',
       'import-7.csv.12.tmp',
+      'may-import-1.csv',
       'notes.csv',
     ]);
   });

@@ -192,18 +192,15 @@ describe('fault 122: state that is not a plain file', () => {
     });
   });
 
-  it.each(['inventory history --journal FIFO', 'sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])(
-    '%s is refused',
-    async (text) => {
-      const home = createHome();
-      const fifo = makeFifo(home);
-      const { code, stderr } = await runPetstore(text.replace('FIFO', fifo).split(' '), { home });
-      expect({ code, stderr }).toEqual({
-        code: 3,
-        stderr: expect.stringContaining(`${fifo} is a FIFO, not a plain file.`) as string,
-      });
-    },
-  );
+  it.each(['sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])('%s is refused', async (text) => {
+    const home = createHome();
+    const fifo = makeFifo(home);
+    const { code, stderr } = await runPetstore(text.replace('FIFO', fifo).split(' '), { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(`${fifo} is a FIFO, not a plain file.`) as string,
+    });
+  });
 });
 
 describe('fault 122: a folder that cannot be made below one that is there', () => {
