@@ -3,11 +3,10 @@ import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import type { Failure } from '../errors.ts';
-import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { journalKeptOpen, type WithJournal } from './open-journal.ts';
-import { petLocksOf, withPetLock } from './pet-lock.ts';
-import { recorded } from './record-write.ts';
+import { journalKeptOpen } from './open-journal.ts';
+import { petLocksOf } from './pet-lock.ts';
+import { callOne, type Means, withPet, withWriter, type Writer } from './write-one.ts';
 
 interface Recorded {
   readonly command: string;
@@ -15,12 +14,6 @@ interface Recorded {
   readonly person?: string;
   /** By default for this call alone. */
   readonly means?: Means;
-}
-
-/** How a pet is locked, and the journal opened. */
-export interface Means {
-  readonly withLock: ReturnType<typeof petLocksOf>;
-  readonly withJournal: WithJournal;
 }
 
 /** Returns what many calls at once share. */
@@ -31,34 +24,15 @@ export function sharedMeans(context: CommandContext): Means {
 /** Runs `send`, and records it where the call is an update of one pet. Other calls are only sent. */
 export async function recordedCall<T extends { readonly failure?: Failure }>(
   context: CommandContext,
-  session: Session,
+  session: Writer['session'],
   { call, means, ...by }: Recorded & { readonly call: Call },
   send: () => Promise<T>,
 ): Promise<T> {
   const change = updateIn(call);
   if (change === undefined) return send();
-  let answer: T | undefined;
-  try {
-    const write = (): Promise<T> =>
-      recorded(
-        context,
-        session,
-        { ...by, ...change },
-        async () => {
-          answer = await send();
-          if (answer.failure !== undefined) throw answer.failure;
-          return answer;
-        },
-        means?.withJournal,
-      );
-    if (means !== undefined) return await means.withLock(change.petId, write);
-    return await withPetLock(context, change.petId, write, { isOptional: true });
-  } catch (error) {
-    if (answer === undefined) throw error;
-    // A failure with an answer is the caller's to show; this one came after it.
-    if (answer.failure === undefined) context.notices.warning('A write could not be noted in the history.');
-    return answer;
-  }
+  const write = { ...by, ...change, before: undefined };
+  const work = (writer: Writer): Promise<T> => withPet(writer, change.petId, (pet) => callOne(pet, write, send));
+  return await withWriter(context, session, work, means);
 }
 
 function updateIn({ method, path, body, forwarded }: Call): { petId: bigint; after: bigint } | undefined {

@@ -1,7 +1,8 @@
 /** `petstore proxy`: an HTTP server in front of the service, whose requests all pass the gate of one key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Means, recordedCall, sharedMeans } from '../bulk/record-call.ts';
+import { recordedCall, sharedMeans } from '../bulk/record-call.ts';
+import type { Means } from '../bulk/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { isWrite } from '../client/classify.ts';
 import { type Forwarded, forward } from '../client/forward.ts';

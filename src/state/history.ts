@@ -101,9 +101,13 @@ export class History {
     return this.runs({ isUnfinished: true });
   }
 
-  /** Returns the newest change of an environment that was sent: that of the last command. */
+  /**
+   * Returns the newest change of an environment that was sent and not refused: that of the last command. A smoke test
+   * that is over has put its pet back.
+   */
   newestSent(environment: string): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state IN ${MAY_BE_WRITTEN}
+    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
+        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL)
       ORDER BY sentAt DESC, id DESC LIMIT 1`;
     return this.readSound('change', this.state.database.all(sql, environment), toChange)[0];
   }

@@ -53,9 +53,13 @@ export class Journal extends History {
   }
 
   /** Stores a single write that is about to be sent. */
-  sendOne(where: Where, change: NewChange, now: number): Promise<bigint> {
+  sendOne(
+    where: Where,
+    { run, ...change }: NewChange & { readonly run?: bigint | undefined },
+    now: number,
+  ): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, { ...change, state: 'sent' });
+      this.insert(where, { ...change, state: 'sent' }, run);
       const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
       this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
@@ -83,6 +87,8 @@ export class Journal extends History {
         state === 'planned' ? 1n : 0n,
         id,
       );
+      // No run will send it later.
+      if (state === 'planned') this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
       if (hasWritten) noteWrite(this.state, id);
     }, CERTAIN);
   }

@@ -13,6 +13,7 @@ export function commandContext(
 ): CommandContext {
   return {
     ...ports,
+    openWrites: new Set(),
     globals: {
       output: 'json',
       color: 'never',
