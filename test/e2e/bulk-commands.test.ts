@@ -119,7 +119,7 @@ describe('inventory history and undo', () => {
       stdout: 'Run 1 (import) in sandbox: 2 applied, 1 unchanged.\n',
     });
     await run(['inventory', 'set', '8', '19']);
-    expect(await run(['inventory', 'undo', '--import', '1', '--yes'])).toMatchObject({
+    expect(await run(['inventory', 'undo', '--run', '1', '--yes'])).toMatchObject({
       code: 11,
       stdout: 'Run 2 (undo) in sandbox: 1 applied, 1 conflict.\n',
       stderr: expect.stringContaining(

@@ -38,7 +38,7 @@ describe('adding', () => {
     expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
     await at.import(delivery);
     expect([await at.quantity(7), await at.quantity(8)]).toEqual([20, 14]);
-    await at.run(['inventory', 'undo', '--import', '2', '--yes']);
+    await at.run(['inventory', 'undo', '--run', '2', '--yes']);
     expect([await at.quantity(7), await at.quantity(8)]).toEqual([15, 10]);
   });
 
