@@ -295,8 +295,8 @@ describe('inventory count', () => {
     await running.waitFor(/pet 8: 4 counted/, 'stderr');
     running.kill('SIGKILL');
     await running.exited;
-    // It has no rows yet: an import that resumes it would end it, and lose the scans.
-    const mistaken = ['--env', 'sandbox', 'inventory', 'import', '--resume', '1'];
+    // It has no rows yet: to resume it like an import would end it, and lose the scans.
+    const mistaken = ['--env', 'sandbox', 'inventory', 'runs', 'resume', '1'];
     expect(await runPetstore(mistaken, { home })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('petstore --env sandbox inventory count --resume 1') as string,
