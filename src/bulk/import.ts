@@ -22,7 +22,7 @@ import { resumeNamed } from './runs.ts';
 import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
-  readonly file?: string;
+  readonly file: string;
   readonly exitCode?: boolean;
   readonly add?: boolean;
   readonly map?: readonly Mapping[];
@@ -91,9 +91,6 @@ async function wantsToResume({ context, journal, turn }: PlanContext, run: Run):
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
 async function readSource(context: CommandContext, options: ImportOptions): Promise<Source> {
   const { file, add, map: mappings } = options;
-  if (file === undefined) {
-    throw new Failure('usage', { problem: 'Name a file: petstore inventory import FILE, or - for stdin.' });
-  }
   const source = file === '-' ? file : absolutePath(context, file);
   const name = file === '-' ? 'stdin' : file;
   const bytes = await readBytes(context, source);

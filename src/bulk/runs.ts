@@ -18,19 +18,14 @@ import { look } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
-export interface ResumeOptions {
-  /** A run's number, or true for the newest that was stopped. */
-  readonly resume?: bigint | true;
-}
-
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
 export async function resumeStopped(
   context: CommandContext,
-  options: ResumeOptions,
+  id: bigint | undefined,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
   return withLockedJournal(context, 'run', async (journal) => {
-    const run = findRun(journal, options.resume);
+    const run = findRun(journal, id);
     return resumeNamed({ context, journal, onOutcome }, run);
   });
 }
@@ -54,11 +49,11 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
-function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
-  const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
+function findRun(journal: Journal, id: bigint | undefined): Run {
+  const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
   const unfinished = journal.unfinished();
-  const run = typeof wanted === 'bigint' ? journal.run(wanted) : (unfinished.find(hasRows) ?? unfinished[0]);
-  if (run === undefined && typeof wanted === 'bigint') throw cannot(`Run ${wanted} does not exist`);
+  const run = id !== undefined ? journal.run(id) : (unfinished.find(hasRows) ?? unfinished[0]);
+  if (run === undefined && id !== undefined) throw cannot(`Run ${id} does not exist`);
   if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }

@@ -17,11 +17,8 @@ import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
-  readonly last?: boolean;
   /** A run's number. */
   readonly run?: bigint;
-  /** The same. */
-  readonly import?: bigint;
   readonly dryRun?: boolean;
 }
 
@@ -39,9 +36,8 @@ interface Target {
 
 /** @throws {Failure} `usage`, `cannot-resume`, `cannot-undo`, and what connect throws */
 export async function undo(context: CommandContext, options: UndoOptions): Promise<View> {
-  const given = [options.changeId, options.last, options.run, options.import].filter((each) => each !== undefined);
-  if (given.length > 1) {
-    throw new Failure('usage', { problem: 'Name one thing to undo: a change, --run, or --last.' });
+  if (options.changeId !== undefined && options.run !== undefined) {
+    throw new Failure('usage', { problem: 'Name one thing to undo: a change, or --run.' });
   }
   const environment = (await context.settings()).environment.value;
   const find = (journal: Journal): Target => {
@@ -81,8 +77,7 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
 }
 
 function targetOf(journal: Journal, options: UndoOptions, environment: string): Target {
-  const run = options.run ?? options.import;
-  if (run !== undefined) return targetOfRun(journal, run);
+  if (options.run !== undefined) return targetOfRun(journal, options.run);
   if (options.changeId !== undefined) {
     const change = journal.sentChange(options.changeId);
     if (change === undefined || !mayBeApplied(change))

@@ -98,14 +98,19 @@ async function look(service: Service, update: Update, trouble: Classified): Prom
   return undefined;
 }
 
-/** Returns one pet's entry in the list, without the rest of a long one; undefined where the list has none. */
+/**
+ * Returns one pet's entry in the list; undefined where the list has none.
+ * @throws {Failure} `contract`: it has two, and no write can be decided; what listInventory throws
+ */
 export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
   const matches = matcher({ pet: [petId] });
+  const found: InventoryItem[] = [];
   for await (const items of listInventory(service)) {
-    const found = items.find(matches);
-    if (found !== undefined) return found;
+    found.push(...items.filter(matches));
+    if (found.length > 1)
+      throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
   }
-  return undefined;
+  return found[0];
 }
 
 /** @param look whether the list was read, and its quantity where that is neither the earlier nor the wanted one */

@@ -28,10 +28,7 @@ export const inventoryHistory = defineCommand({
   ],
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was', {
-      conflicts: ['import'],
-    }),
-    import: option('--import <run>', integerValue, 'same as --run'),
+    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
     since: option(
       '--since <time>',
       instantValue('its start'),
@@ -43,13 +40,12 @@ export const inventoryHistory = defineCommand({
     chart: flag('--chart', 'draw the quantity of one pet over its changes'),
   },
   more: ['output', 'exit-codes'],
-  async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, chart }, context) {
+  async run({ pet, run, since, until, limit, allEnvironments, chart }, context) {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
-    const number = run ?? sameAsRun;
-    const isMixed = allEnvironments === true || number !== undefined;
+    const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
-    const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
+    const filter = { limit, pet, run, environment, since: since?.(now), until: until?.(now) };
     return chart === true ? chartView(filter, context) : rowsView(filter, context);
   },
 });

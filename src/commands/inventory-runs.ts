@@ -41,7 +41,7 @@ export const inventoryRuns = defineCommand({
     }
     if (action === 'resume') {
       const work = (onOutcome?: Parameters<typeof runs.resumeStopped>[2]) =>
-        runs.resumeStopped(context, { resume: run ?? true }, onOutcome);
+        runs.resumeStopped(context, run, onOutcome);
       if (events !== true) return work();
       const { eventsView } = await import('../bulk/events.ts');
       return eventsView(work);

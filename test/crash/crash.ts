@@ -78,7 +78,7 @@ export async function crash(kills: number, seed: number, column: 'quantity' | 'd
       if (column === 'delta' && !journal.isUnfinished && journal.runs > runsBefore) break;
       // Killed before it had begun, or after it had ended: the same file once more.
       args = journal.isUnfinished
-        ? ['inventory', 'import', '--resume', '--yes', '--quiet']
+        ? ['inventory', 'runs', 'resume', '--yes', '--quiet']
         : ['inventory', 'import', file, '--yes', '--quiet'];
     }
     totals.imports++;

@@ -12,8 +12,8 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
-const STATUS = ['inventory', 'import', '--status'];
-const RESUME = ['inventory', 'import', '--resume'];
+const STATUS = ['inventory', 'runs'];
+const RESUME = ['inventory', 'runs', 'resume'];
 
 function folderOf(home: Home): string {
   const folder = join(home.state, 'petstore');

@@ -234,6 +234,18 @@ describe('fault 132: a file without an end', () => {
     },
   );
 
+  it.each(['inventory count --yes', 'inventory browse --plain'])(
+    'fault 145: %s of a line without an end stops at a bound',
+    async (text) => {
+      const command = ['/bin/bash', '-c', '"$@" < /dev/zero', 'bash', ...petstoreCommand()] as const;
+      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')], { command: [...command] });
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('A line of stdin is longer than 64 KiB.') as string,
+      });
+    },
+  );
+
   it('a pipe that drips ends at the deadline, and on a signal', async () => {
     const home = createHome();
     const text = `"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`;

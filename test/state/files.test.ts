@@ -182,7 +182,7 @@ describe('fault 128: a row that SQLite would never have stored', () => {
     const history = await runIn(context, 'inventory', 'history', '--json');
     expect([history.code, history.stdout.match(/"change"/g)?.length]).toEqual([0, 1]);
     expect((JSON.parse(history.stderr) as { warning: { message: string } }).warning.message).toContain(says);
-    const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'import', '--resume', '1');
+    const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'runs', 'resume', '1');
     expect([resumed.code, resumed.stderr.includes(says), resumed.stderr.includes(state.path)]).toEqual([3, true, true]);
   });
 
@@ -191,7 +191,7 @@ describe('fault 128: a row that SQLite would never have stored', () => {
     const state = await openState(context, join(context.home.state, 'petstore'));
     state.database.exec(`${RUN}; UPDATE run SET kind = 'feast'`);
     state.close();
-    const { code, stderr } = await runIn(context, 'inventory', 'import', '--status');
+    const { code, stderr } = await runIn(context, 'inventory', 'runs');
     expect([code, stderr]).toEqual([0, expect.stringContaining('row 1 of run is damaged: kind is "feast"')]);
   });
 });
