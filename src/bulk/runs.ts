@@ -51,13 +51,16 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
 
 function findRun(journal: Journal, id: bigint | undefined): Run {
   const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
-  const unfinished = journal.unfinished();
+  const unfinished = journal.unfinished().filter(({ kind }) => kind !== 'smoke');
   const run = id !== undefined ? journal.run(id) : (unfinished.find(hasRows) ?? unfinished[0]);
   if (run === undefined && id !== undefined) throw cannot(`Run ${id} does not exist`);
   if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
+  if (run.kind === 'smoke') {
+    throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back: ${resumeCommand(run)}`);
+  }
   // Its scans are not rows yet: to end the run here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(

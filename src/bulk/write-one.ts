@@ -81,7 +81,7 @@ export async function updateOne(pet: LockedPet, write: Write): Promise<Inventory
 }
 
 /** Sends a write as the caller has it, and returns its answer, whatever it says. @throws {Failure} without an answer */
-export async function callOne<T extends { readonly failure?: Failure }>(
+export async function callOne<T extends { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
   send: () => Promise<T>,

@@ -125,6 +125,7 @@ function describeInterrupted(details: FailureDetails['interrupted']): string {
     return outcome === 'applied' ? `${stopped} after the change was made.` : `${stopped}; nothing was being sent.`;
   }
   const { petId, quantity } = write;
+  if (outcome === 'not-applied') return `${stopped}; pet ${petId} was put back to ${quantity}.`;
   return outcome === 'applied'
     ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`
     : `${stopped} while a write was in flight: the outcome is unknown, pet ${petId} may or may not be ${quantity}.`;

@@ -2,11 +2,14 @@
 import type { Run, RunSummary } from '../state/journal.ts';
 import type { ResolvedSettings } from './resolve.ts';
 
-/** Returns the command that resumes a run, whatever the environment of the next shell. */
+/** Returns the command that resumes a run (or puts back the pet of a smoke test), whatever the environment of the next shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
   const { environment, id, kind, left } = run;
   // A stocktake that is still counting has no rows yet.
-  const command = kind === 'count' && left === 0 ? 'inventory count --resume' : 'inventory runs resume';
+  const isCounting = kind === 'count' && left === 0;
+  const command = isCounting
+    ? 'inventory count --resume'
+    : `inventory ${kind === 'smoke' ? 'undo --run' : 'runs resume'}`;
   return `petstore --env ${environment} ${command} ${id}`;
 }
 

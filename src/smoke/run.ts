@@ -1,5 +1,6 @@
 /** `petstore smoke`, from its options to its report. */
 import { dirname } from 'node:path';
+import { type LockedPet, withPet, withWriter } from '../bulk/write-one.ts';
 import { plural } from '../view/words.ts';
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -65,7 +66,13 @@ async function check(context: CommandContext, doors: SmokeClients, options: RunO
   try {
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
-    for await (const each of runSmoke(doors, options)) found.set(each.id, each);
+    const run = async (pet?: LockedPet): Promise<void> => {
+      const clients = { ...doors, ...(pet !== undefined && { pet }) };
+      for await (const each of runSmoke(clients, options)) found.set(each.id, each);
+    };
+    const { write } = options;
+    if (write === undefined) await run();
+    else await withWriter(context, doors.session, (writer) => withPet(writer, write, run));
   } catch (error) {
     if (!isFailure(error) || context.signal.aborted) throw error;
     doors.causes.push(error);
@@ -102,6 +109,7 @@ async function openDoors(
     return session.service;
   };
   const doors = {
+    session: keyed,
     keyed: keyed.service,
     patient: await serviceFor(patient),
     spender: await serviceFor(spending),

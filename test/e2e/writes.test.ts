@@ -246,3 +246,88 @@ describe('fault 139: somebody else sets the pet while the question is open', () 
     expect([stock, shop.updates().length]).toEqual([{ 7: 99 }, first.length / 2]);
   });
 });
+
+describe('fault 141: smoke --write', () => {
+  const only = ['smoke', '--write', '--pet', '7', '--only', 'write-set,write-restore', '--format', 'json'];
+  /** A service that keeps its stock, and holds the answer to the update with the number `held`. */
+  async function service(stock: Record<string, number>, requests: number, held = 0) {
+    const released = Promise.withResolvers<undefined>();
+    let updates = 0;
+    const answer: Reply = async (exchange) => {
+      if (exchange.request.method === 'GET') return send(list(stock), exchange);
+      const petId = petIn(exchange);
+      stock[petId] = quantityIn(exchange);
+      if (++updates === held) await released.promise;
+      return send(json(item(Number(petId), stock[petId])), exchange);
+    };
+    const shop = await shopWith(Array.from({ length: requests }, () => answer));
+    return { ...shop, release: () => released.resolve(undefined) };
+  }
+
+  it('is in the history, and undo passes it over: it has put the pet back', async () => {
+    const stock = { 7: 10, 9: 10 };
+    const shop = await service(stock, 8);
+    await shop.run('inventory', 'adjust', '9', '+1');
+    expect((await shop.run(...only)).code).toBe(0);
+    expect(await shop.history()).toEqual([
+      [7, 10, 'applied'],
+      [7, 11, 'applied'],
+      [9, 11, 'applied'],
+    ]);
+    expect((await shop.run('inventory', 'undo', '--yes')).code).toBe(0);
+    expect(stock).toEqual({ 7: 10, 9: 10 });
+  });
+
+  it('holds the pet: an adjust beside it is not lost', async () => {
+    const stock = { 7: 10 };
+    const shop = await service(stock, 5, 1);
+    const smoking = shop.start(...only);
+    await shop.server.received(2);
+    const adjusting = startPetstore(['inventory', 'adjust', '7', '+5'], {
+      home: shop.home,
+      env: staging(shop.server.baseUrl),
+    });
+    await adjusting.waitFor(/Waiting for another petstore process that is changing pet 7\./, 'stderr');
+    shop.release();
+    expect([(await smoking.exited).code, (await adjusting.exited).code, stock]).toEqual([0, 0, { 7: 15 }]);
+  });
+
+  const killed = async (stock: Record<string, number>, requests: number) => {
+    const shop = await service(stock, requests, 1);
+    const smoking = shop.start(...only);
+    await shop.server.received(2);
+    smoking.kill('SIGKILL');
+    await smoking.exited;
+    shop.release();
+    return shop;
+  };
+
+  it('killed before it has put the pet back: undo does', async () => {
+    const stock = { 7: 10 };
+    const shop = await killed(stock, 5);
+    expect((await shop.run('inventory', 'undo', '--yes')).code).toBe(0);
+    expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=11', '7=10']]);
+  });
+
+  it('killed before it has put the pet back: the next smoke does, first of all', async () => {
+    const stock = { 7: 10 };
+    const shop = await killed(stock, 6);
+    const { code, notes } = await shop.run(...only);
+    expect([code, notes]).toEqual([0, ['warning: A smoke test that was stopped has left pet 7 at 11, not 10.']]);
+    expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=11', '7=10', '7=11', '7=10']]);
+    const { stdout } = await shop.run('inventory', 'runs', '--unfinished');
+    expect(JSON.parse(stdout)).toEqual([]);
+  });
+
+  it('stopped by a signal while the test value is sent: the pet is put back, and that is said', async () => {
+    const stock = { 7: 10 };
+    const shop = await service(stock, 3, 1);
+    const smoking = shop.start('smoke', '--write', '--pet', '7', '--only', 'write-set,write-bad-json');
+    await shop.server.received(2);
+    smoking.kill('SIGTERM');
+    shop.release();
+    const { code, error: reported } = takeApart(await smoking.exited);
+    expect([code, reported, stock]).toMatchObject([143, { outcome: 'not-applied' }, { 7: 10 }]);
+    expect(reported?.message).toBe('Stopped by SIGTERM; pet 7 was put back to 10.');
+  });
+});
