@@ -39,7 +39,7 @@ export default tseslint.config(
       '@typescript-eslint/require-await': 'off',
     },
   },
-  { files: ['src/build/**', 'test/bench/**', 'test/simulation/main.ts'], rules: { 'no-console': 'off' } },
+  { files: ['src/build/**', 'test/bench/**', 'test/simulation/**/main.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['bin/*.js'],
     languageOptions: {

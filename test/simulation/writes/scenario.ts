@@ -1,0 +1,160 @@
+/** What a seed decides: how bad the world is, which commands run in it, and what becomes of each process. */
+import type { Random } from '../../../src/ports.ts';
+import type { Fate, Moment } from './process.ts';
+import { pick } from './service.ts';
+
+export interface Scenario {
+  readonly pets: number;
+  /** How many commands, one after another or two at a time. */
+  readonly commands: number;
+  /** Chance that two run at the same time. */
+  readonly together: number;
+  /** Chance that a request or its answer meets with something: lost, silent, 5xx, broken. */
+  readonly fault: number;
+  /** Chance that an answer takes up to 20 s. */
+  readonly slow: number;
+  /** Chance at each arrival and each answer that another client sets a pet soon. */
+  readonly foreign: number;
+  /** Chance that a connection cannot be made. */
+  readonly refused: number;
+  /** Chance at each answer that the state database cannot be written then, for up to 8 s. */
+  readonly trouble: number;
+  /** Chances for each process. */
+  readonly kill: number;
+  readonly signal: number;
+  readonly deadline: number;
+  /** Of a person at a terminal, who is asked. */
+  readonly terminal: number;
+}
+
+export type Kind =
+  | 'set'
+  | 'set --expect'
+  | 'set --read-first'
+  | 'adjust'
+  | 'import'
+  | 'import --add'
+  | 'undo'
+  | 'redo'
+  | 'resume'
+  | 'api'
+  | 'smoke';
+
+/** What a command is asked to do. */
+export interface Operation {
+  readonly kind: Kind;
+  readonly pet?: bigint;
+  readonly quantity?: bigint;
+  readonly expected?: bigint;
+  /** By pet: to be added. */
+  readonly deltas?: ReadonlyMap<bigint, bigint>;
+  /** By pet: to be set. */
+  readonly quantities?: ReadonlyMap<bigint, bigint>;
+  readonly file?: string;
+}
+
+const KINDS: readonly Kind[] = [
+  ...(['set', 'api', 'smoke', 'resume', 'redo', 'set --read-first', 'set --expect', 'undo', 'undo'] as const),
+  ...(['adjust', 'adjust', 'import', 'import', 'import --add', 'import --add'] as const),
+];
+
+/** Half of the seeds have a fault not at all, so that each is also met alone. */
+export function drawScenario(random: Random): Scenario {
+  const some = (...rates: readonly number[]): number => (random() < 0.5 ? 0 : pick(rates, random));
+  return {
+    pets: 1 + Math.floor(random() * 4),
+    commands: 2 + Math.floor(random() * 4),
+    together: some(0.3),
+    fault: some(0.05, 0.2, 0.5),
+    slow: some(0.1, 0.3),
+    foreign: some(0.1, 0.4),
+    refused: some(0.1),
+    trouble: some(0.3, 0.6),
+    kill: some(0.2, 0.6),
+    signal: some(0.3, 0.8),
+    deadline: some(0.2, 0.5),
+    terminal: some(0.3, 1),
+  };
+}
+
+/** Each process has a good hundred steps; most of what matters is in the first fifty. */
+const MOST_STEPS = 120;
+const LONGEST_ANSWER_MS = 55_000;
+
+export function drawFate(scenario: Scenario, random: Random): Fate {
+  const when = (chance: number): Moment | undefined => {
+    if (random() >= chance) return undefined;
+    return random() < 0.5 ? { step: 1 + Math.floor(MOST_STEPS ** random()) } : { chance: 0.3 };
+  };
+  const kill = when(scenario.kill);
+  const stop = when(scenario.signal);
+  const isAsked = random() < scenario.terminal;
+  return {
+    refused: scenario.refused,
+    ...(kill !== undefined && { kill }),
+    ...(stop !== undefined && { stop: { ...stop, signal: pick(['SIGINT', 'SIGTERM', 'SIGHUP'], random) } }),
+    ...(isAsked && { answersAfterMs: LONGEST_ANSWER_MS ** random(), answersNo: random() < 0.1 }),
+  };
+}
+
+/** @param present the quantity that a pet has now */
+export function drawOperation(
+  scenario: Scenario,
+  random: Random,
+  serial: number,
+  present: (pet: bigint) => bigint,
+): Operation {
+  const kind = pick(KINDS, random);
+  const some = (least: number, most: number): bigint => BigInt(Math.floor(least + (most - least) * random()));
+  const pet = some(1, scenario.pets + 1);
+  const all = Array.from({ length: scenario.pets }, (_, i) => BigInt(i + 1));
+  const chosen = all.filter((each) => each === pet || random() < 0.7);
+  switch (kind) {
+    case 'import':
+      return {
+        kind,
+        file: `stock-${serial}.csv`,
+        quantities: new Map(chosen.map((each) => [each, some(2_000, 500_000)])),
+      };
+    case 'import --add':
+      return { kind, file: `stock-${serial}.csv`, deltas: new Map(chosen.map((each) => [each, some(1_000, 500_000)])) };
+    case 'adjust':
+      return { kind, pet, deltas: new Map([[pet, some(1_000, 500_000)]]) };
+    case 'set --expect':
+      return { kind, pet, quantity: some(2_000, 500_000), expected: present(pet) };
+    default:
+      return { kind, pet, quantity: some(2_000, 500_000) };
+  }
+}
+
+/** The command line of an operation. */
+export function argsOf({ kind, pet, quantity, expected, deltas, file }: Operation): readonly string[] {
+  switch (kind) {
+    case 'set':
+      return ['inventory', 'set', `${pet}`, `${quantity}`];
+    case 'set --expect':
+      return ['inventory', 'set', `${pet}`, `${quantity}`, '--expect', `${expected}`];
+    case 'set --read-first':
+      return ['inventory', 'set', `${pet}`, `${quantity}`, '--read-first'];
+    case 'adjust':
+      return ['inventory', 'adjust', `${pet}`, `+${[...(deltas ?? [])][0]?.[1]}`];
+    case 'import':
+    case 'import --add':
+      return ['inventory', 'import', file ?? ''];
+    case 'undo':
+    case 'redo':
+      return ['inventory', kind];
+    case 'resume':
+      return ['inventory', 'runs', 'resume'];
+    case 'api':
+      return ['api', 'PATCH', `/inventory/${pet}`, '-f', `quantity=${quantity}`];
+    case 'smoke':
+      return ['smoke', '--write', '--pet', `${pet}`, '--only', 'write-set,write-restore'];
+  }
+}
+
+/** The file of an import. */
+export function contentOf({ deltas, quantities }: Operation): string {
+  const [column, rows] = deltas === undefined ? ['quantity', quantities] : ['delta', deltas];
+  return [`petId,${column}`, ...[...(rows ?? [])].map(([pet, amount]) => `${pet},${amount}`), ''].join('\n');
+}
