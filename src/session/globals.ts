@@ -32,8 +32,6 @@ export interface Globals {
   readonly maxBody: number;
   /** How long changes, runs and reports are kept, in ms. Infinity: forever. */
   readonly keepHistory: number;
-  /** The most bytes that the state database and the reports may take. */
-  readonly keepSize: number;
 }
 
 /** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
