@@ -33,8 +33,6 @@ export interface Globals {
   readonly maxBody: number;
   /** How long changes, runs and reports are kept, in ms. Infinity: forever. */
   readonly keepHistory: number;
-  /** The most bytes that the state database and the reports may take. */
-  readonly keepSize: number;
 }
 
 /** A write that is sent, and not recorded yet. */

@@ -128,9 +128,9 @@ class TestedPet {
 
   /** Sends a request that may change it; only a refusal shows that it did not. */
   async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
-    this.isTouched = this.wasTouched = true;
     const answer = await send();
-    if ('status' in answer && answer.status >= 400 && answer.status < 500) this.isTouched = false;
+    const isRefused = 'status' in answer && answer.status >= 400 && answer.status < 500;
+    if (!isRefused) this.isTouched = this.wasTouched = true;
     return answer;
   }
 

@@ -285,7 +285,7 @@ describe('config', () => {
         0,
         'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
           'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
-          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\nkeep-size,\n',
+          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\n',
       ],
       [0, `staging.base-url is removed (${configFile(home)}).\n`],
       [3, ''],

@@ -1,5 +1,5 @@
 /** Old history and reports are removed by the built program; what goes wrong with that never fails a write. */
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -86,17 +86,6 @@ it('keep-history forever: all of it stays', async () => {
   await runPetstore(['config', 'set', 'keep-history', 'forever'], { home });
   expect((await run('set', '9', '1', '--verbose')).stderr).not.toContain('Removed');
   expect(left()).toEqual(ALL);
-});
-
-it('keep-size: the oldest goes until nine tenths are left', async () => {
-  const { home, run, left } = await oldShop();
-  const report = join(home.state, 'petstore', 'reports', 'import-1.csv');
-  writeFileSync(report, 'x'.repeat(1_500_000));
-  await runPetstore(['config', 'set', 'keep-history', 'forever'], { home });
-  await runPetstore(['config', 'set', 'keep-size', '1MB'], { home });
-  const { stderr } = await run('set', '9', '1', '--verbose');
-  expect(stderr).toMatch(/^Removed the oldest history: 2 changes, 1 report\.$/m);
-  expect(left()).toEqual([[2], [3, 4, 5, 6, 7], ['import-2.csv']]);
 });
 
 it('a history that cannot be removed: the write succeeds, and says nothing', async () => {

@@ -164,7 +164,7 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
 
 describe('fault 138: the end comes between a lost answer and the look', () => {
   const lost = (stock: Record<string, number>): Reply =>
-    take(stock, error(503, 'No.', 'error', { headers: { 'Retry-After': '20' } }));
+    take(stock, error(503, 'No.', 'error', { headers: { 'Retry-After': '3' } }));
 
   it.each([
     ['adjust', ['inventory', 'adjust', '7', '+3']],
@@ -325,7 +325,6 @@ describe('fault 141: smoke --write', () => {
     const smoking = shop.start('smoke', '--write', '--pet', '7', '--only', 'write-set,write-bad-json');
     await shop.server.received(2);
     smoking.kill('SIGTERM');
-    shop.release();
     const { code, error: reported } = takeApart(await smoking.exited);
     expect([code, reported, stock]).toMatchObject([143, { outcome: 'not-applied' }, { 7: 10 }]);
     expect(reported?.message).toBe('Stopped by SIGTERM; pet 7 was put back to 10.');

@@ -30,7 +30,6 @@ export function commandContext(
       reserve: 0,
       maxBody: 1 << 20,
       keepHistory: Number.POSITIVE_INFINITY,
-      keepSize: Number.POSITIVE_INFINITY,
     },
     notices: {
       info: nothing,
