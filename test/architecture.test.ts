@@ -205,6 +205,13 @@ describe('the sources', () => {
     expect(ownerProblems(MODULES)).toEqual([]);
   });
 
+  it('send updates, and record them, in one file', () => {
+    const isWriting = (name: string): boolean =>
+      /(^|\.)updateInventory$|\bjournal\??\.(sent|sendOne|settle)$/.test(name);
+    const writers = MODULES.filter(({ names }) => names.some(isWriting)).map(({ path }) => path);
+    expect(writers.sort()).toEqual(['api/routes.ts', 'bulk/write-one.ts', 'client/update.ts']);
+  });
+
   it('bring the real ports in at one place', () => {
     const users = MODULES.filter((module) => !module.path.startsWith('node/'))
       .filter((module) => targetsOf(module).some((target) => target.startsWith('node/')))

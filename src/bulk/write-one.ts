@@ -38,6 +38,12 @@ export class LockedPet {
   constructor(writer: Writer) {
     this.writer = writer;
   }
+
+  /** Returns the same pet, to be written to through another client of the service. */
+  through(service: Session['service']): LockedPet {
+    const { session, ...writer } = this.writer;
+    return new LockedPet({ ...writer, session: { ...session, service } });
+  }
 }
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */

@@ -55,7 +55,10 @@ export async function updateInventory(service: Service, update: Update): Promise
   const seen = await look(service, update, first);
   if (seen !== undefined) return finished(service, seen, update);
   if (first.repeat === 'look-only') throw first.failure;
-  const second = await sendOnce(service, operation, 1);
+  const second = await sendOnce(service, operation, 1).catch((error: unknown) => {
+    // A request without an answer may still be on its way.
+    throw isFailure(error) && first.failure.is('network') ? unknown(service, update, first, { looked: true }) : error;
+  });
   if (!('repeat' in second)) return finished(service, second, update);
   throw unknown(service, update, second, { looked: true });
 }

@@ -1,4 +1,5 @@
 /** What a check is, and what came of it. */
+import type { JsonValue } from '../api/json.ts';
 import { ErrorSchema } from '../api/schemas.ts';
 import type { LockedPet } from '../bulk/write-one.ts';
 import { judgeFailure, requestInfo } from '../client/classify.ts';
@@ -152,4 +153,9 @@ export function isError({ json, problem }: Answer): Finding {
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;
   return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
+}
+
+export function integer(value: JsonValue | undefined): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }

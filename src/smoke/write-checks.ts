@@ -6,19 +6,18 @@ import {
   type Checked,
   checked,
   fail,
-  failureIn,
   type Finding,
+  integer,
   isError,
   PASS,
   skip,
   type SmokeClients,
   withStatus,
 } from './check.ts';
-import { callOne, type LockedPet } from '../bulk/write-one.ts';
-import { whereOf } from '../bulk/origin.ts';
+import type { LockedPet } from '../bulk/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
-import { Failure, isFailure } from '../errors.ts';
-import type { Run } from '../state/journal.ts';
+import { Failure } from '../errors.ts';
+import { TestedPet } from './tested-pet.ts';
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
   ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
@@ -66,12 +65,16 @@ export async function* runWrites(
     }
     if (isChosen(SET) || isChosen(RESTORE)) {
       const changed = await pet.set(original + 1n);
-      const back = await pet.restore();
       if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, original + 1n), changed);
-      if (isChosen(RESTORE)) yield checked(RESTORE, isEntry(back, petId, original), back);
+      const isSet = 'status' in changed && changed.status === 200;
+      const back = isSet ? await pet.set(original, 'restorer') : undefined;
+      if (isChosen(RESTORE)) {
+        const finding = back === undefined ? skip('it was not changed') : isEntry(back, petId, original);
+        yield checked(RESTORE, finding, back);
+      }
     }
     for (const facts of BAD.filter(isChosen)) {
-      const answer = await pet.touch(() => send(`/inventory/${petId}`, facts.body));
+      const answer = pet.seen(await send(`/inventory/${petId}`, facts.body));
       yield checked(facts, withStatus(answer, 400, isError), answer);
     }
   } catch (error) {
@@ -84,106 +87,6 @@ export async function* runWrites(
   }
 }
 
-/** The pet that is written to. Its changes are a run of the journal, which ends when the pet is as it was before. */
-class TestedPet {
-  /** What it had before any smoke test. */
-  original: bigint;
-  private present: bigint;
-  /** True while its quantity may differ from the original one. */
-  private isTouched = false;
-  private wasTouched = false;
-  private run: Run | undefined;
-  private readonly clients: SmokeClients;
-  private readonly locked: LockedPet;
-  private readonly petId: bigint;
-
-  constructor(clients: SmokeClients, locked: LockedPet, petId: bigint, present: bigint) {
-    this.clients = clients;
-    this.locked = locked;
-    this.petId = petId;
-    this.present = this.original = present;
-  }
-
-  /** Begins the run; where a smoke test was killed before it had put the pet back, that is done first. */
-  async begin(): Promise<void> {
-    const { context, journal, session } = this.locked.writer;
-    const { environment, origin } = session;
-    const { clock, notices } = context;
-    const changesOf = ({ id }: Run) => journal?.changesOf(id).filter(({ petId }) => petId === this.petId) ?? [];
-    const isKilled = (run: Run): boolean => run.kind === 'smoke' && run.origin === origin && changesOf(run).length > 0;
-    for (const killed of journal?.unfinished().filter(isKilled) ?? []) {
-      const changes = changesOf(killed);
-      const { before = this.present } = changes[0] ?? {};
-      this.run = killed;
-      if (before !== this.present && changes.some(({ after }) => after === this.present)) {
-        notices.warning(`A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${before}.`);
-        this.original = before;
-        await this.restore();
-      }
-      await journal?.discard(killed.id, clock.now());
-    }
-    const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
-    this.run = await journal?.begin(run, whereOf(context, session, 'smoke'), []);
-  }
-
-  /** Sends a request that may change it; only a refusal shows that it did not. */
-  async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
-    const answer = await send();
-    const isRefused = 'status' in answer && answer.status >= 400 && answer.status < 500;
-    if (!isRefused) this.isTouched = this.wasTouched = true;
-    return answer;
-  }
-
-  set(quantity: bigint): Promise<Answer | Unreachable> {
-    return this.touch(() => this.write('keyed', quantity));
-  }
-
-  async restore(): Promise<Answer | Unreachable> {
-    const answer = await this.write('restorer', this.original);
-    if ('status' in answer && answer.status === 200) this.isTouched = false;
-    return answer;
-  }
-
-  /** Puts it back if it may have changed, and ends the run once it is. */
-  async end(): Promise<void> {
-    const { context, journal } = this.locked.writer;
-    try {
-      if (this.isTouched) await this.restore();
-    } finally {
-      if (!this.isTouched && this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
-      if (this.isTouched) {
-        const { watch, environment } = this.clients.restorer;
-        watch.warning(
-          `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
-            `check it, then run petstore --env ${environment} inventory set ${this.petId} ${this.original}`,
-        );
-      }
-    }
-  }
-
-  /** Puts it back, and returns the error with what became of the pet. */
-  async stopped(error: unknown): Promise<unknown> {
-    await this.end();
-    if (!isFailure(error) || !error.is('interrupted') || !this.wasTouched) return error;
-    const { environment } = this.clients.restorer;
-    const write = { petId: this.petId, quantity: this.original, environment };
-    const outcome = this.isTouched ? 'unknown' : 'not-applied';
-    return new Failure('interrupted', { ...error.details, outcome, write }, error);
-  }
-
-  private async write(door: 'keyed' | 'restorer', after: bigint): Promise<Answer | Unreachable> {
-    const { clients, petId, present: before } = this;
-    const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
-    const write = { command: 'smoke', run: this.run?.id, petId, before, after };
-    const { answer } = await callOne(this.locked, write, async () => {
-      const answer = await ask(clients, door, call, { isUsual: true });
-      return { answer, failure: await failureIn(clients[door], call, answer, petId) };
-    });
-    if ('status' in answer && answer.status === 200) this.present = after;
-    return answer;
-  }
-}
-
 /** Returns how many requests the chosen checks send. */
 export function writeRequests(isChosen: CheckFilter): number {
   const pair = isChosen(SET) || isChosen(RESTORE) ? 2 : 0;
@@ -192,11 +95,6 @@ export function writeRequests(isChosen: CheckFilter): number {
 
 function rowsOf(list: Answer | Unreachable): readonly JsonValue[] {
   return 'json' in list && Array.isArray(list.json) ? list.json : [];
-}
-
-function integer(value: JsonValue | undefined): bigint | undefined {
-  if (typeof value === 'bigint') return value;
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }
 
 function quantityOf(list: Answer | Unreachable, petId: bigint): bigint | undefined {

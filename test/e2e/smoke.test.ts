@@ -413,15 +413,17 @@ describe('--write', () => {
   });
 
   it('a pet that cannot be put back is named, with the command that does', async () => {
-    const stuck: Spoil = (reply, _kind, { method, body }) =>
-      method !== 'PATCH'
-        ? reply
-        : body === '{"quantity":12}'
-          ? { ...reply, status: 500, body: '' }
-          : { ...reply, status: 200 };
+    let isSet = false;
+    const stuck: Spoil = (reply, _kind, { method, body }) => {
+      const rows = ROWS.map((row) => (row.petId === 7 && isSet ? { ...row, quantity: 13 } : row));
+      if (method !== 'PATCH') return isSet ? { ...reply, body: JSON.stringify(rows) } : reply;
+      if (body === '{"quantity":12}') return { ...reply, status: 500, body: '' };
+      isSet = true;
+      return { ...reply, status: 200 };
+    };
     const { context } = against(stuck);
     const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
-    expect(code).toBe(8);
+    expect(code).toBe(9);
     expect(stderr).toContain(
       'warning: Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12\n',
     );

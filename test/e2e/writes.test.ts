@@ -321,7 +321,7 @@ describe('fault 141: smoke --write', () => {
 
   it('stopped by a signal while the test value is sent: the pet is put back, and that is said', async () => {
     const stock = { 7: 10 };
-    const shop = await service(stock, 3, 1);
+    const shop = await service(stock, 4, 1);
     const smoking = shop.start('smoke', '--write', '--pet', '7', '--only', 'write-set,write-bad-json');
     await shop.server.received(2);
     smoking.kill('SIGTERM');
