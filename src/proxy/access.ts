@@ -9,6 +9,9 @@ import { endRaw, onBadRequest, type Refusal } from '../http/server.ts';
 import { answerOf } from './answers.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 
+/** Fewer than an HTTP server of petstore has places for. */
+const MOST_STRANGERS = 500;
+
 export interface Access {
   /** One of them has to be sent, as `bearerHash` returns it; undefined: no token is asked for. */
   readonly tokens: readonly Buffer[] | undefined;
@@ -31,7 +34,8 @@ export function isMethod(method: string): method is Call['method'] {
 
 /** Returns why a request is refused, by its head alone. */
 export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Access): Refusal | undefined {
-  const { headers, method = '', url = '' } = incoming;
+  const { headers, headersDistinct, method = '', url = '' } = incoming;
+  if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
   // By a name of another site that is resolved to this machine (DNS rebinding).
   if (!isOurs(headers.host, [])) return [403, 'foreign_host', 'The Host header must be localhost or an address.'];
   if (headers.origin !== undefined || !['none', undefined].includes(single(headers['sec-fetch-site']))) {
@@ -75,6 +79,18 @@ export function refuseOthers(server: Server, lastOn: (socket: Duplex) => ServerR
   });
 }
 
+/** Disconnects the oldest of the connections that have shown no token, so that they never take all places. */
+export function limitStrangers(server: Server, strangers: Set<Duplex>): void {
+  server.on('connection', (socket: Duplex) => {
+    strangers.add(socket);
+    socket.once('close', () => strangers.delete(socket));
+    const [oldest] = strangers;
+    if (oldest === undefined || strangers.size <= MOST_STRANGERS) return;
+    strangers.delete(oldest);
+    oldest.destroy();
+  });
+}
+
 /** True for the status and the metrics of the proxy. */
 export function isOwnPath(url: string): boolean {
   return url.startsWith('/__petstore/');
@@ -91,6 +107,6 @@ export function bearerHash(token: string): Buffer {
 
 /** Compares in a time that does not depend on the texts. */
 function matchesAny(hashes: readonly Buffer[], authorization: string): boolean {
-  const given = hash('sha256', authorization, 'buffer');
+  const given = hash('sha256', authorization.replace(/^bearer +/i, 'Bearer '), 'buffer');
   return hashes.some((each) => timingSafeEqual(each, given));
 }
