@@ -18,13 +18,7 @@ const NOT_SENT = new Set([
   'range',
 ]);
 /** The body is decoded, and framed anew. */
-const NOT_RETURNED = new Set([
-  ...HOP_BY_HOP,
-  'content-encoding',
-  'content-length',
-  'proxy-authenticate',
-  'proxy-connection',
-]);
+const NOT_RETURNED = new Set([...HOP_BY_HOP, 'content-encoding', 'content-length', 'proxy-authenticate']);
 /** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
 const VIA = 'petstore';
 

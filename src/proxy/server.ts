@@ -50,9 +50,8 @@ export async function startProxy(context: CommandContext, session: Session, opti
   const server = createListener(options.patience ?? PATIENCE);
   const port = await listen(server, HOST, options.port);
   const proxy = new ProxyServer(context, session, options);
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (!server.listening) outgoing.setHeader('connection', 'close');
-    proxy.accept(incoming, outgoing);
+  const onRequest = (...request: Parameters<typeof proxy.accept>): void => {
+    proxy.accept(...request);
   };
   server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
   refuseOthers(server, (socket) => proxy.passing.lastOn(socket));
@@ -118,6 +117,7 @@ class ProxyServer {
       ended: Promise.resolve(),
     };
     this.passing.add(passing);
+    if (this.isStopping) outgoing.shouldKeepAlive = false;
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;
       passing.isGone = true;
