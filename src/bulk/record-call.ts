@@ -1,6 +1,6 @@
 /** A raw call that updates a pet: it takes turns with other commands, and is in the history like any other write. */
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { MAX_DIGITS, parseInt64 } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import type { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -43,12 +43,23 @@ function updateIn({ method, path, body, forwarded }: Call): { petId: bigint; aft
   try {
     const value = parseJson(text);
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
-    const after = quantity === undefined ? undefined : parseInteger(stringifyJson(quantity));
+    const after = quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
     return after === undefined ? undefined : { petId, after };
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;
   }
+}
+
+/** Returns the value of a JSON number that is an integer, as 9.0 and 1e1 are. */
+function integerIn(json: string): bigint | undefined {
+  const number = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(json);
+  if (number === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = number;
+  const length = Math.max(0, whole.length + Number(exponent));
+  const digits = whole + fraction;
+  if (length > MAX_DIGITS || /[1-9]/.test(digits.slice(length))) return undefined;
+  return BigInt(`${sign}0${digits.slice(0, length).padEnd(length, '0')}`);
 }
 
 /** Without the query, and as the service reads it. */
