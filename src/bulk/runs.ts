@@ -121,7 +121,8 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
         globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
       state: stateOf,
       done: ({ done }) => done,
-      left: ({ left }) => left,
+      // Of a run that has ended, nothing is applied any more: rows of unknown outcome may be among those undone.
+      left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
       source: ({ source = '', scans }) => {
         if (globals.output !== 'table') return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
