@@ -1,112 +1,222 @@
 /**
- * Imports that are killed with SIGKILL at random moments and resumed until they are done, against a real sandbox:
- * is the final stock what the file sets or adds up to, and was any row sent again that had been acknowledged?
+ * Imports and undos of real processes that are killed with SIGKILL at any step and resumed until they are done, while
+ * another client sets the same pets: is everything done in the end, once, and was nothing overwritten that had not been
+ * read?
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { nodeClock } from '../../src/node/clock.ts';
-import { nodeFiles } from '../../src/node/files.ts';
-import { openDatabase } from '../../src/node/sqlite.ts';
-import { openStateFile } from '../../src/state/database.ts';
-import { Journal } from '../../src/state/journal.ts';
-import { startPetstore } from '../support/binary.ts';
-import { createHome } from '../support/home.ts';
-import { realSandbox } from '../support/real-sandbox.ts';
+import { fileURLToPath } from 'node:url';
+import { brokenPromises } from '../simulation/writes/promises.ts';
+import type { Operation } from '../simulation/writes/scenario.ts';
+import { errorIn, type Report, type Row } from '../simulation/writes/simulate.ts';
+import { type Finished, startPetstore } from '../support/binary.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { staging } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 import { mulberry32 } from '../support/test-ports.ts';
+import { now, Shop } from './shop.ts';
 
 export interface Crashes {
   readonly kills: number;
   readonly imports: number;
-  /** Pets whose stock is not what the file says in the end: too little, or added twice. */
+  readonly undos: number;
+  /** Pets that were not changed because the other client had set them. */
+  readonly conflicts: number;
+  /** Pets that were not changed, although nobody else had set them. */
   readonly lost: number;
-  /** Rows that were sent again after their answer was in the journal. */
+  /** Rows that were sent again after their answer was in the history, or added twice. */
   readonly repeated: number;
+  /** Quantities of the other client that petstore had not read, and overwrote. */
+  readonly overwritten: number;
+  /** Other promises that were broken, in words. */
+  readonly broken: readonly string[];
 }
 
 const PETS = 22;
 /** A whole import takes less. */
 const LONGEST_MS = 350;
+/** And has hardly more steps of transactions and connections. */
+const MOST_STEPS = 600;
+/** How often the other client sets a pet, in the mean. */
+const FOREIGN_MS = 120;
+const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
 
-export async function crash(kills: number, seed: number, column: 'quantity' | 'delta' = 'quantity'): Promise<Crashes> {
-  const random = mulberry32(seed);
-  let onRequest = (): void => undefined;
-  const plan = { perMinute: 1_000_000, perDay: 1_000_000 };
-  const sandbox = await realSandbox(plan, {
-    onRequest: () => {
-      onRequest();
-    },
-  });
-  const home = createHome();
-  const file = join(home.path, 'stock.csv');
-  const totals = { kills: 0, imports: 0, lost: 0, repeated: 0 };
-
-  const sentSince = (from: number): bigint[] =>
-    sandbox.log
-      .slice(from)
-      .filter(({ method }) => method === 'PATCH')
-      .map(({ target }) => BigInt(target.split('/').at(-1) ?? ''));
-
-  while (totals.kills < kills) {
-    const amounts = Array.from({ length: PETS }, () => 1 + Math.floor(random() * 100_000));
-    writeFileSync(file, [`petId,${column}`, ...amounts.map((amount, i) => `${i + 1},${amount}`)].join('\n'));
-    const first = await sandbox.stock();
-    const wanted = amounts.map((amount, i) => (column === 'delta' ? (first[`${i + 1}`] ?? 0) + amount : amount));
-    const runsBefore = (await journaled(home.state)).runs;
-    let args = ['inventory', 'import', file, '--yes', '--quiet'];
-    let acknowledged = new Set<bigint>();
-    for (;;) {
-      const before = sandbox.log.length;
-      const running = startPetstore(args, { home, env: sandbox.env });
-      // Half of them after so many requests, while the last one's answer is under way; half at any time.
-      let left = 1 + Math.floor(random() * (PETS + 1));
-      onRequest = () => {
-        if (--left === 0) running.kill('SIGKILL');
-      };
-      if (random() < 0.5 || totals.kills >= kills) {
-        left = Number.POSITIVE_INFINITY;
-        if (totals.kills < kills) void wait(random() * LONGEST_MS).then(() => running.kill('SIGKILL'));
-      }
-      const { code, signal, stderr } = await running.exited;
-      totals.repeated += sentSince(before).filter((petId) => acknowledged.has(petId)).length;
-      if (signal === 'SIGKILL') totals.kills++;
-      else if (code === 0) break;
-      else if (!stderr.includes('No run was left unfinished')) throw new Error(`exit ${code}: ${stderr}`);
-      const journal = await journaled(home.state);
-      acknowledged = journal.acknowledged;
-      // Killed after it had ended: a file that adds must not be imported once more.
-      if (column === 'delta' && !journal.isUnfinished && journal.runs > runsBefore) break;
-      // Killed before it had begun, or after it had ended: the same file once more.
-      args = journal.isUnfinished
-        ? ['inventory', 'runs', 'resume', '--yes', '--quiet']
-        : ['inventory', 'import', file, '--yes', '--quiet'];
-    }
-    totals.imports++;
-    const stock = await sandbox.stock();
-    totals.lost += wanted.filter((quantity, i) => stock[`${i + 1}`] !== quantity).length;
-  }
-  return totals;
+/** A run as `inventory runs -o json` has it. */
+interface RunRow {
+  readonly run: number;
+  readonly state: string;
 }
 
-async function journaled(
-  stateHome: string,
-): Promise<{ isUnfinished: boolean; acknowledged: Set<bigint>; runs: number }> {
-  const ports = {
-    clock: nodeClock,
-    files: nodeFiles,
-    openDatabase,
-    random: Math.random,
-    signal: new AbortController().signal,
-  };
-  const state = await openStateFile(ports, join(stateHome, 'petstore', 'state.db'));
-  try {
-    const journal = new Journal(state);
-    const [run] = journal.unfinished();
-    const changes = run === undefined ? [] : journal.changesOf(run.id);
-    const applied = changes.filter((change) => change.state === 'applied').map(({ petId }) => petId);
-    const runs = Number(state.database.get('SELECT count(*) AS runs FROM run')?.runs);
-    return { isUnfinished: run !== undefined, acknowledged: new Set(applied), runs };
-  } finally {
-    state.close();
+export async function crash(kills: number, seed: number, column: 'quantity' | 'delta' = 'quantity'): Promise<Crashes> {
+  const machine = new CrashingMachine(mulberry32(seed), kills);
+  await machine.open();
+  while (machine.totals.kills < kills) {
+    await machine.untilDone(machine.importOf(column));
+    machine.totals.imports++;
+    if (machine.random() < 0.7) continue;
+    await machine.untilDone({ kind: 'undo' });
+    machine.totals.undos++;
   }
+  return machine.figures();
+}
+
+class CrashingMachine {
+  readonly totals = { kills: 0, imports: 0, undos: 0, conflicts: 0, lost: 0, repeated: 0 };
+  readonly random: () => number;
+  readonly #kills: number;
+  readonly #home: Home = createHome();
+  readonly #shop = new Shop(PETS);
+  readonly #reports: Report[] = [];
+  #importedAt = 0;
+
+  constructor(random: () => number, kills: number) {
+    this.random = random;
+    this.#kills = kills;
+  }
+
+  async open(): Promise<void> {
+    await this.#shop.open();
+  }
+
+  importOf(column: 'quantity' | 'delta'): Operation {
+    const amounts = Array.from({ length: PETS }, (_, i) => {
+      return [BigInt(i + 1), BigInt(1 + Math.floor(this.random() * 100_000))] as const;
+    });
+    const file = join(this.#home.path, `stock-${this.totals.imports}.csv`);
+    writeFileSync(file, [`petId,${column}`, ...amounts.map((row) => row.join(','))].join('\n'));
+    return column === 'delta'
+      ? { kind: 'import --add', file, deltas: new Map(amounts) }
+      : { kind: 'import', file, quantities: new Map(amounts) };
+  }
+
+  /** Runs a command, and resumes its run until that is finished. */
+  async untilDone(operation: Operation): Promise<void> {
+    const first = operation.kind === 'undo' ? ['undo'] : ['import', operation.file ?? ''];
+    // What an undo is to take back was written from then on.
+    const since = operation.kind === 'undo' ? this.#importedAt : (this.#importedAt = now());
+    const rowsBefore = this.#reports.at(-1)?.rows ?? [];
+    const { length: before } = await this.#runs();
+    let acknowledged = new Set<bigint>();
+    for (;;) {
+      const [newest, ...older] = await this.#runs();
+      const run = older.length >= before ? newest : undefined;
+      if (run !== undefined && run.state !== 'unfinished') {
+        this.#count(wantedOf(operation, rowsBefore), run.run, since);
+        return;
+      }
+      const { process, code, rows } = await this.#run(operation, run === undefined ? first : ['runs', 'resume']);
+      const sent = this.#shop.writes.filter((write) => write.process === process);
+      this.totals.repeated += sent.filter(({ pet }) => acknowledged.has(pet)).length;
+      const done = rows.filter((row) => row.outcome === 'applied' && row.run === run?.run);
+      acknowledged = new Set(done.map(({ petId }) => BigInt(petId)));
+      // There was nothing to do.
+      if (code !== undefined && (await this.#runs()).length === before) return;
+    }
+  }
+
+  figures(): Crashes {
+    const broken = brokenPromises({ reports: this.#reports, service: this.#shop, disk: { troubles: [] } });
+    const textsOf = (...rules: readonly string[]): string[] =>
+      broken.filter(({ rule }) => rules.includes(rule)).map(({ text }) => text);
+    return {
+      ...this.totals,
+      repeated: this.totals.repeated + textsOf('added').length,
+      overwritten: textsOf('overwritten').length,
+      broken: textsOf('applied', 'not-sent', 'history', 'end'),
+    };
+  }
+
+  /** Counts the pets that a finished run has not changed. That is right where another client has set them meanwhile. */
+  #count(wanted: readonly bigint[], run: number, since: number): void {
+    const rows = this.#reports.at(-1)!.rows.filter((row) => row.run === run && row.outcome === 'applied');
+    const isDone = new Set(rows.map(({ petId }) => BigInt(petId)));
+    for (const pet of wanted.filter((each) => !isDone.has(each))) {
+      const isForeign = this.#shop.versions.get(pet)!.some(({ by, at }) => by === 'foreign' && at >= since);
+      this.totals[isForeign ? 'conflicts' : 'lost']++;
+    }
+  }
+
+  /** Runs a command that is killed, unless there were enough kills or it ends before. */
+  async #run(operation: Operation, words: readonly string[]): Promise<Report> {
+    const number = ++this.#shop.process;
+    const args = ['inventory', ...words, '--yes', '--quiet', '-o', 'json'];
+    const isKilled = this.totals.kills < this.#kills;
+    const isStep = isKilled && this.random() < 0.5;
+    const dying = {
+      NODE_OPTIONS: `--import=${DYING}`,
+      PETSTORE_DIES_AT: `${1 + Math.floor(this.random() * MOST_STEPS)}`,
+    };
+    const startedAt = now();
+    const running = startPetstore(args, {
+      home: this.#home,
+      env: { ...staging(this.#shop.baseUrl), ...(isStep && dying) },
+    });
+    // Of the others, half at a request or while its answer is under way, half at any time.
+    let left = isKilled && !isStep && this.random() < 0.5 ? 1 + Math.floor(this.random() * 2 * (PETS + 1)) : 0;
+    this.#shop.onStep = () => {
+      if (--left === 0) running.kill('SIGKILL');
+    };
+    if (isKilled && !isStep && left === 0) void wait(this.random() * LONGEST_MS).then(() => running.kill('SIGKILL'));
+    const meanwhile = new AbortController();
+    void this.#interfere(meanwhile.signal);
+    const finished = await running.exited;
+    meanwhile.abort();
+    if (finished.signal === 'SIGKILL') this.totals.kills++;
+    const report = reportOf({ number, operation, args, startedAt }, finished, await this.#history());
+    this.#reports.push(report);
+    return report;
+  }
+
+  async #interfere(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await wait(-Math.log(1 - this.random()) * FOREIGN_MS);
+      if (signal.aborted) return;
+      this.#shop.setAsForeign(BigInt(1 + Math.floor(this.random() * PETS)));
+    }
+  }
+
+  #history(): Promise<readonly Row[]> {
+    return this.#ask<Row>(['history', '--limit', '1000000']);
+  }
+
+  /** Newest first. */
+  #runs(): Promise<readonly RunRow[]> {
+    return this.#ask<RunRow>(['runs', '--limit', '1000000']);
+  }
+
+  /** Asks what the machine has on its disk, without a process. */
+  async #ask<T>(words: readonly string[]): Promise<readonly T[]> {
+    const context = createTestContext({ home: this.#home, env: staging(this.#shop.baseUrl) });
+    const { code, stdout, stderr } = await runIn(context, 'inventory', ...words, '-o', 'json');
+    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}, ${stderr}`);
+    return JSON.parse(stdout) as T[];
+  }
+}
+
+/** The pets that a command is to change. An undo takes back the newest run. */
+function wantedOf({ deltas, quantities }: Operation, rows: readonly Row[]): readonly bigint[] {
+  if (deltas !== undefined || quantities !== undefined) return [...(deltas ?? quantities ?? [])].map(([pet]) => pet);
+  const newest = Math.max(...rows.map(({ run }) => run ?? 0));
+  return rows.filter(({ run, outcome }) => run === newest && outcome === 'applied').map(({ petId }) => BigInt(petId));
+}
+
+function reportOf(
+  { number, ...given }: Pick<Report, 'operation' | 'args' | 'startedAt'> & { readonly number: number },
+  { code, stdout, stderr }: Finished,
+  rows: readonly Row[],
+): Report {
+  return {
+    process: number,
+    ...given,
+    endedAt: now(),
+    code: code ?? undefined,
+    stdout,
+    stderr,
+    error: errorIn(stderr),
+    stoppedAt: undefined,
+    answered: [],
+    rows,
+  };
 }

@@ -18,8 +18,8 @@ export interface Violation {
 
 export interface Evidence {
   readonly reports: readonly Report[];
-  readonly service: WrittenService;
-  readonly disk: MemoryDisk;
+  readonly service: Pick<WrittenService, 'writes' | 'readings' | 'versions'>;
+  readonly disk: Pick<MemoryDisk, 'troubles'>;
 }
 
 export function brokenPromises(evidence: Evidence): Violation[] {
@@ -50,8 +50,8 @@ type Known =
 
 class Checks {
   readonly #reports: readonly Report[];
-  readonly #service: WrittenService;
-  readonly #disk: MemoryDisk;
+  readonly #service: Evidence['service'];
+  readonly #disk: Evidence['disk'];
   readonly #tell: (rule: Rule, text: string) => void;
 
   constructor({ reports, service, disk }: Evidence, tell: (rule: Rule, text: string) => void) {
@@ -177,10 +177,10 @@ class Checks {
   #lastReading(report: Report, write: Write): Reading | undefined {
     const copies = this.#writesOf(report).filter((each) => isCopy(each, write) && each.sentAt < write.sentAt);
     const questions = report.answered.filter((at) => at <= write.sentAt);
-    const since = Math.max(0, ...questions, ...copies.map(({ sentAt }) => sentAt));
+    const since = Math.max(Number.NEGATIVE_INFINITY, ...questions, ...copies.map(({ sentAt }) => sentAt));
     return this.#service.readings
       .filter(({ process, pet, shownAt }) => process === report.process && pet === write.pet && shownAt <= write.sentAt)
-      .filter(({ producedAt }) => producedAt >= since)
+      .filter(({ producedAt, version }) => producedAt >= since && version <= write.found!)
       .toSorted((a, b) => a.producedAt - b.producedAt)
       .at(-1);
   }

@@ -188,7 +188,7 @@ class WritingMachine {
 }
 
 /** On a terminal, the line may follow what clears the one before it. */
-function errorIn(stderr: string): Report['error'] {
+export function errorIn(stderr: string): Report['error'] {
   const [line] = /\{"error":.*$/m.exec(stderr) ?? [];
   return line === undefined ? undefined : (JSON.parse(line) as { error: NonNullable<Report['error']> }).error;
 }

@@ -1,0 +1,91 @@
+/**
+ * A service on loopback that logs, of each write, what it replaced. Another client, who knows nothing of petstore, sets
+ * its pets as well.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Reading, Version, Write } from '../simulation/writes/service.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { START } from '../support/virtual-clock.ts';
+
+export class Shop {
+  readonly writes: Write[] = [];
+  readonly readings: Reading[] = [];
+  readonly versions = new Map<bigint, Version[]>();
+  /** Which process is asking: they come one after another. */
+  process = 0;
+  baseUrl = '';
+  /** Called when a request has come, and again when it is answered. */
+  onStep: () => void = () => undefined;
+  #foreign = 10_000_000;
+
+  constructor(pets: number) {
+    for (let pet = 1n; pet <= BigInt(pets); pet++)
+      this.versions.set(pet, [{ quantity: 10n, at: now(), by: 'foreign' }]);
+  }
+
+  async open(): Promise<void> {
+    const server = createServer((request, response) => void this.#serve(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onCleanup(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** The other client sets a pet. */
+  setAsForeign(pet: bigint): void {
+    this.#foreign += 10;
+    this.versions.get(pet)!.push({ quantity: BigInt(this.#foreign), at: now(), by: 'foreign' });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { process } = this;
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Uint8Array>)).toString();
+    this.onStep();
+    const pet = BigInt(/\/inventory\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0);
+    const write = request.method === 'PATCH' ? this.#write(process, pet, body) : undefined;
+    const shown = write === undefined ? [...this.versions.keys()] : [pet];
+    const at = now();
+    const items = shown.map((each) => this.#show(each, { process, at, isList: write === undefined }));
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'x-ratelimit-limit': '100000',
+      'x-ratelimit-remaining': '99999',
+      'x-ratelimit-reset': `${Math.floor(Date.now() / 1_000) + 60}`,
+    });
+    response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
+    if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true, isCut: false };
+    this.onStep();
+  }
+
+  #write(process: number, pet: bigint, body: string): Write {
+    const versions = this.versions.get(pet)!;
+    const { quantity } = JSON.parse(body) as { quantity: number };
+    const at = now();
+    const write: Write = {
+      process,
+      pet,
+      quantity: BigInt(quantity),
+      sentAt: at,
+      decidedAt: at,
+      found: versions.length - 1,
+      isApplied: true,
+    };
+    this.writes.push(write);
+    versions.push({ quantity: write.quantity, at, by: write });
+    return write;
+  }
+
+  #show(pet: bigint, { process, at, isList }: { process: number; at: number; isList: boolean }): string {
+    const versions = this.versions.get(pet)!;
+    this.readings.push({ process, pet, version: versions.length - 1, producedAt: at, shownAt: at, isList });
+    return `{"petId":${pet},"quantity":${versions.at(-1)!.quantity},"status":"available"}`;
+  }
+}
+
+/** In the terms of the simulation. */
+export function now(): number {
+  return Date.now() - START;
+}
