@@ -5,6 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
+import { isOutdated } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { hasWrittenSince, momentOf } from '../state/written.ts';
@@ -77,6 +78,8 @@ export class Runner {
   private seen: Seen;
   private refreshing: Promise<void> | undefined;
   private stopped: Failure | undefined;
+  /** Changes whose stock had become too old while they waited for the rate limit. */
+  private readonly outdated = new Set<bigint>();
   private trouble = 0;
   private readonly workers: Promise<void>[] = [];
   private atWork = 0;
@@ -143,7 +146,7 @@ export class Runner {
       const isDone = await withPet(writer, change.petId, async (pet) => {
         if (hasWrittenSince(writer.journal.state, change, seen.moment)) return false;
         // A change without an outcome is left for the next time.
-        if (this.stopped === undefined) await this.execute(pet, change, seen.stock.get(change.petId)?.quantity);
+        if (this.stopped === undefined) await this.execute(pet, change, seen);
         return true;
       });
       if (isDone) return;
@@ -153,17 +156,24 @@ export class Runner {
   }
 
   /** @throws {Failure} what stops the run */
-  private async execute(pet: LockedPet, change: Change, present: bigint | undefined): Promise<void> {
+  private async execute(pet: LockedPet, change: Change, { stock, at }: Seen): Promise<void> {
     const { onOutcome, writer } = this.options;
-    const unsent = this.outcomeWithoutSending(change, present);
+    const unsent = this.outcomeWithoutSending(change, stock.get(change.petId)?.quantity);
     if (unsent !== undefined) {
       await recordOutcome(writer, change.id, unsent);
       onOutcome({ change, ...unsent });
       return;
     }
     try {
-      await updateOne(pet, change);
+      // Where the rate limit allows a request or two in that time, it is sent all the same.
+      const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
+      await updateOne(pet, change, isCurrent);
     } catch (error) {
+      if (isOutdated(error)) {
+        this.outdated.add(change.id);
+        this.changes.push(change);
+        return;
+      }
       if (!isFailure(error)) throw error;
       this.failed(change, error);
       return;
@@ -194,10 +204,14 @@ export class Runner {
     if (outcome.state === 'planned') this.changes.push(change);
   }
 
+  private isFresh(at: number): boolean {
+    return this.options.pace.service.clock.monotonic() - at <= FRESH_MS;
+  }
+
   /** Reads the stock again when it is too old: the first worker that notices reads it, the others wait. */
   private async refresh(): Promise<void> {
     const { pace, writer } = this.options;
-    if (this.refreshing === undefined && pace.service.clock.monotonic() - this.seen.at > FRESH_MS) {
+    if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
       this.refreshing = look(pace.service, writer.journal)
         .then((seen) => {
           this.seen = seen;

@@ -68,12 +68,19 @@ export function summaryMembers({ run, environment, counts, report }: Summary): [
 
 /** Returns the failure of a run; with several causes, the one that a script has to know first. */
 function failureOf(
-  { unknown, failed, conflict: conflicts }: Counts,
+  { applied, planned, sent, unknown: unanswered, failed, conflict: conflicts }: Counts,
   stopped: Failure | undefined,
   resume: string,
   report: string | undefined,
 ): Failure | undefined {
-  const causes: Failure[] = stopped === undefined ? [] : [midway(stopped)];
+  // A row that is still as sent has no outcome because it could not be recorded.
+  const unknown = unanswered + (stopped?.is('unrecorded') === true ? 0 : sent);
+  const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
+  const causes: Failure[] = [];
+  if (stopped?.is('interrupted') === true) {
+    const isTold = outcome === undefined || stopped.details.outcome === outcome;
+    causes.push(isTold ? stopped : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
+  } else if (stopped !== undefined) causes.push(midway(stopped));
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);

@@ -76,11 +76,11 @@ export async function withWriter<T>(
 }
 
 /** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
-export async function updateOne(pet: LockedPet, write: Write): Promise<InventoryItem> {
+export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
   const { petId, before, after } = write;
   const { service } = pet.writer.session;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(service, { petId, quantity: after, before }),
+    updateInventory(service, { petId, quantity: after, before, isCurrent }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;

@@ -33,7 +33,8 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
   const stop = stopper(service, call.method !== 'GET');
   const started = clock.monotonic();
   try {
-    const reply = await connection.send(requestOf(service, call, url, stop.signal), () => ticket.isFresh());
+    const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
+    const reply = await connection.send(requestOf(service, call, url, stop.signal), mayLeave);
     const noted = ticket.answered(reply.status, reply.headers, clock.now());
     // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
@@ -48,7 +49,7 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     stop.over();
     if (!(error instanceof HttpFailure)) throw error;
     await ticket.lost(error.facts.mayHaveBeenSent);
-    if (error.facts.phase === 'withdrawn') return undefined;
+    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return undefined;
     tell(service, call, url, started, { failure: error.facts });
     throw error;
   }

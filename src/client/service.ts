@@ -31,6 +31,8 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
+  /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */
+  readonly isCurrent?: () => boolean;
   /** What another client sent, to be passed on as it is: in place of petstore's own headers and the body. */
   readonly forwarded?: { readonly headers: Readonly<Record<string, string>>; readonly body?: Uint8Array };
 }

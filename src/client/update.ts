@@ -19,16 +19,27 @@ import type { Service } from './service.ts';
 
 /** Bytes; an item is far smaller. */
 const MOST_BYTES = 1 << 20;
+/** How long ago the list may have been read for a write that is sent again, ms. */
+const RECENT_MS = 1_000;
+/** A write that has to wait each time is given up after reading the list this often. */
+const MOST_LOOKS = 3;
 
 export interface Update {
   readonly petId: bigint;
   readonly quantity: bigint;
   /** What the pet had when it was read; absent: it was not, and whatever it has is replaced. */
   readonly before?: bigint | undefined;
+  /** See Call; where it is false, the failure `isOutdated`. */
+  readonly isCurrent?: (() => boolean) | undefined;
+}
+
+/** True for a write that was not sent because what was read for it was too old by then. */
+export function isOutdated(error: unknown): boolean {
+  return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
 /** The request as it is sent: also what --dry-run shows. */
-export function updateCall({ petId, quantity }: Omit<Update, 'before'>): {
+export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>): {
   method: 'PATCH';
   path: string;
   body: string;
@@ -46,21 +57,31 @@ export function updateCall({ petId, quantity }: Omit<Update, 'before'>): {
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const operation: Operation<InventoryItem> = {
-    call: updateCall(update),
+    call: { ...updateCall(update), ...(update.isCurrent !== undefined && { isCurrent: update.isCurrent }) },
     petId: update.petId,
     read: (reply) => readStored(reply, update, service),
   };
   const first = await sendOnce(service, operation, 0);
   if (!('repeat' in first)) return finished(service, first, update);
-  const seen = await look(service, update, first);
-  if (seen !== undefined) return finished(service, seen, update);
-  if (first.repeat === 'look-only') throw first.failure;
-  const second = await sendOnce(service, operation, 1).catch((error: unknown) => {
-    // A request without an answer may still be on its way.
-    throw isFailure(error) && first.failure.is('network') ? unknown(service, update, first, { looked: true }) : error;
-  });
-  if (!('repeat' in second)) return finished(service, second, update);
-  throw unknown(service, update, second, { looked: true });
+  for (let looks = 1; ; looks++) {
+    const seen = await look(service, update, first);
+    if (seen !== undefined) return finished(service, seen, update);
+    if (first.repeat === 'look-only') throw first.failure;
+    const again = { ...operation, call: { ...operation.call, isCurrent: isRecent(service) } };
+    const second = await sendOnce(service, again, 1).catch((error: unknown) => {
+      if (isOutdated(error)) return undefined;
+      // The first one may still be on its way, or at work behind a gateway that has given up.
+      throw isFailure(error) ? unknown(service, update, first, { looked: true }) : error;
+    });
+    if (second !== undefined && !('repeat' in second)) return finished(service, second, update);
+    if (second !== undefined || looks === MOST_LOOKS) throw unknown(service, update, second ?? first, { looked: true });
+  }
+}
+
+/** Returns a function that is true for a short time: others may change what was read while a request waits. */
+function isRecent({ clock }: Service): () => boolean {
+  const from = clock.monotonic();
+  return () => clock.monotonic() - from <= RECENT_MS;
 }
 
 /** The stored item, or the trouble that calls for a look. */

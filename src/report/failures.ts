@@ -122,6 +122,7 @@ function describeInterrupted(details: FailureDetails['interrupted']): string {
   if (isPlainStop(details)) return 'Stopped.';
   const stopped = `Stopped by ${signal}`;
   if (write === undefined) {
+    if (outcome === 'unknown') return `${stopped}: the outcome of a write is unknown.`;
     return outcome === 'applied' ? `${stopped} after the change was made.` : `${stopped}; nothing was being sent.`;
   }
   const { petId, quantity } = write;

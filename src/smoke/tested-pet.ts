@@ -60,17 +60,22 @@ export class TestedPet {
       const answer = await ask(clients, door, call, { isUsual: true });
       return { answer, failure: await failureIn(clients[door], call, answer, petId) };
     });
-    return this.seen(answer);
+    return this.seen(answer, after);
   }
 
   /** Notes what an answer tells of the quantity: a refusal changes nothing. */
-  seen(answer: Answer | Unreachable): Answer | Unreachable {
+  seen(answer: Answer | Unreachable, wanted?: bigint): Answer | Unreachable {
     if ('status' in answer && answer.status >= 400 && answer.status < 500) return answer;
     const stored = 'json' in answer && answer.json instanceof Map ? integer(answer.json.get('quantity')) : undefined;
-    this.present = 'status' in answer && answer.status === 200 ? stored : undefined;
-    if (this.present !== undefined) this.written.add(this.present);
+    if (stored !== undefined) this.written.add(stored);
+    const isSure = 'status' in answer && answer.status === 200 && stored === wanted;
+    this.present = isSure ? wanted : undefined;
     this.wasChanged = true;
     return answer;
+  }
+
+  has(quantity: bigint): boolean {
+    return this.present === quantity;
   }
 
   /** Puts it back if it may have changed, and ends the run. Warns if it cannot be put back. */
@@ -80,6 +85,8 @@ export class TestedPet {
     try {
       await this.look();
       if (this.present !== this.original) await this.putBack();
+    } catch (error) {
+      throw this.withOutcome(error);
     } finally {
       if (this.present === this.original) {
         if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
@@ -94,7 +101,11 @@ export class TestedPet {
 
   /** Puts it back, and returns the error with what became of the pet. */
   async stopped(error: unknown): Promise<unknown> {
-    await this.end();
+    await this.end().catch(() => undefined);
+    return this.withOutcome(error);
+  }
+
+  private withOutcome(error: unknown): unknown {
     if (!isFailure(error) || !error.is('interrupted') || !this.wasChanged) return error;
     const { environment } = this.clients.restorer;
     const write = { petId: this.petId, quantity: this.original, environment };

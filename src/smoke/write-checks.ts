@@ -66,8 +66,7 @@ export async function* runWrites(
     if (isChosen(SET) || isChosen(RESTORE)) {
       const changed = await pet.set(original + 1n);
       if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, original + 1n), changed);
-      const isSet = 'status' in changed && changed.status === 200;
-      const back = isSet ? await pet.set(original, 'restorer') : undefined;
+      const back = pet.has(original + 1n) ? await pet.set(original, 'restorer') : undefined;
       if (isChosen(RESTORE)) {
         const finding = back === undefined ? skip('it was not changed') : isEntry(back, petId, original);
         yield checked(RESTORE, finding, back);
