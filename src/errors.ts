@@ -48,7 +48,7 @@ interface Waiting {
 }
 
 /** A single write of a pet's quantity. */
-interface PetWrite {
+export interface PetWrite {
   petId: bigint;
   quantity: bigint;
   environment: string;
@@ -79,7 +79,7 @@ export interface LocalFailures {
   state: {
     path: string;
     problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'row' | 'full' | 'readonly' | 'lock' | 'unusable';
-    what?: 'state database' | 'journal' | 'sandbox';
+    what?: 'state database' | 'sandbox';
     detail?: string;
   };
   /** The sandbox cannot listen on the port. `free`: a port that can be used instead. */
@@ -140,10 +140,11 @@ export interface ServiceFailures {
 export interface WriteFailures {
   /**
    * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
-   * `POST /path`). `because`: what went wrong with the write itself.
+   * `POST /path`). `found`: the pet's quantity now, which is neither the earlier nor the wanted one. `because`: what went
+   * wrong with the write itself.
    */
   'outcome-unknown': { environment: string; because: Failure } & (
-    { petId: bigint; quantity: bigint; looked: boolean } | { call: string }
+    { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }
   );
   /** A write that the service has confirmed, but that could not be noted in the history. */
   unrecorded: PetWrite & { because: Failure };

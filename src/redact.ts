@@ -165,11 +165,13 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
   const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
   if (character === '\\') {
-    const doubled = [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
+    // A first one may follow on others. Looked for once from their start: from each of them, many would take too long.
+    const doubled = isFirst ? [`(?<!\\\\)\\\\{${count},}`] : [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
     return `(?:${[...doubled, `(?:${escapes.join('|')}){${count}}`].join('|')})`;
   }
   const plain = /[A-Za-z0-9]/.test(character) ? character : `(?:${escape})?\\${character}`;
   const each = `(?:${[...escapes, plain].join('|')})`;
+  if (character === '"' && isFirst) return `(?<!")${each}{${count},}`;
   return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;
 }
 

@@ -53,8 +53,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli/usage-errors.ts'],
   ['report/error-text.ts'],
   ['cli'],
-  ['watch', 'proxy', 'browse'],
-  ['bulk', 'smoke', 'doctor', 'serve'],
+  ['watch', 'proxy', 'browse', 'smoke'],
+  ['bulk', 'doctor', 'serve'],
   ['report'],
   ['session'],
   ['catalog'],
@@ -203,6 +203,13 @@ describe('the sources', () => {
 
   it('name the machine only where its ports are', () => {
     expect(ownerProblems(MODULES)).toEqual([]);
+  });
+
+  it('send updates, and record them, in one file', () => {
+    const isWriting = (name: string): boolean =>
+      /(^|\.)updateInventory$|\bjournal\??\.(sent|sendOne|settle)$/.test(name);
+    const writers = MODULES.filter(({ names, path }) => names.some(isWriting) && !/^(api|sandbox)\//.test(path));
+    expect(writers.map(({ path }) => path).sort()).toEqual(['bulk/write-one.ts', 'client/update.ts']);
   });
 
   it('bring the real ports in at one place', () => {

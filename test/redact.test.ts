@@ -54,6 +54,15 @@ describe('a secret in a text', () => {
     );
   });
 
+  it.each(['\\'.repeat(40), '"'.repeat(40), `\\\\\\secret`, `"""secret`])('that begins with a run: %s', (key) => {
+    for (const [name, spell] of Object.entries(SPELLINGS)) {
+      for (const before of ['', 'x', '\\', '\\'.repeat(3), '"', `x""`]) {
+        const redacted = secretsOf(key).redact(`${before}${spell(key)}.`);
+        expect([name, before, redacted]).toEqual([name, before, expect.stringMatching(/\[redacted\]\S{0,12}\.$/)]);
+      }
+    }
+  });
+
   it('is found in a large text as well as in a small one', () => {
     const text = `${'x'.repeat(100_000)}${encodeURIComponent(KEY)}`;
     expect(secretsOf(KEY).redact(text)).toBe(`${'x'.repeat(100_000)}[redacted]`);

@@ -1,35 +1,30 @@
 /** Reads many JSON values from one text: an array, or one value a line. */
 import { JsonError, type JsonValue, parseJson } from './json.ts';
 
-export interface JsonRow {
-  /** Where it is, from 1: the line, or the entry of the array. */
-  readonly at: number;
-  readonly value: JsonValue;
-}
-
-export interface JsonRows {
-  readonly isArray: boolean;
-  /** An error in an array is an error of the whole text. */
-  readonly rows: readonly (JsonRow | { readonly at: number; readonly error: JsonError })[];
-}
+/** `line`: where it begins, from 1. An error in an array is an error of the whole text. */
+export type JsonRow = { readonly line: number } & ({ readonly value: JsonValue } | { readonly error: JsonError });
 
 /** A byte order mark is skipped, and so are blank lines. */
-export function parseJsonRows(text: string): JsonRows {
+export function parseJsonRows(text: string): readonly JsonRow[] {
   const plain = text.replace(/^\ufeff/, '');
   if (!/^\s*\[/.test(plain)) {
-    const lines = plain.split(/\r?\n/);
-    return { isArray: false, rows: lines.flatMap((line, i) => (line.trim() === '' ? [] : [parseRow(line, i + 1)])) };
+    return plain.split(/\r?\n/).flatMap((each, i) => (each.trim() === '' ? [] : [parseRow(each, i + 1)]));
   }
-  const whole = parseRow(plain, 1);
-  const isList = 'value' in whole && Array.isArray(whole.value);
-  return { isArray: true, rows: isList ? whole.value.map((value, i) => ({ at: i + 1, value })) : [whole] };
+  const starts: number[] = [];
+  const whole = parseRow(plain, 1, starts);
+  if (!('value' in whole) || !Array.isArray(whole.value)) return [whole];
+  let [line, end] = [1, plain.indexOf('\n')];
+  return whole.value.map((value, i) => {
+    for (; end !== -1 && end < starts[i]!; end = plain.indexOf('\n', end + 1)) line++;
+    return { line, value };
+  });
 }
 
-function parseRow(text: string, at: number): JsonRows['rows'][number] {
+function parseRow(text: string, line: number, starts?: number[]): JsonRow {
   try {
-    return { at, value: parseJson(text) };
+    return { line, value: parseJson(text, starts) };
   } catch (error) {
-    if (error instanceof JsonError) return { at, error };
+    if (error instanceof JsonError) return { line: line + text.slice(0, error.at).split('\n').length - 1, error };
     throw error;
   }
 }

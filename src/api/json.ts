@@ -53,9 +53,13 @@ export class JsonTooLarge extends JsonError {
   override name = 'JsonTooLarge';
 }
 
-/** @throws {JsonError} the text is anything but exactly one JSON value */
-export function parseJson(text: string): JsonValue {
+/**
+ * @param starts gets the offset of each element, where the value is an array
+ * @throws {JsonError} the text is anything but exactly one JSON value
+ */
+export function parseJson(text: string, starts?: number[]): JsonValue {
   const reader = new JsonReader(text, 0);
+  reader.starts = starts;
   const value = reader.value(0);
   reader.skipSpace();
   if (reader.at < text.length) throw new JsonError('unexpected text after the value', reader.at);
@@ -92,6 +96,7 @@ class JsonReader {
   at: number;
   private readonly mostValues: number;
   private values = 0;
+  starts: number[] | undefined;
 
   constructor(text: string, at: number, mostValues = Number.POSITIVE_INFINITY) {
     this.text = text;
@@ -145,6 +150,8 @@ class JsonReader {
     this.at++;
     if (this.peek() === ']') return this.close(elements);
     for (;;) {
+      this.skipSpace();
+      if (depth === 0) this.starts?.push(this.at);
       elements.push(this.value(depth + 1));
       const next = this.peek();
       if (next === ']') return this.close(elements);

@@ -34,7 +34,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
   if (options.plain !== true) needScreen(context);
   if (options.dryRun !== true) await assertWriteAllowed(context, COMMAND);
   const origin = originOf(await context.target());
-  return withWritableJournal(context, undefined, async (journal) => {
+  return withWritableJournal(context, async (journal) => {
     const visit = new Visit(context, journal, options, origin);
     if (options.dryRun === true || !canAsk(context)) return await visit.run();
     // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
@@ -145,7 +145,7 @@ class Visit {
       await this.draft?.save();
     };
     try {
-      using turn = await takeTurn(context, journal, true, 'browse');
+      using turn = await takeTurn(context, journal, 'browse');
       const applied = await applyPlan(
         { context, journal, turn },
         {

@@ -18,6 +18,7 @@ import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { progressOf } from './run-progress.ts';
 import { summarise, summaryMembers } from './summary.ts';
+import { recordOutcome } from './write-one.ts';
 
 export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds'> {
   /** As the history shows it. */
@@ -39,8 +40,6 @@ export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  /** The file of the journal, if it is not the state database. */
-  readonly journalFile?: string | undefined;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
@@ -59,11 +58,14 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
     const seen = await look(session.service, journal);
     plan = spec.plan(seen.stock);
     if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, session, spec, plan);
-    if (!(await confirmPlan(runContext, session, spec, plan))) {
-      return await startRun({ ...runContext, session }, spec, plan, seen);
+    const agreed = await confirmPlan(runContext, session, spec, plan);
+    if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
+    // Anyone may have changed the stock during the question.
+    if (!agreed.isLong) {
+      return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
     }
   }
-  // The user agreed to a longer wait than that session allows; the stock is read again.
+  // The user agreed to a longer wait than that session allows.
   const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
   await using session = await connect(patient, { isBulk: true });
   return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
@@ -96,7 +98,7 @@ async function nothingToDo(
 
 /**
  * Shows the plan, and asks on a terminal. --yes answers the question, not how long to wait.
- * @returns whether the user has agreed to a wait beyond --max-wait
+ * @returns what the user has agreed to: `isLong`, a wait beyond --max-wait; undefined: there was no question
  * @throws {Failure} `cancelled`, `run-too-long`
  */
 async function confirmPlan(
@@ -104,7 +106,7 @@ async function confirmPlan(
   { environment, origin, service }: Session,
   spec: RunSpec,
   plan: Plan,
-): Promise<boolean> {
+): Promise<{ readonly isLong: boolean } | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
   const ms = forecastMs(requests, service.gate.limits, globals.reserve, clock.now());
@@ -117,7 +119,7 @@ async function confirmPlan(
         ? []
         : spec.lines(plan, environment);
   for (const line of lines) notices.info(line);
-  if (plan.steps.length === 0) return false;
+  if (plan.steps.length === 0) return undefined;
   if (ms > 0) {
     const end = clockTime(clock.now() + ms, clock.now());
     notices.info(`This takes at least ${duration(ms)} (${requests} requests), until about ${end}.`);
@@ -128,10 +130,10 @@ async function confirmPlan(
     if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
     }
-    return tooLong;
+    return { isLong: tooLong };
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
-  return false;
+  return undefined;
 }
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
@@ -155,14 +157,16 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
   const showProgress = progressOf(context, changes);
+  const pace = new Pace(session);
+  const { environment, origin } = session;
+  const withLock = petLocksOf(context, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true });
   const runner = new Runner(
     {
-      pace: new Pace(session),
-      journal,
+      pace,
+      writer: { context, session: { environment, origin, service: pace.service }, journal, withLock },
       seen,
       adds: run.adds === true,
       since: Math.min(run.startedAt, seen.since),
-      withLock: petLocksOf(context, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true }),
       onOutcome(outcome) {
         showProgress(outcome.state);
         runContext.onOutcome?.(outcome);
@@ -198,7 +202,7 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
   const changed: bigint[] = [];
   for (const { id, petId, after, state } of journal.changesOf(run.id)) {
     const isThere = stock.get(petId)?.quantity === after;
-    if (state === 'unknown' && isThere) await journal.settle(id, context.clock.now(), { state: 'applied' });
+    if (state === 'unknown' && isThere) await recordOutcome({ context, journal }, id, { state: 'applied' });
     if (state === 'applied' && !isThere) changed.push(petId);
   }
   if (changed.length === 0) return undefined;

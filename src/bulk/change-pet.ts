@@ -1,18 +1,18 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { findPet, updateCall, updateInventory } from '../client/update.ts';
+import { findPet, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireBaseUrl } from '../session/resolve.ts';
 import { undoCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
-import { withPetLock } from './pet-lock.ts';
 import { changeWords } from './plan-view.ts';
-import { recorded } from './record-write.ts';
+import { midway } from './runner.ts';
+import { type LockedPet, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -40,27 +40,30 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   const words = isSet ? `set ${change.petId} ${change.quantity}` : `adjust ${change.petId} ${signed(change.delta)}`;
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context, `inventory ${words}`);
-  // `adjust` would lose an update that comes between its read and its write.
-  return withPetLock(context, change.petId, () => readAndWrite(context, change), { isOptional: isSet });
+  await using session = await connect(context);
+  return await withWriter(
+    context,
+    session,
+    (writer) => withPet(writer, change.petId, (pet) => readAndWrite(pet, change)),
+    // `adjust` would lose an update that comes between its read and its write.
+    { isOptional: isSet },
+  );
 }
 
-async function readAndWrite(context: CommandContext, change: PetChange): Promise<RecordView> {
+async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordView> {
+  const { context, session } = pet.writer;
   const { petId } = change;
-  await using session = await connect(context);
-  const { environment, service } = session;
+  const { environment } = session;
   const isSet = 'quantity' in change;
   const { found, before, after } = blindStep(context, change) ?? (await stepFrom(session, change));
   if (found !== undefined && before === after) {
     const why = isSet ? `pet ${petId} already has ${after} in ${environment}` : 'the adjustment is 0';
     return changed(`Nothing to do: ${why}.`, found, before);
   }
-  const write = { petId, after, ...(before !== undefined && { before }) };
-  const item = await recorded(
-    context,
-    session,
-    { command: isSet ? 'inventory set' : 'inventory adjust', ...write },
-    () => updateInventory(service, { petId, quantity: after }),
-  );
+  const command = isSet ? 'inventory set' : 'inventory adjust';
+  const item = await updateOne(pet, { command, petId, before, after }).catch((error: unknown) => {
+    throw isFailure(error) && before !== undefined ? midway(error) : error;
+  });
   if (before === undefined) {
     return changed(`Pet ${petId} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
   }
@@ -68,7 +71,10 @@ async function readAndWrite(context: CommandContext, change: PetChange): Promise
   return changed(`${changeWords({ petId, before, after })} in ${environment}.${undo}`, item, before);
 }
 
-async function stepFrom({ environment, service }: Session, change: PetChange): Promise<Step> {
+async function stepFrom(
+  { environment, service }: Pick<Session, 'environment' | 'service'>,
+  change: PetChange,
+): Promise<Step> {
   const { petId, expect } = change;
   const found = await findPet(service, petId);
   if (found === undefined) throw new Failure('pet-not-found', { petId, environment });

@@ -13,6 +13,7 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
+import type { Problem } from './rows.ts';
 import { findScanned, parseScan, type Pets } from './scan.ts';
 import { plural } from '../view/words.ts';
 
@@ -44,11 +45,16 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     await assertWriteAllowed(context, COMMAND);
     assertCanConfirm(context);
   }
-  return withWritableJournal(context, undefined, async (journal): Promise<View> => {
+  return withWritableJournal(context, async (journal): Promise<View> => {
     const { run, stock, catalog } = await prepare(context, journal, options);
     using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(context, journal, run, { stock, catalog });
     const end = await tally.read(options.prefix ?? '');
+    const { problems } = tally;
+    // A person scans it again; of a script nothing is applied.
+    if (problems.length > 0 && !context.stdin.isTTY) {
+      throw new Failure('invalid-rows', { source: 'stdin', problems, hint: savedText(run) });
+    }
     if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();
     if (rows.length === 0) {
@@ -61,7 +67,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
-    using turn = await takeTurn(context, journal, true, 'count');
+    using turn = await takeTurn(context, journal, 'count');
     try {
       return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
     } catch (error) {
@@ -129,6 +135,9 @@ class Tally {
   private readonly pets: StockedPets;
   private readonly kept: Scan[];
   private readonly counts = new Map<bigint, bigint>();
+  /** Lines that were not counted. */
+  readonly problems: Problem[] = [];
+  private line = 0;
 
   constructor(context: CommandContext, journal: Journal, run: Run, pets: StockedPets) {
     this.context = context;
@@ -154,6 +163,7 @@ class Tally {
     notices.info(this.greeting());
     try {
       for await (const line of lines) {
+        this.line++;
         const text = line.trim();
         const word = text.toLowerCase();
         if (word === 'done' || word === '.') return 'done';
@@ -183,43 +193,31 @@ class Tally {
 
   private show(): void {
     const { notices } = this.context;
-    for (const [petId, counted] of this.counts) notices.info(this.line(petId, counted));
+    for (const [petId, counted] of this.counts) notices.info(this.tallied(petId, counted));
     notices.info(`${plural(this.scans, 'scan')} of ${plural(this.counts.size, 'pet')}.`);
   }
 
-  private line(petId: bigint, counted: bigint): string {
+  private tallied(petId: bigint, counted: bigint): string {
     return `${petLabel(petId, this.pets.catalog)}: ${counted} counted, ${this.pets.stock.get(petId)?.quantity ?? 0n} in the list`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
     const read = parseScan(text, prefix);
-    if (read === undefined) {
-      await this.refuse(`Not counted: ${JSON.stringify(text)} is not an id, or an id and a quantity.`);
-      return;
-    }
+    if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const { code, quantity } = read;
     const petId = findScanned(code, this.pets);
-    if (typeof petId === 'string') {
-      await this.refuse(`Not counted: ${petId}.`);
-      return;
-    }
-    if (!this.pets.stock.has(petId)) {
-      await this.refuse(`Not counted: ${petLabel(petId, this.pets.catalog)} does not exist.`);
-      return;
-    }
+    if (typeof petId === 'string') return this.refuse(petId);
+    if (!this.pets.stock.has(petId)) return this.refuse(`${petLabel(petId, this.pets.catalog)} does not exist`);
     const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
     await this.journal.scan(this.run.id, scan);
     this.kept.push(scan);
     this.add(petId, quantity);
-    this.context.notices.info(this.line(petId, this.counts.get(petId) ?? 0n));
+    this.context.notices.info(this.tallied(petId, this.counts.get(petId) ?? 0n));
   }
 
   private async takeBack(): Promise<void> {
     const last = this.kept.pop();
-    if (last === undefined) {
-      await this.refuse('There is nothing to take back.');
-      return;
-    }
+    if (last === undefined) return this.refuse('there is nothing to take back');
     await this.journal.unscan(this.run.id, last.seq);
     this.add(last.petId, -last.quantity);
     if (!this.kept.some(({ petId }) => petId === last.petId)) this.counts.delete(last.petId);
@@ -229,9 +227,10 @@ class Tally {
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */
-  private async refuse(text: string): Promise<void> {
+  private async refuse(reason: string): Promise<void> {
     const { notices, stderr } = this.context;
-    notices.warning(text);
+    this.problems.push({ line: this.line, reason });
+    notices.warning(`Not counted: ${reason}.`);
     if (stderr.isTTY) await stderr.write('\u0007');
   }
 

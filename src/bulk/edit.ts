@@ -54,7 +54,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   let done: RecordView | undefined;
   try {
     // Locked only now: an editor may stay open for hours.
-    done = await withLockedJournal(context, undefined, 'edit', (journal, turn) =>
+    done = await withLockedJournal(context, 'edit', (journal, turn) =>
       applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', plan }),
     );
     return done;

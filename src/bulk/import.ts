@@ -22,12 +22,11 @@ import { resumeNamed } from './runs.ts';
 import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
-  readonly file?: string;
+  readonly file: string;
   readonly exitCode?: boolean;
   readonly add?: boolean;
   readonly map?: readonly Mapping[];
   readonly allowNegative?: boolean;
-  readonly journal?: string;
 }
 
 type Source = Required<Pick<RunSpec, 'source' | 'hash' | 'adds' | 'plan'>>;
@@ -53,8 +52,8 @@ export async function runImport(
   const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
   await assertWriteAllowed(context, command);
   assertCanConfirm(context);
-  return withLockedJournal(context, options.journal, 'import', async (journal, turn) => {
-    const runContext = { context, journal, turn, journalFile: options.journal, onOutcome };
+  return withLockedJournal(context, 'import', async (journal, turn) => {
+    const runContext = { context, journal, turn, onOutcome };
     const stopped = await findStopped(context, journal, source);
     if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
       return resumeNamed(runContext, stopped);
@@ -75,11 +74,11 @@ async function findStopped(context: CommandContext, journal: Journal, file: Sour
  * Asks on a terminal. Elsewhere a file that sets is imported anew, and one that adds is not: rows would be added twice.
  * @throws {Failure} `cannot-resume`
  */
-async function wantsToResume({ context, journal, turn, journalFile }: PlanContext, run: Run): Promise<boolean> {
+async function wantsToResume({ context, journal, turn }: PlanContext, run: Run): Promise<boolean> {
   const { globals, notices, prompt, signal } = context;
   const left = journal.changesOf(run.id).filter(isLeft).length;
   const problem = `Import ${run.id} of this file is unfinished (${left} left)`;
-  const hint = `Resume it with: ${resumeCommand(run, journalFile)}`;
+  const hint = `Resume it with: ${resumeCommand(run)}`;
   if (!globals.yes && canAsk(context)) {
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
     return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
@@ -92,9 +91,6 @@ async function wantsToResume({ context, journal, turn, journalFile }: PlanContex
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
 async function readSource(context: CommandContext, options: ImportOptions): Promise<Source> {
   const { file, add, map: mappings } = options;
-  if (file === undefined) {
-    throw new Failure('usage', { problem: 'Name a file: petstore inventory import FILE, or - for stdin.' });
-  }
   const source = file === '-' ? file : absolutePath(context, file);
   const name = file === '-' ? 'stdin' : file;
   const bytes = await readBytes(context, source);

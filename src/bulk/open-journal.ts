@@ -5,9 +5,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
-import { isOutOfReach, makeFolder } from '../state/file.ts';
+import { makeFolder } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
-import { acquireLock, type LockPlace } from '../state/lock.ts';
+import { acquireLock } from '../state/lock.ts';
 import { pruneIfDue } from './prune.ts';
 
 export type WithJournal = <T>(work: Work<T>) => Promise<T>;
@@ -17,42 +17,34 @@ type Work<T> = (journal: Journal) => T | Promise<T>;
  * Opens the journal to read: a damaged one is left alone, and a missing one is not created.
  * @throws {Failure} `state`, `file`, `no-home`
  */
-export async function withJournal<T>(context: CommandContext, given: string | undefined, work: Work<T>): Promise<T> {
-  using state = await openToRead(context, given);
+export async function withJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
+  using state = await openToRead(context);
   return await work(journalIn(context, state));
 }
 
 /** Yields what is read from a journal that stays open meanwhile. @throws {Failure} as `withJournal` */
 export async function* readJournal<T>(
   context: CommandContext,
-  given: string | undefined,
   read: (journal: Journal) => Iterable<T>,
 ): AsyncGenerator<T> {
-  using state = await openToRead(context, given);
+  using state = await openToRead(context);
   yield* read(journalIn(context, state));
 }
 
-async function openToRead(context: CommandContext, given: string | undefined): Promise<State> {
-  const path = given ?? statePath(context, 'state.db');
+async function openToRead(context: CommandContext): Promise<State> {
+  const path = statePath(context, 'state.db');
   const isThere = (await context.files.facts(path)) !== undefined;
-  if (!isThere && given !== undefined) throw new Failure('file', { operation: 'read', path, code: 'ENOENT' });
-  return openStateFile(context, isThere ? path : ':memory:', { isOwn: given === undefined });
+  return openStateFile(context, isThere ? path : ':memory:');
 }
 
 /**
- * Opens the journal to write to. A damaged state database is put aside, with a warning; never a file that was named.
+ * Opens the journal to write to. A damaged one is put aside, with a warning.
  * @throws {Failure} `state`, `file`, `no-home`
  */
-export async function withWritableJournal<T>(
-  context: CommandContext,
-  given: string | undefined,
-  work: Work<T>,
-): Promise<T> {
-  const own = given === undefined;
-  using state = await (own ? openState(context, stateFolder(context)) : openStateFile(context, given));
-  using shared = own ? undefined : await openShared(context);
-  const result = await written(state, () => work(journalIn(context, state, shared)));
-  if (own) await pruneIfDue(context, state);
+export async function withWritableJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
+  using state = await openState(context, stateFolder(context));
+  const result = await written(state, () => work(journalIn(context, state)));
+  await pruneIfDue(context, state);
   return result;
 }
 
@@ -91,19 +83,8 @@ async function written<T>(state: State, work: () => T | Promise<T>): Promise<T> 
   }
 }
 
-/** Opens the state database beside a journal elsewhere; undefined if this machine cannot keep one. */
-async function openShared(context: CommandContext): Promise<State | undefined> {
-  try {
-    return await openState(context, stateFolder(context));
-  } catch (error) {
-    if (isOutOfReach(error)) return undefined;
-    throw error;
-  }
-}
-
-function journalIn({ notices, secrets }: CommandContext, state: State, shared?: State): Journal {
+function journalIn({ notices, secrets }: CommandContext, state: State): Journal {
   return new Journal(state, {
-    shared,
     redact: (text) => secrets.redact(text),
     warn: (text) => {
       notices.warning(text);
@@ -122,9 +103,9 @@ export interface Turn extends Disposable {
  * @param what what it is for: import, count, edit, undo
  * @throws {Failure} `state`; `run-locked`: another process still applies a run
  */
-export async function takeTurn(context: CommandContext, journal: Journal, isOwn: boolean, what: string): Promise<Turn> {
+export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {
   const take = async (): Promise<Disposable> => {
-    const lock = await waitForLock(context, { path: `${journal.state.path}.lock`, isOwn }, journal);
+    const lock = await waitForLock(context, journal);
     await journal.noteHolder(`${what} (process ${context.machine.pid})`);
     return lock;
   };
@@ -144,12 +125,13 @@ export async function takeTurn(context: CommandContext, journal: Journal, isOwn:
   };
 }
 
-async function waitForLock(context: CommandContext, place: LockPlace, journal: Journal): Promise<Disposable> {
+async function waitForLock(context: CommandContext, journal: Journal): Promise<Disposable> {
+  const path = `${journal.state.path}.lock`;
   const { maxWait } = context.globals;
-  let lock = await acquireLock(context, place, 0);
+  let lock = await acquireLock(context, path, 0);
   if (lock === undefined && maxWait > 0) {
     context.notices.info(`Waiting for another petstore ${journal.holder()} to finish…`);
-    lock = await acquireLock(context, place, maxWait);
+    lock = await acquireLock(context, path, maxWait);
   }
   if (lock !== undefined) return lock;
   throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: maxWait });
@@ -169,7 +151,7 @@ export function lockBrowse(context: CommandContext, origin: string): Promise<Dis
 async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
   const folder = `${stateFolder(context)}/locks`;
   await makeFolder(context.files, folder);
-  const lock = await acquireLock(context, { path: `${folder}/${name}.db`, isOwn: true }, 0);
+  const lock = await acquireLock(context, `${folder}/${name}.db`, 0);
   if (lock !== undefined) return lock;
   throw new Failure('run-locked', { what, waitedMs: 0 });
 }
@@ -177,12 +159,11 @@ async function lockHere(context: CommandContext, name: string, what: string): Pr
 /** Opens the journal to apply a run: one process at a time. @throws {Failure} `state`, `run-locked` */
 export function withLockedJournal<T>(
   context: CommandContext,
-  given: string | undefined,
   what: string,
   work: (journal: Journal, turn: Turn) => Promise<T>,
 ): Promise<T> {
-  return withWritableJournal(context, given, async (journal) => {
-    using turn = await takeTurn(context, journal, given === undefined, what);
+  return withWritableJournal(context, async (journal) => {
+    using turn = await takeTurn(context, journal, what);
     return await work(journal, turn);
   });
 }

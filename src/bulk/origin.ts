@@ -6,7 +6,11 @@ import type { Run, Where } from '../state/journal.ts';
 
 type Origin = Pick<Run, 'environment' | 'origin'>;
 
-export function whereOf({ machine }: CommandContext, session: Session, command: string): Where {
+export function whereOf(
+  { machine }: CommandContext,
+  session: Pick<Session, 'environment' | 'origin'>,
+  command: string,
+): Where {
   return { environment: session.environment, origin: session.origin, command, person: machine.user };
 }
 

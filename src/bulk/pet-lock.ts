@@ -65,12 +65,12 @@ async function takeLock(context: CommandContext, petId: bigint, options: LockOpt
     const folder = `${stateFolder(context)}/locks`;
     path = `${folder}/${lockOf(petId)}.db`;
     await makeFolder(context.files, folder);
-    lock = await acquireLock(context, { path, isOwn: true }, NOTICED_MS);
+    lock = await acquireLock(context, path, NOTICED_MS);
     if (lock === undefined) {
       if (options.isQuiet !== true) {
         context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
       }
-      lock = await acquireLock(context, { path, isOwn: true }, patienceMs - NOTICED_MS);
+      lock = await acquireLock(context, path, patienceMs - NOTICED_MS);
     }
   } catch (error) {
     const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('file') || error.is('state'));

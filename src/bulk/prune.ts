@@ -1,6 +1,5 @@
-/** Removes history and reports that are older or more than the settings allow: once a day, after a command has written. */
+/** Removes history and reports that are older than the settings allow: once a day, after a command has written. */
 import { DAY_MS } from '../duration.ts';
-import type { FileFacts } from '../ports.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { reportFolder } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
@@ -12,10 +11,9 @@ import { plural } from '../view/words.ts';
 const PRUNE_AT = 'prune-at';
 /** Until the next time, ms, after a pruning that was cut short or may have left more to remove. */
 const AGAIN_MS = 300_000;
-/** What is younger is not removed for its size, ms. */
-const RECENT_MS = 7 * DAY_MS;
-/** Those of journals of the user's own begin with the name of the journal. */
-const REPORT = new RegExp(`^((?:.*-)?(?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
+/** Longer since the last time, ms, the clock may be wrong: nothing is removed before another day has passed. */
+const LONGEST_PAUSE_MS = 365 * DAY_MS;
+const REPORT = new RegExp(`^((?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
 
 /** Prunes if a day has passed since the last time. Never fails, and waits for others no longer than a second. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
@@ -23,7 +21,7 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   try {
     if (signal.aborted || !isDue(state, clock.now())) return;
     // A connection of its own: the steps of the other may be batched with those of other clients.
-    using own = await openStateFile(context, state.path, { isOwn: true });
+    using own = await openStateFile(context, state.path);
     if (!(await claim(own, clock.now()))) return;
     const { changes, reports } = await prune(context, own);
     if (changes + reports > 0 && (globals.verbose || globals.debug)) {
@@ -35,9 +33,14 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   }
 }
 
-function isDue({ database }: State, now: number): boolean {
-  const due = Number(database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
-  // More than a day ahead, the clock has been set back. The first time it is NaN.
+/** Epoch ms; NaN the first time. */
+function dueAt({ database }: State): number {
+  return Number(database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
+}
+
+function isDue(state: State, now: number): boolean {
+  const due = dueAt(state);
+  // More than a day ahead, the clock has been set back.
   return !(due > now && due <= now + DAY_MS);
 }
 
@@ -45,9 +48,10 @@ function isDue({ database }: State, now: number): boolean {
 function claim(state: State, now: number): Promise<boolean> {
   return state.exclusively(
     () => {
-      const isFirst = isDue(state, now);
-      if (isFirst) schedule(state, now + AGAIN_MS);
-      return isFirst;
+      if (!isDue(state, now)) return false;
+      const isLongAgo = now - dueAt(state) > LONGEST_PAUSE_MS;
+      schedule(state, now + (isLongAgo ? DAY_MS : AGAIN_MS));
+      return !isLongAgo;
     },
     { patienceMs: 1_000 },
   );
@@ -59,8 +63,7 @@ function schedule({ database }: State, at: number): void {
 
 async function prune(context: CommandContext, state: State): Promise<{ changes: number; reports: number }> {
   const { clock, files, globals, signal } = context;
-  const now = clock.now();
-  const before = now - globals.keepHistory;
+  const before = clock.now() - globals.keepHistory;
   const reports = await listReports(context);
   const removed = { changes: 0, reports: 0 };
   const removeReport = async (run: string): Promise<void> => {
@@ -70,12 +73,10 @@ async function prune(context: CommandContext, state: State): Promise<{ changes: 
   };
   const known = new Set(state.database.all("SELECT kind || '-' || id AS name FROM run").map(({ name }) => name));
   const others = [...reports].filter(([run]) => !known.has(run));
-  for (const [run, { modifiedAt }] of others) {
+  for (const [run, modifiedAt] of others) {
     if (modifiedAt < before) await removeReport(run);
-    reports.delete(run);
   }
-  const bounds = { before, bytes: globals.keepSize, recent: now - RECENT_MS };
-  for await (const { changes, runs } of removeOldest(state, bounds, reports)) {
+  for await (const { changes, runs } of removeOldest(state, before, clock)) {
     removed.changes += changes;
     for (const run of runs) await removeReport(run);
     signal.throwIfAborted();
@@ -85,17 +86,17 @@ async function prune(context: CommandContext, state: State): Promise<{ changes: 
   return removed;
 }
 
-/** Returns the reports by kind and number of their run: `import-3`. Other files, and links, are left out. */
-async function listReports(context: CommandContext): Promise<Map<string, FileFacts>> {
+/** Returns when each report was written, by kind and number of its run: `import-3`. Other files, and links, are left out. */
+async function listReports(context: CommandContext): Promise<Map<string, number>> {
   const { files } = context;
   const folder = reportFolder(context);
-  const reports = new Map<string, FileFacts>();
+  const reports = new Map<string, number>();
   if ((await files.facts(folder))?.kind !== 'directory') return reports;
   for (const name of await files.list(folder)) {
     const run = REPORT.exec(name)?.[1];
     if (run === undefined) continue;
     const facts = await files.facts(`${folder}/${name}`);
-    if (facts?.kind === 'file') reports.set(run, facts);
+    if (facts?.kind === 'file') reports.set(run, facts.modifiedAt);
   }
   return reports;
 }

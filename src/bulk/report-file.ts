@@ -12,11 +12,10 @@ export async function writeReport(
   context: CommandContext,
   run: Run,
   changes: readonly Change[],
-  journalFile?: string,
 ): Promise<string | undefined> {
   try {
     const folder = reportFolder(context);
-    const path = joinPath(folder, `${prefixOf(journalFile)}${run.kind}-${run.id}.csv`);
+    const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
     await context.files.makePrivateFolder(folder);
     const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
     await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });
@@ -25,12 +24,6 @@ export async function writeReport(
     context.notices.debug(`no report: ${String(error)}`);
     return undefined;
   }
-}
-
-/** Returns the name of a journal of the user's own, whose runs have numbers of their own: `stock-` for `/data/stock.db`. */
-function prefixOf(journalFile: string | undefined): string {
-  const name = journalFile?.split(/[\\/]/).at(-1);
-  return name === undefined ? '' : `${name.replace(/\.[^.]*$/, '')}-`;
 }
 
 /** Shortens the home folder of a path to `~`. */

@@ -196,8 +196,8 @@ function fromJson(text: string, { add = false, mappings = [] }: RowOptions): Raw
   const names = new Set<string>();
   let columns = findColumns([], mappings);
   let headings = '';
-  const raws = parseJsonRows(text).rows.map((row): Raw => {
-    const line = row.at;
+  const raws = parseJsonRows(text).map((row): Raw => {
+    const { line } = row;
     if ('error' in row) return { line, reason: `not valid JSON: ${row.error.message}` };
     const { value } = row;
     if (!(value instanceof Map)) return { line, reason: 'not an object such as {"petId":7,"quantity":12}' };

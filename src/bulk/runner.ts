@@ -5,7 +5,6 @@
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
-import { updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { hasWrittenSince, momentOf } from '../state/written.ts';
@@ -13,6 +12,7 @@ import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
+import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
 export interface Outcome extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
@@ -21,14 +21,13 @@ export interface Outcome extends Pick<Change, 'state' | 'reason'> {
 export interface RunnerOptions {
   /** Ended when the run stops: rows that are under way come to their end. */
   readonly pace: Pace;
-  readonly journal: Journal;
+  /** Sends with the service of `pace`. */
+  readonly writer: Writer & { readonly journal: Journal };
   readonly seen: Seen;
   /** True if the rows add to the stock: a pet that is at its goal already was changed by another program. */
   readonly adds: boolean;
   /** When the rows were planned, epoch ms. */
   readonly since: number;
-  /** Runs the work while no other command of this machine changes that pet. */
-  withLock<T>(petId: bigint, work: () => Promise<T>): Promise<T>;
   onOutcome(outcome: Outcome): void;
 }
 
@@ -64,7 +63,7 @@ export async function readStock(service: Service): Promise<Stock> {
 /** Reads the stock for a run, and notes when. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: momentOf(journal.shared), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -137,14 +136,14 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async applyChange(change: Change): Promise<void> {
-    const { journal, withLock } = this.options;
+    const { writer } = this.options;
     for (;;) {
       await this.refresh();
       const { seen } = this;
-      const isDone = await withLock(change.petId, async () => {
-        if (hasWrittenSince(journal.shared, change, seen.moment)) return false;
+      const isDone = await withPet(writer, change.petId, async (pet) => {
+        if (hasWrittenSince(writer.journal.state, change, seen.moment)) return false;
         // A change without an outcome is left for the next time.
-        if (this.stopped === undefined) await this.execute(change, seen.stock);
+        if (this.stopped === undefined) await this.execute(pet, change, seen.stock.get(change.petId)?.quantity);
         return true;
       });
       if (isDone) return;
@@ -154,52 +153,52 @@ export class Runner {
   }
 
   /** @throws {Failure} what stops the run */
-  private async execute(change: Change, stock: Stock): Promise<void> {
-    const { adds, journal, pace, since } = this.options;
-    const { petId, before, after, state } = change;
-    const wasSent = state === 'sent' || state === 'unknown';
-    const present = stock.get(petId)?.quantity;
-    if (present === undefined) return this.settle(change, { state: 'failed', reason: NO_SUCH_PET });
-    if (present === after && (wasSent || !adds)) {
-      // Of a row whose outcome was not known, that is the answer.
-      return this.settle(change, { state: wasSent ? 'applied' : 'unchanged' });
+  private async execute(pet: LockedPet, change: Change, present: bigint | undefined): Promise<void> {
+    const { onOutcome, writer } = this.options;
+    const unsent = this.outcomeWithoutSending(change, present);
+    if (unsent !== undefined) {
+      await recordOutcome(writer, change.id, unsent);
+      onOutcome({ change, ...unsent });
+      return;
     }
-    if (before !== undefined && present !== before) {
-      const by = changedBy(journal, change, present, since);
-      return this.settle(change, { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` });
-    }
-    await journal.sent(change.id, pace.service.clock.now());
     try {
-      await updateInventory(pace.service, { petId, quantity: after });
+      await updateOne(pet, change);
     } catch (error) {
       if (!isFailure(error)) throw error;
-      return this.settleFailed(change, error);
+      this.failed(change, error);
+      return;
     }
     this.trouble = 0;
-    await recordApplied(change, () => this.settle(change, { state: 'applied' }));
+    onOutcome({ change, state: 'applied' });
+  }
+
+  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
+    const { adds, since, writer } = this.options;
+    const { before, after, state } = change;
+    const wasSent = state === 'sent' || state === 'unknown';
+    if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
+    // Of a row whose outcome was not known, that is the answer.
+    if (present === after && (wasSent || !adds)) return { state: wasSent ? 'applied' : 'unchanged' };
+    if (before === undefined || present === before) return undefined;
+    const by = changedBy(writer.journal, change, present, since);
+    return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };
   }
 
   /** @throws {Failure} the failure, if it stops the run */
-  private async settleFailed(change: Change, failure: Failure): Promise<void> {
+  private failed(change: Change, failure: Failure): void {
     const { continues, ...outcome } = rowOutcome(failure);
-    await this.settle(change, outcome);
+    // A row that could not be sent has no outcome yet.
+    if (outcome.state !== 'planned') this.options.onOutcome({ change, ...outcome });
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
     if (outcome.state === 'planned') this.changes.push(change);
   }
 
-  private async settle(change: Change, outcome: Omit<Outcome, 'change'>): Promise<void> {
-    const { journal, pace, onOutcome } = this.options;
-    await journal.settle(change.id, pace.service.clock.now(), outcome);
-    // A row that could not be sent has no outcome yet.
-    if (outcome.state !== 'planned') onOutcome({ change, ...outcome });
-  }
-
   /** Reads the stock again when it is too old: the first worker that notices reads it, the others wait. */
   private async refresh(): Promise<void> {
-    const { journal, pace } = this.options;
+    const { pace, writer } = this.options;
     if (this.refreshing === undefined && pace.service.clock.monotonic() - this.seen.at > FRESH_MS) {
-      this.refreshing = look(pace.service, journal)
+      this.refreshing = look(pace.service, writer.journal)
         .then((seen) => {
           this.seen = seen;
         })
@@ -216,19 +215,6 @@ export function changedBy(journal: Journal, change: Change, present: bigint, sin
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
-}
-
-/** Records a write that the service has confirmed. @throws {Failure} `unrecorded` */
-export async function recordApplied(
-  { petId, after, environment }: Pick<Change, 'petId' | 'after' | 'environment'>,
-  record: () => Promise<void>,
-): Promise<void> {
-  try {
-    await record();
-  } catch (because) {
-    if (!isFailure(because)) throw because;
-    throw new Failure('unrecorded', { petId, quantity: after, environment, because }, because);
-  }
 }
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */

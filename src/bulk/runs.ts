@@ -18,21 +18,15 @@ import { look } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
-export interface ResumeOptions {
-  readonly journal?: string;
-  /** A run's number, or true for the newest that was stopped. */
-  readonly resume?: bigint | true;
-}
-
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
 export async function resumeStopped(
   context: CommandContext,
-  options: ResumeOptions,
+  id: bigint | undefined,
   onOutcome?: OnOutcome,
 ): Promise<RecordView> {
-  return withLockedJournal(context, options.journal, 'run', async (journal) => {
-    const run = findRun(journal, options.resume);
-    return resumeNamed({ context, journal, journalFile: options.journal, onOutcome }, run);
+  return withLockedJournal(context, 'run', async (journal) => {
+    const run = findRun(journal, id);
+    return resumeNamed({ context, journal, onOutcome }, run);
   });
 }
 
@@ -55,15 +49,18 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
-function findRun(journal: Journal, wanted: ResumeOptions['resume']): Run {
-  const hasRows = ({ id }: Run): boolean => journal.changesOf(id).length > 0;
-  const unfinished = journal.unfinished();
-  const run = typeof wanted === 'bigint' ? journal.run(wanted) : (unfinished.find(hasRows) ?? unfinished[0]);
-  if (run === undefined && typeof wanted === 'bigint') throw cannot(`Run ${wanted} does not exist`);
+function findRun(journal: Journal, id: bigint | undefined): Run {
+  const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
+  const unfinished = journal.unfinished().filter(({ kind }) => kind !== 'smoke');
+  const run = id !== undefined ? journal.run(id) : (unfinished.find(hasRows) ?? unfinished[0]);
+  if (run === undefined && id !== undefined) throw cannot(`Run ${id} does not exist`);
   if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
+  if (run.kind === 'smoke') {
+    throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back: ${resumeCommand(run)}`);
+  }
   // Its scans are not rows yet: to end the run here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
@@ -110,12 +107,8 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 }
 
 /** Returns the view of runs, newest first. */
-export async function listRuns(
-  context: CommandContext,
-  journalFile: string | undefined,
-  filter: RunFilter,
-): Promise<RowsView<RunSummary>> {
-  const runs = await withJournal(context, journalFile, (journal) => journal.runs(filter));
+export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
+  const runs = await withJournal(context, (journal) => journal.runs(filter));
   const { clock, globals } = context;
   const now = clock.now();
   return list<RunSummary>(
@@ -128,7 +121,8 @@ export async function listRuns(
         globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
       state: stateOf,
       done: ({ done }) => done,
-      left: ({ left }) => left,
+      // Of a run that has ended, nothing is applied any more: rows of unknown outcome may be among those undone.
+      left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
       source: ({ source = '', scans }) => {
         if (globals.output !== 'table') return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
@@ -145,10 +139,10 @@ function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): s
 }
 
 /** Ends an unfinished run without applying its rows; asks at a terminal. @throws {Failure} `cannot-resume`, `cancelled` */
-export async function discardRun(context: CommandContext, id: bigint, journalFile?: string): Promise<RecordView> {
+export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   assertCanConfirm(context);
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, journalFile, 'run', async (journal, turn) => {
+  return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after, state } of journal.changesOf(id)) {

@@ -13,12 +13,11 @@ import { midway } from './runner.ts';
 interface SummaryContext {
   readonly context: CommandContext;
   readonly journal: Journal;
-  readonly journalFile?: string | undefined;
 }
 
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal, journalFile }: SummaryContext,
+  { context, journal }: SummaryContext,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
@@ -27,13 +26,13 @@ export async function summarise(
   const { notices } = context;
   const changes = journal.changesOf(id);
   const counts = countStates(changes, unchanged);
-  const resume = resumeCommand(run, journalFile);
+  const resume = resumeCommand(run);
   if (counts.planned + counts.sent + counts.unknown === 0) await journal.end(id, context.clock.now());
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
   if (isOne && only.reason !== undefined) notices.warning(`Pet ${only.petId}: ${only.reason}.`);
-  const report = isOne ? undefined : await writeReport(context, run, changes, journalFile);
+  const report = isOne ? undefined : await writeReport(context, run, changes);
   const failure = failureOf(counts, stopped, resume, report);
   // Where rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {

@@ -1,5 +1,6 @@
 /** `inventory undo`: sets pets back to what they were before this machine changed them, if nothing else has since. */
 import type { CommandContext } from '../session/globals.ts';
+import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
@@ -12,14 +13,12 @@ import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 import { commandWords } from './history-view.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { changeWords } from './plan-view.ts';
+import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
-  readonly last?: boolean;
   /** A run's number. */
   readonly run?: bigint;
-  /** The same. */
-  readonly import?: bigint;
   readonly dryRun?: boolean;
 }
 
@@ -37,9 +36,8 @@ interface Target {
 
 /** @throws {Failure} `usage`, `cannot-resume`, `cannot-undo`, and what connect throws */
 export async function undo(context: CommandContext, options: UndoOptions): Promise<View> {
-  const given = [options.changeId, options.last, options.run, options.import].filter((each) => each !== undefined);
-  if (given.length > 1) {
-    throw new Failure('usage', { problem: 'Name one thing to undo: a change, --run, or --last.' });
+  if (options.changeId !== undefined && options.run !== undefined) {
+    throw new Failure('usage', { problem: 'Name one thing to undo: a change, or --run.' });
   }
   const environment = (await context.settings()).environment.value;
   const find = (journal: Journal): Target => {
@@ -48,12 +46,17 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, undefined, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
+    return withJournal(context, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
   }
   assertCanConfirm(context);
-  return withLockedJournal(context, undefined, 'undo', async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, 'undo', async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
     await assertWriteAllowed(context, `inventory undo ${target.words}`);
+    const uncertain = target.changes.filter(isLeft).length;
+    if (uncertain > 0) {
+      const of = target.run === undefined ? '' : ` of ${plural(uncertain, 'row')}`;
+      context.notices.info(`The outcome${of} of ${target.title} is unknown; what is in stock now is shown.`);
+    }
     const rest = restOf(target, journal);
     if (rest > 0)
       context.notices.info(`${capital(target.name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
@@ -65,17 +68,16 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal), onBegin });
     await onBegin();
     const [change] = target.changes;
-    // Its run, resumed, must not apply it again.
-    if (target.run === undefined && change.run !== undefined && isLeft(change) && done.failure === undefined) {
-      await journal.settle(change.id, context.clock.now(), { state: 'discarded', reason: 'it was undone' });
+    // Its run, resumed, must not apply it again, and the next undo goes one further back.
+    if (target.run === undefined && isLeft(change) && done.failure === undefined) {
+      await recordOutcome({ context, journal }, change.id, { state: 'discarded', reason: 'it was undone' });
     }
     return done;
   });
 }
 
 function targetOf(journal: Journal, options: UndoOptions, environment: string): Target {
-  const run = options.run ?? options.import;
-  if (run !== undefined) return targetOfRun(journal, run);
+  if (options.run !== undefined) return targetOfRun(journal, options.run);
   if (options.changeId !== undefined) {
     const change = journal.sentChange(options.changeId);
     if (change === undefined || !mayBeApplied(change))
@@ -87,7 +89,20 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string): 
     const problem = `This machine has not changed any stock in ${environment} yet`;
     throw nothingFound(problem, 'See changes of every environment: petstore inventory history --all-environments');
   }
+  assertNoneUnfinishedSince(journal, newest);
   return newest.run === undefined ? targetOfChange(newest) : targetOfRun(journal, newest.run);
+}
+
+/** Refuses to take back what is older than a run that has sent nothing yet. @throws {Failure} `cannot-resume` */
+function assertNoneUnfinishedSince(journal: Journal, { environment, run, sentAt = 0 }: Change): void {
+  const [newer] = journal
+    .runs({ environment, isUnfinished: true })
+    .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
+  if (newer === undefined) return;
+  throw new Failure('cannot-resume', {
+    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished and has changed nothing yet`,
+    hint: `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
+  });
 }
 
 function targetOfChange(change: Change): Target {
@@ -98,7 +113,7 @@ function targetOfChange(change: Change): Target {
 function targetOfRun(journal: Journal, id: bigint): Target {
   const run = journal.run(id);
   if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
-  const [first, ...others] = journal.changesOf(id).filter(mayBeApplied);
+  const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied));
   if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
   const name = `run ${id}`;
   return {
@@ -108,6 +123,14 @@ function targetOfRun(journal: Journal, id: bigint): Target {
     changes: [first, ...others],
     run,
   };
+}
+
+/** Returns the changes of a pet as one: a smoke test sets its pet several times. */
+function foldPets(changes: readonly Change[]): Change[] {
+  const byPet = new Map<bigint, Change>();
+  for (const change of changes)
+    byPet.set(change.petId, { ...change, before: byPet.get(change.petId)?.before ?? change.before });
+  return [...byPet.values()];
 }
 
 /** True for what was applied, or may have been: the stock shows which. */

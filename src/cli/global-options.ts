@@ -1,15 +1,6 @@
 /** The options that every command takes, by what they are for. */
 import { flag, type InputOf, option, optionsOf, under } from './command.ts';
-import {
-  countValue,
-  durationValue,
-  keptSizeValue,
-  keptTimeValue,
-  sizeValue,
-  textValue,
-  waitValue,
-  wordValue,
-} from './values.ts';
+import { countValue, durationValue, keptTimeValue, sizeValue, textValue, waitValue, wordValue } from './values.ts';
 import { DAY_MS } from '../duration.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Globals } from '../session/globals.ts';
@@ -61,15 +52,12 @@ type Input = InputOf<typeof OPTIONS>;
 
 /** As commander gives it: `--no-color` makes `color` false. */
 export type GlobalInput = Omit<Input, 'noWait' | 'noColor' | 'color'> &
-  Pick<Globals, 'keepHistory' | 'keepSize'> & { readonly color: Input['color'] | false };
+  Pick<Globals, 'keepHistory'> & { readonly color: Input['color'] | false };
 
 export const GLOBAL_OPTIONS = optionsOf({ options: OPTIONS });
 
 /** Settings without an option: only a variable or the config sets them. */
-export const STORED_SETTINGS = [
-  { name: 'keepHistory', parser: keptTimeValue, default: 730 * DAY_MS },
-  { name: 'keepSize', parser: keptSizeValue, default: 1e9 },
-];
+export const STORED_SETTINGS = [{ name: 'keepHistory', parser: keptTimeValue, default: 730 * DAY_MS }];
 
 /** Answered before a command runs. */
 export const HELP_OPTIONS = optionsOf({

@@ -1,6 +1,6 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
 import { Reporter, type ReporterSettings } from './reporter.ts';
-import type { CommandContext, Globals } from '../session/globals.ts';
+import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { storedDefaults } from '../session/defaults.ts';
 import { lazyConfigFile, lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
@@ -69,7 +69,8 @@ async function runCommand(
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
   const notices = await consoleFor(context, { ...globals, format: stderrFormat(globals.output) }, secrets);
-  const ports = { ...context, signal: ending.signal, globals, notices, secrets };
+  const openWrites = new Set<OpenWrite>();
+  const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   try {
@@ -89,8 +90,9 @@ async function runCommand(
         (error: unknown) => {
           // A reader that has gone does not make a failed command succeed.
           if (error instanceof OutputClosed && failure !== undefined) throw failure;
-          if (!isFailure(error) || !error.is('output') || !isDone(view)) throw error;
-          throw new Failure('output', { ...error.details, isDone: true }, error);
+          if (!isFailure(error) || !isDone(view)) throw error;
+          if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
+          throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
         },
       );
       if (failure !== undefined) throw failure;
@@ -103,7 +105,7 @@ async function runCommand(
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
-      const failure = withHelp(toFailure(error), command.path);
+      const failure = withWrite(withHelp(toFailure(error), command.path), openWrites);
       notices.limits();
       notices.failure(failure);
       code = describeFailure(failure, context.clock.now()).exit;
@@ -191,6 +193,17 @@ function toFailure(error: unknown): Failure {
   const full = tooManyFiles(error);
   if (full !== undefined) return full;
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+/** Returns what a command reports that has to end before a write is recorded: what became of the write comes first. */
+function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
+  const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
+  if (first === undefined) return failure;
+  const { outcome, ...write } = first;
+  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, outcome, write });
+  if (!failure.is('deadline')) return failure;
+  if (outcome === 'applied') return new Failure('unrecorded', { ...write, because: failure });
+  return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
 }
 
 /** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */

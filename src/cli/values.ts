@@ -122,18 +122,12 @@ function parseSize(text: string): number | undefined {
 export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', parseSize);
 
 /**
- * Parses how long to keep something into ms; `forever` is Infinity. This and the next have a minimum, because a number
- * without its unit (730 are seconds) must not remove the history.
+ * Parses how long to keep something into ms; `forever` is Infinity. There is a minimum, because a number without its
+ * unit (730 are seconds) must not remove the history.
  */
 export const keptTimeValue = parserOf('a duration such as 400d, of at least 1d, or forever', (text) => {
   const ms = text === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(text);
   return ms !== undefined && ms >= DAY_MS ? ms : undefined;
-});
-
-/** Parses how much to keep into bytes. */
-export const keptSizeValue = parserOf('a size such as 500MB or 1GB, of at least 1MB', (text) => {
-  const bytes = parseSize(text);
-  return bytes !== undefined && bytes >= 1e6 ? bytes : undefined;
 });
 
 const madeUpKey = parserOf('printable characters without spaces', (text) =>

@@ -4,11 +4,14 @@
  */
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { isRefusal } from '../rate-limit/ledger.ts';
 import { warnOfSunset } from './deprecation.ts';
 import type { Call, Service } from './service.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
+/** How long the ledger may take to note an answer then, in ms. */
+const NOTED_MS = 500;
 
 /**
  * Sends one request and returns the response.
@@ -31,7 +34,9 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
   const started = clock.monotonic();
   try {
     const reply = await connection.send(requestOf(service, call, url, stop.signal), () => ticket.isFresh());
-    await ticket.answered(reply.status, reply.headers, clock.now());
+    const noted = ticket.answered(reply.status, reply.headers, clock.now());
+    // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
+    await (isRefusal(reply) ? noted : untilStop(service, noted));
     tell(service, call, url, started, { status: reply.status });
     warnOfSunset(reply.headers, service, call);
     if (isWhole(reply.body) && sizeOf(reply.body) <= service.maxBodyBytes) {
@@ -47,6 +52,22 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     tell(service, call, url, started, { failure: error.facts });
     throw error;
   }
+}
+
+/** Resolves with the work, or soon after the program has been told to stop. */
+function untilStop({ clock, signal }: Service, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onStop = (): void => void clock.alarm(NOTED_MS, resolve);
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
+    work
+      .finally(() => {
+        signal.removeEventListener('abort', onStop);
+      })
+      .then(() => {
+        resolve();
+      }, reject);
+  });
 }
 
 async function connect(service: Service, call: Call, url: URL): Promise<Connection> {

@@ -1,6 +1,7 @@
 /** Answers of the service as they come, for checks: nothing is judged, nothing tried again. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { exchange } from './attempt.ts';
+import { isWrite } from './classify.ts';
 import type { Call, Service } from './service.ts';
 import { HttpFailure, type HttpFailureFacts } from '../ports.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
@@ -54,9 +55,9 @@ export async function probe(service: Service, call: Call): Promise<Answer | Unre
     const evidence = { request, status: reply.status, headers };
     return { status: reply.status, headers: reply.headers, text, ...read(text), ms, receivedAt, evidence };
   } catch (error) {
-    if (!(error instanceof HttpFailure) || error.facts.phase === 'aborted') {
-      throw error instanceof HttpFailure ? service.signal.reason : error;
-    }
+    if (!(error instanceof HttpFailure)) throw error;
+    const { phase, mayHaveBeenSent } = error.facts;
+    if (phase === 'aborted' && !(isWrite(call.method) && mayHaveBeenSent)) throw service.signal.reason;
     return { unreachable: error.facts, evidence: { request } };
   }
 }

@@ -1,8 +1,9 @@
 /**
  * PATCH /inventory/{petId} (service spec, part 4.2): sets the quantity of one pet.
  *
- * The service has no idempotency key. When it is not known whether a write was applied, the list is read
- * once: the write counts as done if the stock is now what was asked for, and is sent again only if not.
+ * The service has no idempotency key. When it is not known whether a write was applied, the list is read once: the write
+ * counts as done if the stock is what was asked for. It is sent again only if the stock is as it was before, where that
+ * is known: any other quantity is somebody else's.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
@@ -22,10 +23,16 @@ const MOST_BYTES = 1 << 20;
 export interface Update {
   readonly petId: bigint;
   readonly quantity: bigint;
+  /** What the pet had when it was read; absent: it was not, and whatever it has is replaced. */
+  readonly before?: bigint | undefined;
 }
 
 /** The request as it is sent: also what --dry-run shows. */
-export function updateCall({ petId, quantity }: Update): { method: 'PATCH'; path: string; body: string } {
+export function updateCall({ petId, quantity }: Omit<Update, 'before'>): {
+  method: 'PATCH';
+  path: string;
+  body: string;
+} {
   return {
     method: route.method,
     path: route.path.replace('{petId}', petId.toString()),
@@ -48,9 +55,12 @@ export async function updateInventory(service: Service, update: Update): Promise
   const seen = await look(service, update, first);
   if (seen !== undefined) return finished(service, seen, update);
   if (first.repeat === 'look-only') throw first.failure;
-  const second = await sendOnce(service, operation, 1);
+  const second = await sendOnce(service, operation, 1).catch((error: unknown) => {
+    // A request without an answer may still be on its way.
+    throw isFailure(error) && first.failure.is('network') ? unknown(service, update, first, { looked: true }) : error;
+  });
   if (!('repeat' in second)) return finished(service, second, update);
-  throw unknown(service, update, second, true);
+  throw unknown(service, update, second, { looked: true });
 }
 
 /** The stored item, or the trouble that calls for a look. */
@@ -68,53 +78,67 @@ async function sendOnce(
   }
 }
 
-/** The item if the write turns out to be applied; undefined if it is not. */
+/**
+ * Returns the item if the write turns out to be applied, and undefined if it may be sent again.
+ * @throws {Failure} `outcome-unknown`
+ */
 async function look(service: Service, update: Update, trouble: Classified): Promise<InventoryItem | undefined> {
-  if (service.signal.aborted || !(await waitBefore(service, trouble, 1)))
-    throw unknown(service, update, trouble, false);
+  // What ends the wait does not make the write unsent.
+  const isDue = !service.signal.aborted && (await waitBefore(service, trouble, 1).catch(() => false));
+  if (!isDue) throw unknown(service, update, trouble);
   service.watch.warning(
     `It is not known whether pet ${update.petId} was set to ${update.quantity}: reading the list to check.`,
   );
   const found = await findPet(service, update.petId).catch((error: unknown) => {
-    if (!isFailure(error) || error.is('interrupted')) throw unknown(service, update, trouble, false);
-    throw new Failure(
-      'outcome-unknown',
-      { ...update, environment: service.environment, because: trouble.failure, looked: false },
-      error,
-    );
+    if (!isFailure(error)) throw error;
+    throw unknown(service, update, trouble);
   });
-  if (found === undefined) throw unknown(service, update, trouble, true);
-  return found.quantity === update.quantity ? found : undefined;
-}
-
-/** Returns one pet's entry in the list, without the rest of a long one; undefined where the list has none. */
-export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
-  const matches = matcher({ pet: [petId] });
-  for await (const items of listInventory(service)) {
-    const found = items.find(matches);
-    if (found !== undefined) return found;
+  if (found?.quantity === update.quantity) return found;
+  const { before = found?.quantity } = update;
+  if (found === undefined || found.quantity !== before) {
+    throw unknown(service, update, trouble, { looked: true, found: found?.quantity });
   }
   return undefined;
 }
 
-function unknown(service: Service, update: Update, trouble: Classified, looked: boolean): Failure {
-  const { environment } = service;
-  const stop = stopReason(service);
-  if (stop?.is('interrupted') === true) {
-    return new Failure('interrupted', { ...stop.details, outcome: 'unknown', write: { ...update, environment } });
+/**
+ * Returns one pet's entry in the list; undefined where the list has none.
+ * @throws {Failure} `contract`: it has two, and no write can be decided; what listInventory throws
+ */
+export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
+  const matches = matcher({ pet: [petId] });
+  const found: InventoryItem[] = [];
+  for await (const items of listInventory(service)) {
+    found.push(...items.filter(matches));
+    if (found.length > 1)
+      throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
   }
-  const because = stop ?? trouble.failure;
-  return new Failure('outcome-unknown', { ...update, environment, because, looked });
+  return found[0];
+}
+
+/** @param look whether the list was read, and its quantity where that is neither the earlier nor the wanted one */
+function unknown(
+  service: Service,
+  { petId, quantity }: Update,
+  trouble: Classified,
+  look: { readonly looked: boolean; readonly found?: bigint | undefined } = { looked: false },
+): Failure {
+  const write = { petId, quantity, environment: service.environment };
+  const stop = stopReason(service);
+  if (stop?.is('interrupted') === true && look.found === undefined) {
+    return new Failure('interrupted', { ...stop.details, outcome: 'unknown', write });
+  }
+  return new Failure('outcome-unknown', { ...write, ...look, because: stop ?? trouble.failure });
 }
 
 /** A signal that came while the write was in flight ends the command, and says that the write was done. */
-function finished(service: Service, item: InventoryItem, update: Update): InventoryItem {
+function finished(service: Service, item: InventoryItem, { petId, quantity }: Update): InventoryItem {
   const stop = stopReason(service);
   if (stop?.is('interrupted') !== true) return item;
   throw new Failure('interrupted', {
     ...stop.details,
     outcome: 'applied',
-    write: { ...update, environment: service.environment },
+    write: { petId, quantity, environment: service.environment },
   });
 }
 
@@ -139,7 +163,12 @@ async function readStored(reply: HttpReply, update: Update, service: Service): P
   });
   if (item.petId === update.petId && item.quantity === update.quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
-  const failure = new Failure('stored-differently', { ...update, stored, environment: service.environment });
+  const failure = new Failure('stored-differently', {
+    petId: update.petId,
+    quantity: update.quantity,
+    stored,
+    environment: service.environment,
+  });
   throw new AttemptError({ repeat: 'look', failure });
 }
 

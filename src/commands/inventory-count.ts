@@ -7,7 +7,7 @@ export const inventoryCount = defineCommand({
   summary: 'Take stock with a barcode scanner',
   description:
     'Reads one scan per line: an id or a barcode of the catalog, alone, with a quantity after it (7 12), or with a ' +
-    'multiplier before it (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
+    'multiplier before it (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted; in a pipe, they stop the count before it is applied. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
     'pipe) ends the stocktake, shows the differences and asks before it sets them; "q" stops it, to continue later. ' +
     'Pets that were not scanned are not changed. Other commands may change stock while you count.',
   examples: [

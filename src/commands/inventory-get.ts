@@ -1,4 +1,7 @@
-import { itemMembers, itemToJson } from '../api/item.ts';
+import { type InventoryItem, itemMembers, itemToJson } from '../api/item.ts';
+import { matcher, UnexpectedFields } from '../api/select.ts';
+import { listInventory } from '../client/list.ts';
+import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
 import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { petIdValue } from '../cli/values.ts';
@@ -24,12 +27,24 @@ export const inventoryGet = defineCommand({
     const petId = await petIdOf(context, input, missingArgument('inventory get', 'petId'));
     await using session = await connect(context);
     const { environment, origin, service } = session;
-    const { findPet } = await import('../client/update.ts');
-    const item = await findPet(service, petId);
+    const item = await findInList(service, petId);
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
+    const oddities = new UnexpectedFields();
+    oddities.see([item]);
+    for (const warning of oddities.warnings()) context.notices.warning(warning);
     const name = (await tableCatalog(context, origin))?.nameOf(petId);
     const named = (name ?? '') === '' ? '' : `name      ${name}\n`;
     const text = `petId     ${petId}\n${named}quantity  ${item.quantity}\nstatus    ${visible(item.status)}`;
     return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
   },
 });
+
+/** Reads no more of a long list than it has to. */
+async function findInList(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
+  const matches = matcher({ pet: [petId] });
+  for await (const items of listInventory(service)) {
+    const found = items.find(matches);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

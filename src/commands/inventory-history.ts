@@ -1,5 +1,5 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import { countValue, instantValue, integerValue, listOf, petIdValue, textValue } from '../cli/values.ts';
+import { countValue, instantValue, integerValue, listOf, petIdValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import { openNames } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -28,10 +28,7 @@ export const inventoryHistory = defineCommand({
   ],
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was', {
-      conflicts: ['import'],
-    }),
-    import: option('--import <run>', integerValue, 'same as --run'),
+    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
     since: option(
       '--since <time>',
       instantValue('its start'),
@@ -41,17 +38,15 @@ export const inventoryHistory = defineCommand({
     limit: option('-n, --limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
     chart: flag('--chart', 'draw the quantity of one pet over its changes'),
-    journal: option('--journal <file>', textValue, 'read another journal file'),
   },
   more: ['output', 'exit-codes'],
-  async run({ pet, run, import: sameAsRun, since, until, limit, allEnvironments, chart, journal: path }, context) {
+  async run({ pet, run, since, until, limit, allEnvironments, chart }, context) {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
-    const number = run ?? sameAsRun;
-    const isMixed = allEnvironments === true || number !== undefined;
+    const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
-    const filter = { limit, pet, run: number, environment, since: since?.(now), until: until?.(now) };
-    return chart === true ? chartView(filter, path, context) : rowsView(filter, path, context);
+    const filter = { limit, pet, run, environment, since: since?.(now), until: until?.(now) };
+    return chart === true ? chartView(filter, context) : rowsView(filter, context);
   },
 });
 
@@ -72,23 +67,23 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
   }
 }
 
-async function rowsView(filter: HistoryFilter, path: string | undefined, context: CommandContext): Promise<View> {
+async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
   const { historyView, layoutOf } = await import('../bulk/history-view.ts');
-  const rows = readJournal(context, path, (journal) => journal.history(filter));
+  const rows = readJournal(context, (journal) => journal.history(filter));
   if (context.globals.output !== 'table') return historyView(rows, context);
-  return withJournal(context, path, async (journal) => {
+  return withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));
     const layout = layoutOf(journal, filter, names);
     return { ...historyView(rows, context, layout), empty: emptyText(journal, filter) };
   });
 }
 
-async function chartView(filter: HistoryFilter, path: string | undefined, context: CommandContext): Promise<View> {
+async function chartView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { withJournal } = await import('../bulk/open-journal.ts');
   const { quantityChart } = await import('../bulk/quantity-chart.ts');
   const now = context.clock.now();
-  const { failed, ...view } = await withJournal(context, path, async (journal) => {
+  const { failed, ...view } = await withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));
     return quantityChart(journal.history(filter), { names, now, empty: emptyText(journal, filter) });
   });

@@ -1,15 +1,12 @@
 import type { RecordView, View } from '../view/view.ts';
-import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
+import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { parseMapping } from '../bulk/columns.ts';
-import { integerValue, parserOf, repeated, textValue } from '../cli/values.ts';
+import { parserOf, repeated, textValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 
 const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', (text) =>
   parseMapping(text),
 );
-
-/** A resumed run has its rows already. */
-const NEW_ONLY = { conflicts: ['resume', 'status'] };
 
 export const inventoryImport = defineCommand({
   path: 'inventory import',
@@ -18,7 +15,7 @@ export const inventoryImport = defineCommand({
     'Reads CSV (any order, any delimiter) or JSON (an array, or one object per line). The columns are petId and either ' +
     'quantity, which sets the stock, or delta, which adds to it. A column current guards a row: it is applied only if ' +
     'the pet has that quantity. All rows are checked, then compared with the current stock, and only what differs is ' +
-    'sent. Each row is recorded before it is sent, so an interrupted import continues with --resume, and no ' +
+    'sent. Each row is recorded before it is sent, so an interrupted import continues with "inventory runs resume", and no ' +
     'acknowledged row is sent or added twice. Importing a file that adds again adds its rows again.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
@@ -33,32 +30,22 @@ export const inventoryImport = defineCommand({
     },
     { says: 'Continue what was interrupted', command: 'petstore inventory runs resume --wait' },
   ],
-  arguments: { file: optionalArgument(textValue, 'CSV or JSON; - for stdin') },
+  arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
   options: {
     ...under('Before', {
       dryRun: flag('--dry-run', 'show what would change and send nothing'),
       exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied'),
-      add: flag('--add', 'add the quantities to the stock instead of setting it', NEW_ONLY),
+      add: flag('--add', 'add the quantities to the stock instead of setting it'),
       map: option(
         '--map <heading=column>',
         repeated(mappingValue),
         'use a column with another heading as petId, quantity, delta or current; repeatable',
-        NEW_ONLY,
       ),
-      allowNegative: flag('--allow-negative', 'allow quantities below zero', NEW_ONLY),
+      allowNegative: flag('--allow-negative', 'allow quantities below zero'),
     }),
     ...under('While it runs', {
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
         conflicts: ['dryRun'],
-      }),
-      journal: option('--journal <file>', textValue, 'keep the journal in this file instead of the state folder'),
-    }),
-    ...under('After a stop', {
-      resume: option('--resume [run]', integerValue, 'same as petstore inventory runs resume', {
-        conflicts: ['dryRun', 'status'],
-      }),
-      status: flag('--status', 'list unfinished runs; all of them: petstore inventory runs', {
-        conflicts: ['dryRun', 'events'],
       }),
     }),
   },
@@ -71,20 +58,10 @@ export const inventoryImport = defineCommand({
         hint: 'Add --dry-run to check without changing anything.',
       });
     }
-    if (input.resume !== undefined && input.file !== undefined) {
-      throw new Failure('usage', {
-        problem: '--resume takes no file; nothing was sent.',
-        hint: 'A run has its rows already. See the unfinished runs: petstore inventory runs --unfinished',
-      });
-    }
     const bulk = await import('../bulk/import.ts');
-    const runs = await import('../bulk/runs.ts');
-    if (input.status === true) return runs.listRuns(context, input.journal, { isUnfinished: true });
     if (input.dryRun === true) return bulk.dryRun(context, input);
     const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
-      input.resume === undefined
-        ? bulk.runImport(context, input, onOutcome)
-        : runs.resumeStopped(context, input, onOutcome);
+      bulk.runImport(context, input, onOutcome);
     if (input.events !== true) return work();
     const { eventsView } = await import('../bulk/events.ts');
     return eventsView(work);

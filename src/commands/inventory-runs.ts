@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { countValue, integerValue, textValue, wordValue } from '../cli/values.ts';
+import { countValue, integerValue, wordValue } from '../cli/values.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { View } from '../view/view.ts';
@@ -30,24 +30,23 @@ export const inventoryRuns = defineCommand({
     ...under('Resume', {
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
     }),
-    journal: option('--journal <file>', textValue, 'use this journal file instead of the state folder'),
   },
   more: ['output', 'exit-codes'],
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, events, journal }, context): Promise<View> {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context): Promise<View> {
     const runs = await import('../bulk/runs.ts');
     if (action === 'discard') {
       if (run === undefined)
         throw new Failure('usage', { problem: 'Name the run, as in petstore inventory runs discard 3' });
-      return runs.discardRun(context, run, journal);
+      return runs.discardRun(context, run);
     }
     if (action === 'resume') {
       const work = (onOutcome?: Parameters<typeof runs.resumeStopped>[2]) =>
-        runs.resumeStopped(context, { resume: run ?? true, ...(journal !== undefined && { journal }) }, onOutcome);
+        runs.resumeStopped(context, run, onOutcome);
       if (events !== true) return work();
       const { eventsView } = await import('../bulk/events.ts');
       return eventsView(work);
     }
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
-    return runs.listRuns(context, journal, { environment, limit, isUnfinished: unfinished === true });
+    return runs.listRuns(context, { environment, limit, isUnfinished: unfinished === true });
   },
 });

@@ -18,8 +18,6 @@ export const inventoryUndo = defineCommand({
   arguments: { changeId: optionalArgument(integerValue, 'number of the change (default: the last command)') },
   options: {
     run: option('--run <run>', integerValue, 'all changes of a run'),
-    import: option('--import <run>', integerValue, 'same as --run'),
-    last: flag('--last', 'the last command, which is the default'),
     dryRun: flag('--dry-run', 'show what would change and send no write'),
   },
   experimental: true,

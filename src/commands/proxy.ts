@@ -63,7 +63,10 @@ export const proxy = defineCommand({
     const { connect } = await import('../session/connect.ts');
     const { stateFolder } = await import('../session/paths.ts');
     const { apiKey } = await context.target();
-    const token = input.token ? await openToken(context, input.tokenFile) : undefined;
+    const { tokenFile } = input;
+    const made = Buffer.from(context.randomBytes(32)).toString('base64url');
+    const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
+    const tokenRow: Row = tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile];
     const log = await openLog(context, input.log, { line: logLine, object: logObject });
     // Ends what is still on its way when the time to finish is over.
     const hard = new AbortController();
@@ -73,16 +76,19 @@ export const proxy = defineCommand({
       throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
     }
     const running = await startProxy(serving, session, {
-      host: '127.0.0.1',
       port: input.port,
-      tokens: token === undefined ? undefined : [token.value, apiKey].map(bearerHash),
+      tokens: input.token ? [token, apiKey].map(bearerHash) : undefined,
       isReadOnly: input.readOnly === true,
       ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
       ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
     });
     return {
       view: 'serving',
-      record: introduce(running.baseUrl, session.environment, token),
+      record: introduce([
+        ['Base URL', 'baseUrl', running.baseUrl],
+        ['Environment', 'environment', session.environment],
+        ...(input.token ? [tokenRow] : []),
+      ]),
       async ended() {
         const { stopped } = await import('../serve/serve.ts');
         await stopped(context);
@@ -98,22 +104,12 @@ export const proxy = defineCommand({
   },
 });
 
-function introduce(
-  baseUrl: string,
-  environment: string,
-  token: { readonly value: string; readonly path?: string } | undefined,
-): RecordView {
-  const shown = token?.path === undefined ? token?.value : undefined;
-  const rows: readonly (readonly [title: string, name: string, value: string | undefined])[] = [
-    ['Base URL', 'baseUrl', baseUrl],
-    ['Environment', 'environment', environment],
-    ['Token', 'token', shown],
-    ['Token file', 'tokenFile', token?.path],
-  ];
-  const given = rows.filter((row): row is readonly [string, string, string] => row[2] !== undefined);
-  const lines = given.map(([title, , value]) => `${title.padEnd(11)}  ${value}`);
+type Row = readonly [title: string, name: string, value: string];
+
+function introduce(rows: readonly Row[]): RecordView {
+  const lines = rows.map(([title, , value]) => `${title.padEnd(11)}  ${value}`);
   return record(
     [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    given.map(([, name, value]) => [name, value]),
+    rows.map(([, name, value]) => [name, value]),
   );
 }

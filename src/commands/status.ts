@@ -104,7 +104,7 @@ async function limitNotes(context: CommandContext): Promise<Note[]> {
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
     const { withJournal } = await import('../bulk/open-journal.ts');
-    return await withJournal(context, undefined, (journal) => journal.unfinished());
+    return await withJournal(context, (journal) => journal.unfinished());
   } catch (error) {
     if (!isFailure(error)) throw error;
     return [];

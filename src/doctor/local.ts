@@ -175,7 +175,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
     );
     return false;
   }
-  using opened = await openStateFile(context, path, { isOwn: true });
+  using opened = await openStateFile(context, path);
   await opened.exclusively(() => undefined);
   if (await context.files.isOnNetwork(folder)) {
     yield warn(

@@ -4,7 +4,7 @@ import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
 type Ports = Pick<CommandContext, 'files'> & {
-  readonly globals: Pick<CommandContext['globals'], 'keepHistory' | 'keepSize'>;
+  readonly globals: Pick<CommandContext['globals'], 'keepHistory'>;
 };
 
 /** Returns the sizes of the database, its log and the reports of runs, and how long they are kept, as two sentences. */
@@ -14,10 +14,10 @@ export async function stateSize({ files, globals }: Ports, folder: string): Prom
   const reports = await files.list(`${folder}/reports`);
   let total = 0;
   for (const name of reports) total += await sizeOf(`${folder}/reports/${name}`);
-  const { keepHistory, keepSize } = globals;
+  const { keepHistory } = globals;
   const kept = Number.isFinite(keepHistory) ? `for ${duration(keepHistory)}` : 'forever';
   const sizes = `The database takes ${bytes(database)}, its log ${bytes(log)}, ${plural(reports.length, 'report')} ${bytes(total)}.`;
-  return `${sizes} History is kept ${kept}, at most ${bytes(keepSize)}.`;
+  return `${sizes} History is kept ${kept}.`;
 }
 
 /** Returns a size as people read it: kB, MB or GB, rounded up. */

@@ -13,10 +13,10 @@ export interface Patience {
 }
 
 export const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
-/** A client that reads nothing for this time is disconnected, ms. */
+/** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
 const MOST_CONNECTIONS = 1_000;
-const LONGEST_HEAD = 16 * 1024;
+export const LONGEST_HEAD = 16 * 1024;
 
 export function createListener({ headMs, requestMs }: Patience): Server {
   const server = createServer({

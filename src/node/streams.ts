@@ -2,8 +2,11 @@
 import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
-import { Failure, fileFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { signalSelf } from './process.ts';
+
+/** In bytes. */
+const LONGEST_LINE = 65_536;
 
 /** Both are missing where the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -77,6 +80,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       reader.on('SIGINT', () => {
         signalSelf('SIGINT');
       });
+      if (!terminal) endAtLongLine(input);
       // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
       return linesOf(reader[Symbol.asyncIterator](), { input, reader, terminal, signal });
     },
@@ -90,10 +94,22 @@ interface Source {
   readonly signal: AbortSignal;
 }
 
+/** readline keeps a line until its end, however long it is. */
+function endAtLongLine(input: Readable): void {
+  let bytes = 0;
+  input.on('data', (piece: Uint8Array) => {
+    const end = Math.max(piece.lastIndexOf(10), piece.lastIndexOf(13));
+    bytes = end === -1 ? bytes + piece.length : piece.length - end - 1;
+    const problem = `A line of stdin is longer than ${LONGEST_LINE / 1024} KiB.`;
+    if (bytes > LONGEST_LINE) input.destroy(new Failure('usage', { problem }));
+  });
+}
+
 async function* linesOf(lines: AsyncIterable<string>, { input, reader, terminal, signal }: Source) {
   try {
     yield* lines;
   } catch (error) {
+    if (isFailure(error)) throw error;
     if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
   } finally {
     reader.close();

@@ -9,13 +9,16 @@ import { endRaw, onBadRequest, type Refusal } from '../http/server.ts';
 import { answerOf } from './answers.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 
+/** Fewer than an HTTP server of petstore has places for. */
+const MOST_STRANGERS = 500;
+
 export interface Access {
   /** One of them has to be sent, as `bearerHash` returns it; undefined: no token is asked for. */
   readonly tokens: readonly Buffer[] | undefined;
   readonly isReadOnly: boolean;
 }
 
-const METHODS: readonly string[] = [
+const METHODS = new Set<string>([
   'GET',
   'PATCH',
   'POST',
@@ -23,18 +26,19 @@ const METHODS: readonly string[] = [
   'DELETE',
   'HEAD',
   'OPTIONS',
-] satisfies Call['method'][];
+] satisfies Call['method'][]);
 
 export function isMethod(method: string): method is Call['method'] {
-  return METHODS.includes(method);
+  return METHODS.has(method);
 }
 
 /** Returns why a request is refused, by its head alone. */
 export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Access): Refusal | undefined {
-  const { headers, method = '', url = '' } = incoming;
+  const { headers, headersDistinct, method = '', url = '' } = incoming;
+  if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
   // By a name of another site that is resolved to this machine (DNS rebinding).
   if (!isOurs(headers.host, [])) return [403, 'foreign_host', 'The Host header must be localhost or an address.'];
-  if (headers.origin !== undefined || !['none', undefined].includes(single(headers['sec-fetch-site']))) {
+  if (headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']?.toString())) {
     return [403, 'from_web_page', 'Web pages cannot use this proxy.'];
   }
   if (tokens !== undefined && !matchesAny(tokens, headers.authorization ?? '')) {
@@ -57,31 +61,37 @@ export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Acc
  * for their answer. `lastOn`: the last of the answers that a connection waits for.
  */
 export function refuseOthers(server: Server, lastOn: (socket: Duplex) => ServerResponse | undefined): void {
-  const refuse = (socket: Duplex, refusal: Refusal): void => {
-    if (lastOn(socket) === undefined) endRaw(socket, answerOf(refusal));
-    else socket.destroy();
+  const refuse = (...refusal: Refusal) => {
+    return (_incoming: IncomingMessage, socket: Duplex): void => {
+      if (lastOn(socket) === undefined) endRaw(socket, answerOf(refusal));
+      else socket.destroy();
+    };
   };
-  server.on('connect', (_incoming, socket) => {
-    refuse(socket, [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.']);
-  });
-  server.on('upgrade', (_incoming, socket) => {
-    refuse(socket, [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.']);
-  });
+  server.on('connect', refuse(501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'));
+  server.on('upgrade', refuse(501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'));
   onBadRequest(server, (refusal, socket) => {
     const last = lastOn(socket);
-    if (last === undefined) refuse(socket, refusal);
+    if (last === undefined) endRaw(socket, answerOf(refusal));
     // The connection ends with it.
     else last.shouldKeepAlive = false;
+  });
+}
+
+/** Disconnects the oldest of the connections that have shown no token, so that they never take all places. */
+export function limitStrangers(server: Server, strangers: Set<Duplex>): void {
+  server.on('connection', (socket: Duplex) => {
+    strangers.add(socket);
+    socket.once('close', () => strangers.delete(socket));
+    const [oldest] = strangers;
+    if (oldest === undefined || strangers.size <= MOST_STRANGERS) return;
+    strangers.delete(oldest);
+    oldest.destroy();
   });
 }
 
 /** True for the status and the metrics of the proxy. */
 export function isOwnPath(url: string): boolean {
   return url.startsWith('/__petstore/');
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }
 
 /** Returns the hash of the Authorization header that has the token. */
@@ -91,6 +101,6 @@ export function bearerHash(token: string): Buffer {
 
 /** Compares in a time that does not depend on the texts. */
 function matchesAny(hashes: readonly Buffer[], authorization: string): boolean {
-  const given = hash('sha256', authorization, 'buffer');
+  const given = hash('sha256', authorization.replace(/^bearer +/i, 'Bearer '), 'buffer');
   return hashes.some((each) => timingSafeEqual(each, given));
 }

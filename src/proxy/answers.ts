@@ -1,10 +1,13 @@
 /** Builds the answers of the proxy itself, as an Error body (part 2 of the service's specification). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
-import type { Failure, Kind } from '../errors.ts';
+import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal } from '../http/server.ts';
+import { HttpFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 
 export interface Answer {
+  /** Of an Error body. */
+  readonly code?: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -13,8 +16,14 @@ export interface Answer {
 export function answerOf([status, code, message]: Refusal, headers: Answer['headers'] = {}): Answer {
   const body = `${stringifyJson(jsonObject({ code, message, status }))}\n`;
   const length = String(Buffer.byteLength(body));
-  return { status, headers: { 'content-type': 'application/json', 'content-length': length, ...headers }, body };
+  const own = { 'content-type': 'application/json', 'content-length': length, ...HEADERS[status] };
+  return { code, status, headers: { ...own, ...headers }, body };
 }
+
+const HEADERS: Readonly<Record<number, Answer['headers']>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  405: { allow: 'GET, HEAD, OPTIONS' },
+};
 
 const STATUS: Partial<Record<Kind, number>> = {
   'rate-limited': 429,
@@ -33,7 +42,8 @@ const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'bod
 const SOON = 5;
 
 /** `now`: epoch ms. */
-export function answerOfFailure(failure: Failure, now: number): Answer {
+export function answerOfFailure(error: unknown, now: number): Answer {
+  const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const status = isTimeout ? 504 : (STATUS[failure.kind] ?? 500);
   const { message } = describeFailure(failure, now);
@@ -41,6 +51,14 @@ export function answerOfFailure(failure: Failure, now: number): Answer {
   return answerOf([status, failure.kind.replaceAll('-', '_'), wordsOf(failure, message)], {
     ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
   });
+}
+
+function toFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  // The body broke off, or cannot be decoded.
+  if (error instanceof HttpFailure)
+    return new Failure('contract', { what: 'The response', problem: error.facts.detail });
+  return new Failure('bug', { message: String(error) });
 }
 
 /** In whole seconds, rounded up: a client that waits this long comes when the wait is over. */

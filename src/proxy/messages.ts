@@ -4,7 +4,7 @@ import type { HttpReply } from '../ports.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
-/** Concern only the client and the proxy. */
+/** Concern only the client and the proxy. Of two ranges of a body, each may hold a part of the key that is not redacted. */
 const NOT_SENT = new Set([
   ...HOP_BY_HOP,
   'accept-encoding',
@@ -12,17 +12,13 @@ const NOT_SENT = new Set([
   'content-length',
   'expect',
   'host',
+  'if-range',
   'proxy-authenticate',
   'proxy-authorization',
+  'range',
 ]);
 /** The body is decoded, and framed anew. */
-const NOT_RETURNED = new Set([
-  ...HOP_BY_HOP,
-  'content-encoding',
-  'content-length',
-  'proxy-authenticate',
-  'proxy-connection',
-]);
+const NOT_RETURNED = new Set([...HOP_BY_HOP, 'content-encoding', 'content-length', 'proxy-authenticate']);
 /** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
 const VIA = 'petstore';
 

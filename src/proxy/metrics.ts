@@ -1,8 +1,8 @@
 /** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
 import type { ProxiedRequest } from './log.ts';
 
-/** Upper bounds of the waits, s. */
-const BUCKETS = [0.01, 0.1, 1, 5, 15, 60, 300];
+/** Upper bounds of the waits, s, in the one way in which they may be written. */
+const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 
 /** The values of the gauges. */
 export interface Gauges {
@@ -26,12 +26,12 @@ export class Metrics {
     const seconds = waitedMs / 1_000;
     this.waitSum += seconds;
     this.waitCount++;
-    for (const [i, bound] of BUCKETS.entries()) if (seconds <= bound) this.waits[i]!++;
+    for (const [i, bound] of BUCKETS.entries()) if (seconds <= Number(bound)) this.waits[i]!++;
   }
 
   /** Returns the whole exposition. */
   text({ waiting, inFlight, limit, remaining, isBlocked }: Gauges): string {
-    const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${canonical(bound)}"}`, this.waits[i]!] as const);
+    const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
         ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
@@ -50,11 +50,6 @@ export class Metrics {
     ];
     return `${families.join('')}# EOF\n`;
   }
-}
-
-/** A bound has to be written in one way only. */
-function canonical(bound: number): string {
-  return Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
 }
 
 type Samples = readonly (readonly [suffix: string, value: number])[];

@@ -7,15 +7,19 @@ import { returnedHeaders } from './messages.ts';
 
 /** Longer bodies are streamed. */
 const SMALL_BODY = 64 * 1024;
+/** For what was written, ms. Node allows it twice: it begins anew once, where the system has taken a part of that. */
+export const TAKING_MS = SILENCE_MS / 2;
 
-/** Sends it as fast as the client takes it. Rejects where the body of the service breaks off. */
+/**
+ * Sends it as fast as the client takes it. Rejects where the body of the service breaks off or cannot be decoded: before
+ * anything is sent, if that shows at once.
+ */
 export async function sendReply(outgoing: ServerResponse, reply: Forwarded, method: string): Promise<void> {
   const { body, status } = reply;
   const headers = returnedHeaders(reply);
   // Without the coding, a body has another length.
   const length = reply.headers.has('content-encoding') ? undefined : reply.headers.get('content-length')?.[0];
   outgoing.sendDate = !reply.headers.has('date');
-  outgoing.setTimeout(SILENCE_MS, () => outgoing.destroy());
   if (method === 'HEAD' || status === 204 || status === 304) {
     outgoing.writeHead(status, { ...headers, ...(length !== undefined && { 'content-length': length }) }).end();
     return;
@@ -30,11 +34,12 @@ export async function sendReply(outgoing: ServerResponse, reply: Forwarded, meth
     outgoing.writeHead(status, headers).end(bytes.toString('latin1'), 'latin1');
     return;
   }
-  outgoing.writeHead(status, headers);
   for await (const chunk of body) {
     if (outgoing.destroyed) return;
+    if (!outgoing.headersSent) outgoing.writeHead(status, headers);
     if (!outgoing.write(chunk)) await drained(outgoing);
   }
+  if (!outgoing.headersSent) outgoing.writeHead(status, headers);
   outgoing.end();
 }
 
@@ -42,9 +47,10 @@ export async function sendReply(outgoing: ServerResponse, reply: Forwarded, meth
 function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
-      outgoing.off('drain', end).off('close', end);
+      // The service may be silent for longer.
+      outgoing.setTimeout(0).off('drain', end).off('close', end);
       resolve();
     };
-    outgoing.once('drain', end).once('close', end);
+    outgoing.setTimeout(TAKING_MS).once('drain', end).once('close', end);
   });
 }

@@ -1,35 +1,37 @@
 /** `petstore proxy`: an HTTP server in front of the service, whose requests all pass the gate of one key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Means, recordedCall, sharedMeans } from '../bulk/record-call.ts';
+import { recordedCall, sharedMeans } from '../bulk/record-call.ts';
+import type { Means } from '../bulk/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { isWrite } from '../client/classify.ts';
 import { type Forwarded, forward } from '../client/forward.ts';
 import type { Call } from '../client/service.ts';
-import { Failure, isFailure } from '../errors.ts';
-import { HttpFailure } from '../ports.ts';
-import { createListener, isTooLong, listen, PATIENCE, type Patience, readBody } from '../http/server.ts';
+import { Failure } from '../errors.ts';
+import { createListener, isTooLong, listen, LONGEST_HEAD, PATIENCE, type Patience, readBody } from '../http/server.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { type Access, isMethod, isOwnPath, refusalOf, refuseOthers } from './access.ts';
+import { type Access, isMethod, isOwnPath, limitStrangers, refusalOf, refuseOthers } from './access.ts';
 import { type Answer, answerOf, answerOfFailure } from './answers.ts';
 import type { ProxiedRequest } from './log.ts';
 import { pathBelowBase, sentHeaders } from './messages.ts';
 import { Metrics } from './metrics.ts';
-import { sendReply } from './send-reply.ts';
+import { type Passing, Requests } from './requests.ts';
+import { sendReply, TAKING_MS } from './send-reply.ts';
 import { ownAnswer } from './status.ts';
-import type { Claim } from './lane.ts';
 import { Turns } from './turns.ts';
 
+const HOST = '127.0.0.1';
 /** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
 const LARGEST_BODY = 2 ** 20;
+/** Held of one client's requests, in bytes: each counts as its body and the longest head. */
+const MOST_HELD = 16 * 2 ** 20;
 /** Shown of a User-Agent, in characters. */
 const LONGEST_CLIENT = 80;
 /** Nginx's name for a client that did not wait for its answer. */
 const CLIENT_GONE = 499;
 
 export interface ProxyOptions extends Access {
-  readonly host: string;
   readonly port: number;
   /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string;
@@ -47,19 +49,16 @@ export interface Proxy {
 /** @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Proxy> {
   const server = createListener(options.patience ?? PATIENCE);
-  const port = await listen(server, options.host, options.port);
+  const port = await listen(server, HOST, options.port);
   const proxy = new ProxyServer(context, session, options);
-  const answers = new Set<Promise<void>>();
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (!server.listening) outgoing.setHeader('connection', 'close');
-    const answer = proxy.answer(incoming, outgoing);
-    answers.add(answer);
-    void answer.finally(() => answers.delete(answer));
+  const onRequest = (...request: Parameters<typeof proxy.accept>): void => {
+    proxy.accept(...request);
   };
   server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
-  refuseOthers(server, (socket) => proxy.lastOn(socket));
+  refuseOthers(server, (socket) => proxy.passing.lastOn(socket));
+  limitStrangers(server, proxy.strangers);
   return {
-    baseUrl: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}/v1`,
+    baseUrl: `http://${HOST}:${port}/v1`,
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       proxy.stop();
@@ -69,22 +68,9 @@ export async function startProxy(context: CommandContext, session: Session, opti
       await closed;
       cancel();
       // Writes whose clients are gone are recorded all the same.
-      await Promise.all(answers);
+      await Promise.all([...proxy.passing].map(({ ended }) => ended));
     },
   };
-}
-
-/** What is known of one request while it is answered. */
-interface Passing {
-  readonly since: number;
-  readonly client: string;
-  readonly outgoing: ServerResponse;
-  /** Aborts where the client has left, or the proxy ends. */
-  readonly gone: AbortController;
-  /** The client has left before its answer was complete. */
-  isGone: boolean;
-  waitedMs: number;
-  error?: string;
 }
 
 class ProxyServer {
@@ -92,9 +78,11 @@ class ProxyServer {
   readonly session: Session;
   readonly turns: Turns;
   readonly metrics = new Metrics();
+  /** Connections that have not shown a token. */
+  readonly strangers = new Set<Duplex>();
+  readonly passing = new Requests();
   private readonly options: ProxyOptions;
   private readonly means: Means;
-  private readonly passing = new Set<Passing>();
   private isStopping = false;
 
   constructor(context: CommandContext, session: Session, options: ProxyOptions) {
@@ -108,24 +96,51 @@ class ProxyServer {
     this.turns = new Turns({ gate, clock, block, maxWaitMs: globals.maxWait, reserve: globals.reserve });
   }
 
-  /** Never rejects. */
-  async answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { clock } = this.context;
-    const client = (incoming.headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT);
+  accept(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { headers, method = '' } = incoming;
+    const { priorityHeader } = this.options;
     const gone = new AbortController();
-    const passing: Passing = { since: clock.monotonic(), client, outgoing, gone, isGone: false, waitedMs: 0 };
+    const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
+    const passing: Passing = {
+      client: (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
+      since: this.context.clock.monotonic(),
+      signal: gone.signal,
+      onWaited: (ms) => {
+        passing.waitedMs += ms;
+      },
+      outgoing,
+      gone,
+      isWrite: isMethod(method) && isWrite(method),
+      size: LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
+      isGone: false,
+      waitedMs: 0,
+      ended: Promise.resolve(),
+    };
     this.passing.add(passing);
+    if (this.isStopping) outgoing.shouldKeepAlive = false;
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;
       passing.isGone = true;
       gone.abort(new Failure('cancelled', {}));
     });
+    passing.ended = this.answer(incoming, passing);
+  }
+
+  /** Never rejects. */
+  private async answer(incoming: IncomingMessage, passing: Passing): Promise<void> {
+    const { clock } = this.context;
+    const { client, gone, outgoing } = passing;
     try {
       await this.handle(incoming, outgoing, passing);
     } catch (error) {
-      this.fail(error, outgoing, passing);
+      // A response that was begun cannot be taken back: it ends without its end.
+      if (outgoing.headersSent || passing.isGone) outgoing.destroy();
+      else this.send(passing, answerOfFailure(error, clock.now()));
     }
+    outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
+    gone.abort();
     const { method = '', url = '' } = incoming;
     const request: ProxiedRequest = {
       at: clock.now(),
@@ -150,95 +165,61 @@ class ProxyServer {
     }
   }
 
-  /** Returns the last of the answers that whole requests of a connection wait for. */
-  lastOn(socket: Duplex): ServerResponse | undefined {
-    const answers = [...this.passing].map(({ outgoing }) => outgoing);
-    return answers.findLast(({ req }) => req.socket === socket && req.complete);
-  }
-
   private async handle(incoming: IncomingMessage, outgoing: ServerResponse, passing: Passing): Promise<void> {
     const refusal = refusalOf(incoming, this.options);
     if (refusal !== undefined) {
       // Its body is not read.
       outgoing.setHeader('connection', 'close');
-      this.send(outgoing, answerOf(refusal, HEADERS[refusal[0]]), passing, refusal[1]);
+      this.send(passing, answerOf(refusal));
       return;
     }
+    this.strangers.delete(incoming.socket);
     if (this.isStopping) throw stopping();
     const { method = '', url = '' } = incoming;
     if (isOwnPath(url)) {
-      this.send(outgoing, await ownAnswer(url, this), passing);
+      this.send(passing, await ownAnswer(url, this));
       return;
     }
-    if (incoming.headers.expect !== undefined && !isTooLong(incoming, LARGEST_BODY)) outgoing.writeContinue();
-    const body = await readBody(incoming, LARGEST_BODY);
-    if (body === undefined) {
+    const isAdmitted = this.passing.heldFor(passing.client) <= MOST_HELD;
+    const largest = isAdmitted ? LARGEST_BODY : 0;
+    if (incoming.headers.expect !== undefined && !isTooLong(incoming, largest)) outgoing.writeContinue();
+    const body = await readBody(incoming, largest);
+    if (body === undefined || !isAdmitted) {
       outgoing.setHeader('connection', 'close');
-      const problem = `A body holds at most ${LARGEST_BODY} bytes.`;
-      this.send(outgoing, answerOf([413, 'too_large', problem]), passing, 'too_large');
+      this.send(passing, isAdmitted ? TOO_LARGE : TOO_MANY);
       return;
     }
+    passing.size = LONGEST_HEAD + body.length;
     // However long it waits.
-    incoming.socket.setTimeout(0);
+    outgoing.setTimeout(0);
     const path = pathBelowBase(url);
     if (path === undefined || !isMethod(method)) throw new Failure('bug', { message: `a request for ${url}` });
     const { priorityHeader } = this.options;
-    const isUrgent = priorityHeader !== undefined && incoming.headers[priorityHeader] !== undefined;
     const headers = sentHeaders(incoming.headers, priorityHeader === undefined ? [] : [priorityHeader]);
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
     const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
-    const reply = await this.pass(call, passing, isUrgent);
-    await sendReply(outgoing, reply, method);
+    await sendReply(outgoing, await this.pass(call, passing), method);
   }
 
-  private async pass(call: Call, passing: Passing, isUrgent: boolean): Promise<Forwarded> {
+  private async pass(call: Call, passing: Passing): Promise<Forwarded> {
     const { context, session, turns } = this;
-    const { client, gone, since } = passing;
-    const claim: Claim = {
-      client,
-      isUrgent,
-      since,
-      signal: gone.signal,
-      onWaited: (ms) => {
-        passing.waitedMs += ms;
-      },
-    };
-    if (isWrite(call.method)) await turns.checkWait(claim, operationOf(call));
-    const service = { ...session.service, gate: turns.gateFor(claim) };
-    const by = { command: 'proxy', person: client, means: this.means };
+    if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
+    else await this.passing.afterWrites(passing, context.clock, context.globals.maxWait);
+    const service = { ...session.service, gate: turns.gateFor(passing) };
+    const by = { command: 'proxy', person: passing.client, means: this.means };
     return recordedCall(context, session, { ...by, call }, () => forward(service, call));
   }
 
-  private send(outgoing: ServerResponse, answer: Answer, passing: Passing, error?: string): void {
-    if (error !== undefined) passing.error = error;
-    outgoing.writeHead(answer.status, answer.headers);
-    outgoing.end(answer.body);
-  }
-
-  private fail(error: unknown, outgoing: ServerResponse, passing: Passing): void {
-    if (outgoing.headersSent || passing.isGone) {
-      // A response that was begun cannot be taken back: it ends without its end.
-      outgoing.destroy();
-      return;
-    }
-    const { clock } = this.context;
-    const failure = toFailure(error);
-    this.send(outgoing, answerOfFailure(failure, clock.now()), passing, failure.kind.replaceAll('-', '_'));
+  private send(passing: Passing, { status, headers, body, code }: Answer): void {
+    if (code !== undefined) passing.error = code;
+    passing.outgoing.writeHead(status, headers).end(body);
   }
 }
 
-function toFailure(error: unknown): Failure {
-  if (isFailure(error)) return error;
-  // The body of a small answer broke off.
-  if (error instanceof HttpFailure)
-    return new Failure('contract', { what: 'The response', problem: error.facts.detail });
-  return new Failure('bug', { message: String(error) });
-}
-
-const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
-  401: { 'www-authenticate': 'Bearer' },
-  405: { allow: 'GET, HEAD, OPTIONS' },
-};
+const TOO_LARGE = answerOf([413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`]);
+const TOO_MANY = answerOf([429, 'too_many_waiting', 'Too many requests of this client are waiting.'], {
+  'retry-after': '5',
+});
 
 function stopping(): Failure {
   return new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' });

@@ -1,6 +1,6 @@
 /**
  * The second place of a block: a file made beforehand whose name is changed, which needs no space on a full disk and no
- * lock on the database. It keeps a block that the state database cannot take at that moment.
+ * lock on the database. It keeps a block that the state database cannot take at that moment, or may lose later.
  */
 import type { Clock, Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
@@ -8,6 +8,10 @@ import { LONGEST_BLOCK_MS } from './block.ts';
 import { type Block, BLOCK_REASONS, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
 import { isRefusal, type Ledger, type LedgerView } from './ledger.ts';
 
+/** The end of the name once the ledger has the block: it counts only until it is over. */
+const RECORDED = 'recorded';
+
+type KeptBlock = Block & { readonly isRecorded: boolean };
 type Ports = Pick<Context, 'clock' | 'files' | 'machine'>;
 
 export class BlockFile {
@@ -35,9 +39,10 @@ export class BlockFile {
     await this.ports.files.replace(this.path, '');
   }
 
-  /** Returns the block, over or not, on the present boot's monotonic clock. */
-  async read(): Promise<Block | undefined> {
-    const [, reason, ...texts] = (await this.entry())?.split('@') ?? [];
+  /** Returns the block, over or not, on the present boot's monotonic clock; undefined for one that is over and recorded. */
+  async read(): Promise<KeptBlock | undefined> {
+    const entry = await this.entry();
+    const [, reason, ...texts] = entry?.split('@') ?? [];
     const why = BLOCK_REASONS.find((each) => each === reason);
     const [since, until, wallUntil] = texts.slice(0, 3).map(Number);
     if (why === undefined || since === undefined || until === undefined || !Number.isFinite(since + until))
@@ -47,7 +52,10 @@ export class BlockFile {
     const isSameBoot = texts[3] === this.ports.machine.bootId && now >= since;
     // After a reboot the wall clock has to serve, and the block becomes no longer than it was.
     const left = isSameBoot ? until - now : Math.min((wallUntil ?? 0) - this.ports.clock.now(), length);
-    return { since: now, until: now + Math.min(left, length), why };
+    const isRecorded = texts[4] === RECORDED;
+    // By a clock that is set back it might seem to last again.
+    if (isRecorded && left <= 0) await this.clear(entry);
+    return isRecorded && left <= 0 ? undefined : { since: now, until: now + Math.min(left, length), why, isRecorded };
   }
 
   /** Notes a block; of two, the one that ends later counts. Returns what it is kept as, or undefined where it is not. */
@@ -55,17 +63,27 @@ export class BlockFile {
     const known = await this.read();
     const present = await this.entry();
     if (known !== undefined && known.until >= block.until) return present;
-    const now = this.ports.clock.monotonic();
-    const wallUntil = this.ports.clock.now() + block.until - now;
-    const times = [now, block.until, wallUntil].map((each) => String(Math.ceil(each)));
-    const noted = [this.name, block.why, ...times, this.ports.machine.bootId].join('@');
+    const noted = this.nameOf(block);
     return (await this.rename(present, noted)) ? noted : undefined;
   }
 
-  /** Forgets the block, or only the one that was noted as that: another process may have noted a later one. */
+  /** Notes the block as what the ledger knows, in place of what was noted as that: another process may have a later one. */
+  async record(block: Block, noted?: string): Promise<void> {
+    const from = noted ?? (await this.entry());
+    if (from !== undefined) await this.rename(from, `${this.nameOf(block)}@${RECORDED}`);
+  }
+
+  /** Forgets the block, or only the one that was noted as that. */
   async clear(noted?: string): Promise<void> {
     const from = noted ?? (await this.entry());
     if (from !== undefined && from !== this.name) await this.rename(from, this.name);
+  }
+
+  private nameOf({ until, why }: Block): string {
+    const { clock, machine } = this.ports;
+    const now = clock.monotonic();
+    const times = [now, until, clock.now() + until - now].map((each) => String(Math.ceil(each)));
+    return [this.name, why, ...times, machine.bootId].join('@');
   }
 
   private async rename(from: string | undefined, to: string): Promise<boolean> {
@@ -104,6 +122,8 @@ export interface BlockFileOptions {
   onUnwritten(failure: unknown, block: Block | undefined, isKept: boolean): void;
 }
 
+type RecordStep = () => Promise<LedgerView | undefined>;
+
 /** Returns the ledger with its second place: what the file knows holds, and what the ledger cannot take is noted there. */
 export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: BlockFileOptions): Ledger {
   /** What this process was answered, and could not be kept anywhere. */
@@ -115,25 +135,26 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
     try {
       await ledger.learn(block);
       held = undefined;
-      await file.clear();
+      await file.record(block);
       return undefined;
     } catch (error) {
       if (!isFailure(error) || clock.monotonic() >= block.until) throw error;
       return decisionBy(block, clock.monotonic(), intent);
     }
   };
-  /** Undefined where a block is known here. Looked at last: a refusal may have come while the ledger was waited for. */
+  /** Undefined where a block is known here alone. Looked at last: a refusal may come while the ledger is waited for. */
   const unlessHeld = async (asking: Promise<Decision>): Promise<Decision | undefined> => {
-    await asking.catch(() => undefined);
-    return (held ?? (await file.read())) === undefined ? asking : undefined;
+    const decision = await asking.catch(() => undefined);
+    return isKnownTo(decision, held ?? (await file.read())) ? asking : undefined;
   };
   /** Notes the block at once, as the ledger may have to be waited for; undefined where that fails. */
-  const noting = async <T>(block: Block | undefined, work: () => Promise<T>): Promise<T | undefined> => {
+  const noting = async (block: Block | undefined, work: RecordStep): ReturnType<RecordStep> => {
     const noted = block === undefined ? undefined : await file.note(block);
     try {
-      const result = await work();
-      if (noted !== undefined) await file.clear(noted);
-      return result;
+      const view = await work();
+      // The ledger's is longer after several refusals in a row.
+      if (block !== undefined && noted !== undefined) await file.record(view?.block ?? block, noted);
+      return view;
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (noted === undefined) held = block ?? held;
@@ -162,7 +183,7 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       const block = isRefusal(answer) ? observe(UNKNOWN, clock.monotonic(), answer).block : undefined;
       return (await noting(block, () => ledger.answered(answer))) ?? knowing(block);
     },
-    learn: (block) => noting(block, () => ledger.learn(block)),
+    learn: (block) => noting(block, () => ledger.learn(block).then(() => undefined)).then(() => undefined),
     // What cannot be given back counts as sent until the window ends.
     lost: async (id, mayHaveBeenSent) => (await noting(undefined, () => ledger.lost(id, mayHaveBeenSent))) ?? UNKNOWN,
     clearBlock() {
@@ -170,6 +191,12 @@ export function withBlockFile(ledger: Ledger, { clock, file, onUnwritten }: Bloc
       return file.clear().then(() => ledger.clearBlock());
     },
   };
+}
+
+/** True where no block is kept, or the ledger that decided so has not lost it since. */
+function isKnownTo(decision: Decision | undefined, kept: Block | KeptBlock | undefined): boolean {
+  if (kept === undefined) return true;
+  return 'isRecorded' in kept && kept.isRecorded && decision !== undefined && decision.do !== 'send';
 }
 
 /** Returns what is known where the ledger could not tell. */

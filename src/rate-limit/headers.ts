@@ -43,6 +43,8 @@ const ROUNDING_MS = 1_000;
 const LONGEST_WINDOW_MS = 32 * 86_400_000;
 /** No wait is counted beyond a hundred years. */
 const LONGEST_WAIT_MS = 100 * 365 * 86_400_000;
+/** As long as a wait that cannot be read. */
+const LEAST_GUESS_MS = 60_000;
 /** Clocks that differ by less are taken to agree, ms. */
 const AGREEING_MS = 60_000;
 
@@ -69,6 +71,7 @@ const DIALECTS: readonly ((
 /** Headers that name a wait like Retry-After does; the value's unit in ms. */
 const RETRY_HEADERS = [
   ['retry-after', 1_000],
+  ['x-retry-after', 1_000],
   ['retry-after-ms', 1],
   ['x-ratelimit-reset-after', 1_000],
   ['x-rate-limit-retry-after-seconds', 1_000],
@@ -84,11 +87,13 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
   const windows = found.map((each) => readWindow(each, clocks));
   const window = windows.find((each) => each !== undefined);
 
-  const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
-    listOf(valuesOf(headers, name)).map((text) => readRetryAfter(text, unit, clocks)),
+  const named = RETRY_HEADERS.flatMap(([name, unit]) =>
+    listOf(valuesOf(headers, name)).map((text) => ({ text, unit })),
   );
+  const retries = named.map(({ text, unit }) => readRetryAfter(text, unit, clocks));
+  const guesses = named.flatMap(({ text, unit }, i) => (retries[i] === undefined ? [guessDelay(text, unit)] : []));
   const resets = found.flatMap(({ reset }) => listOf(reset).map((text) => readReset(text, clocks)));
-  const retryAfterMs = longest(retries);
+  const retryAfterMs = longest([...retries, ...guesses]);
   const resetMs = longest(resets);
   const remaining = found.map((each) => least(each.remaining)).find((each) => each !== undefined);
   return {
@@ -153,6 +158,28 @@ function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | 
   if (seconds !== undefined) return Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
   const date = parseHttpDate(text, clocks.server);
   return date === undefined ? undefined : waitUntil(date, clocks);
+}
+
+// At most one blank at a time: of many, a long header would take for ever.
+const AMOUNT = String.raw`([0-9]+(?:\.[0-9]+)?(?:e\+?[0-9]+)?) ?`;
+const DELAY = new RegExp(
+  `^p?(?:${AMOUNT}d(?:ays?)?)? ?t?(?:${AMOUNT}h(?:rs?|ours?)?)? ?(?:${AMOUNT}m(?:in(?:ute)?s?)?)? ?` +
+    `(?:${AMOUNT}s(?:ec(?:ond)?s?)?)? ?(?:${AMOUNT}(?:ms|msecs?|milliseconds?))?(?:${AMOUNT})?$`,
+  'i',
+);
+
+/** Reads `"7200"`, `7200 seconds`, `7200; why`, `7200 (why)`, `2h 30m`, `PT2H`, `7200000ms`, `7.2e3`, as a minute at least. */
+function guessDelay(text: string, unitMs: number): number | undefined {
+  const amounts = DELAY.exec(
+    text
+      .replace(/[;(].*$/, '')
+      .trim()
+      .replace(/^"(.*)"$/, '$1'),
+  )?.slice(1);
+  if (amounts === undefined || !amounts.some(Boolean)) return undefined;
+  const units = [86_400_000, 3_600_000, 60_000, 1_000, 1, unitMs];
+  const ms = units.reduce((sum, unit, i) => sum + Number(amounts[i] ?? 0) * unit, 0);
+  return Math.min(Math.max(Math.ceil(ms), LEAST_GUESS_MS), LONGEST_WAIT_MS);
 }
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */

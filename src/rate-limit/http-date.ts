@@ -9,7 +9,7 @@ const LONG_DAYS = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)'
 
 // The weekday is not compared with the date: a wait must not become shorter because it is wrong.
 const FORMS = [
-  new RegExp(`^${DAYS}, (?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
+  new RegExp(`^(?:${DAYS}, )?(?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
   new RegExp(`^${LONG_DAYS}, (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
   new RegExp(`^${DAYS} ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
   /^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ](?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})(?:[.,][0-9]+)?(?:Z|(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zoneMinute>[0-9]{2}))$/i,

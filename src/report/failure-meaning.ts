@@ -22,8 +22,8 @@ export interface FailureMeaning {
 
 /** What the failure of a row's request means for the row, and whether the run continues after it. */
 export interface RowOutcome {
-  readonly state: 'planned' | 'applied' | 'failed' | 'unknown';
-  /** Always with `failed` and `unknown`. */
+  readonly state: 'planned' | 'applied' | 'failed' | 'unknown' | 'conflict';
+  /** Always with `failed`, `unknown` and `conflict`. */
   readonly reason?: string;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';

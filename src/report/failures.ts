@@ -19,16 +19,17 @@ const WRITE_FAILURES = {
     message: describeUnknown(details, now),
     hint: 'call' in details ? 'Check the stock before you run it again.' : checkHint(details),
     outcome: 'unknown',
+    ...('found' in details &&
+      details.found !== undefined && {
+        bulkRow: { state: 'conflict', reason: `no answer, and ${foundWords(details.found)}`, continues: 'always' },
+      }),
   }),
-  unrecorded: ({ petId, quantity, environment, because }, now) => {
-    const { exit, message } = describeFailure(because, now);
-    return {
-      ...stops(exit),
-      message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${message}`,
-      hint: 'Do not repeat the write. Fix the cause first.',
-      outcome: 'applied',
-    };
-  },
+  unrecorded: ({ petId, quantity, environment, because }, now) => ({
+    ...stops(EXIT.local),
+    message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${describeFailure(because, now).message}`,
+    hint: 'Do not repeat the write. Fix the cause first.',
+    outcome: 'applied',
+  }),
   'stored-differently': ({ petId, quantity, stored, environment }) => ({
     ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but the service stored ${stored.quantity} for pet ${stored.petId}.`,
@@ -79,11 +80,13 @@ export function rowOutcome(failure: Failure): RowOutcome {
   return describeFailure(failure, 0).bulkRow;
 }
 
-/** Returns the cause that a script has to know first, whichever came first; of equal ones the earliest. */
+/** Returns the cause that a script has to know first, whichever came first; of equal ones the most uncertain write. */
 export function firstCause(causes: readonly Failure[]): Failure | undefined {
   const place = (failure: Failure): number => {
-    const at = CAUSES_FIRST_TO_LAST.indexOf(describeFailure(failure, 0).exit);
-    return at === -1 ? CAUSES_FIRST_TO_LAST.length : at;
+    const { exit, outcome } = describeFailure(failure, 0);
+    const at = CAUSES_FIRST_TO_LAST.indexOf(exit);
+    const certainty = outcome === 'unknown' ? 0 : outcome === 'applied' ? 1 : 2;
+    return (at === -1 ? CAUSES_FIRST_TO_LAST.length : at) + certainty / 3;
   };
   return causes.toSorted((a, b) => place(a) - place(b))[0];
 }
@@ -91,10 +94,17 @@ export function firstCause(causes: readonly Failure[]): Failure | undefined {
 function describeUnknown(details: FailureDetails['outcome-unknown'], now: number): string {
   const { environment } = details;
   if ('call' in details) return `No answer: ${details.call} may or may not have taken effect in ${environment}.`;
-  const { petId, quantity, looked, because } = details;
-  const look = looked ? 'even after reading the stock' : 'and the stock could not be read';
+  const { petId, quantity, looked, found, because } = details;
   const { message } = describeFailure(because, now);
+  if (found !== undefined) {
+    return `The outcome is unknown: pet ${petId} in ${environment} was to be set to ${quantity}, and ${foundWords(found)}. ${message}`;
+  }
+  const look = looked ? 'even after reading the stock' : 'and the stock could not be read';
   return `The outcome is unknown, ${look}: pet ${petId} in ${environment} may or may not have been set to ${quantity}. ${message}`;
+}
+
+function foundWords(found: bigint): string {
+  return `it has ${found} now: someone else has changed it`;
 }
 
 function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
@@ -102,8 +112,8 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
 }
 
 /** True for Ctrl-C while no write was under way. */
-function isPlainStop({ signal, write }: Pick<FailureDetails['interrupted'], 'signal' | 'write'>): boolean {
-  return signal === 'SIGINT' && write === undefined;
+function isPlainStop({ signal, outcome }: Pick<FailureDetails['interrupted'], 'signal' | 'outcome'>): boolean {
+  return signal === 'SIGINT' && outcome === undefined;
 }
 
 function describeInterrupted(details: FailureDetails['interrupted']): string {
@@ -111,8 +121,11 @@ function describeInterrupted(details: FailureDetails['interrupted']): string {
   if (during === 'prompt') return 'Cancelled.';
   if (isPlainStop(details)) return 'Stopped.';
   const stopped = `Stopped by ${signal}`;
-  if (write === undefined) return `${stopped}; nothing was being sent.`;
+  if (write === undefined) {
+    return outcome === 'applied' ? `${stopped} after the change was made.` : `${stopped}; nothing was being sent.`;
+  }
   const { petId, quantity } = write;
+  if (outcome === 'not-applied') return `${stopped}; pet ${petId} was put back to ${quantity}.`;
   return outcome === 'applied'
     ? `${stopped}; pet ${petId} had been set to ${quantity} by then.`
     : `${stopped} while a write was in flight: the outcome is unknown, pet ${petId} may or may not be ${quantity}.`;

@@ -154,7 +154,7 @@ const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
     `${path} is not a petstore ${what}${because}; it was left as it is.`,
     what === 'state database'
       ? 'Move the file elsewhere, then run the command again.'
-      : `Name another file with ${what === 'sandbox' ? '--data' : '--journal'}.`,
+      : 'Name another file with --data.',
   ],
   damaged: ({ file, what, because }) => [
     `The ${file} is damaged${because}; it was left as it is.`,

@@ -82,15 +82,15 @@ const MOST = 2n ** 63n - 1n;
  */
 export async function readPets(context: CommandContext, path: string): Promise<InventoryItem[]> {
   const { InventoryItemSchema } = await import('../api/schemas.ts');
-  const { isArray, rows } = parseJsonRows(await readText(context, path));
+  const rows = parseJsonRows(await readText(context, path));
   const refused = (problem: string): Failure => {
     const expected = 'a file of pets: a JSON array, or one object a line, each with petId, quantity and status';
     return new Failure('invalid-value', { name: 'the file', value: path, expected, hint: `It ${problem}.` });
   };
   const seen = new Map<bigint, string>();
   return rows.map((row) => {
-    const where = `${isArray ? 'entry' : 'line'} ${row.at}`;
-    if ('error' in row) throw refused(`is not JSON ${isArray ? 'as a whole' : where}: ${row.error.message}`);
+    const where = `line ${row.line}`;
+    if ('error' in row) throw refused(`is not JSON ${where}: ${row.error.message}`);
     const { error, data } = InventoryItemSchema.safeParse(
       row.value instanceof Map ? Object.fromEntries(row.value) : {},
     );

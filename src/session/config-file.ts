@@ -12,6 +12,8 @@ import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnv
 import { configFolder, joinPath, stateFolder } from './paths.ts';
 
 const CONFIG_VERSION = 1;
+/** No config is near this large. */
+const MOST_BYTES = 1 << 20;
 
 export interface EnvironmentSettings {
   readonly baseUrl?: string;
@@ -61,6 +63,7 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
+    if (facts.size > MOST_BYTES) throw new Failure('config-invalid', { path, problem: 'is larger than 1 MiB' });
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {

@@ -7,9 +7,8 @@ export const DEFAULTS = {
   color: { option: 'color', variable: 'PETSTORE_COLOR' },
   'max-wait': { option: 'maxWait', variable: 'PETSTORE_MAX_WAIT' },
   reserve: { option: 'reserve', variable: 'PETSTORE_RESERVE' },
-  // These two have no option.
+  // It has no option.
   'keep-history': { option: 'keepHistory', variable: 'PETSTORE_KEEP_HISTORY' },
-  'keep-size': { option: 'keepSize', variable: 'PETSTORE_KEEP_SIZE' },
 } as const;
 
 export type DefaultName = keyof typeof DEFAULTS;

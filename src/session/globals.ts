@@ -1,4 +1,5 @@
 /** The options that every command takes, as the command line gives them. */
+import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { Format } from '../view/view.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -32,8 +33,11 @@ export interface Globals {
   readonly maxBody: number;
   /** How long changes, runs and reports are kept, in ms. Infinity: forever. */
   readonly keepHistory: number;
-  /** The most bytes that the state database and the reports may take. */
-  readonly keepSize: number;
+}
+
+/** A write that is sent, and not recorded yet. */
+export interface OpenWrite extends PetWrite {
+  outcome: 'unknown' | 'applied';
 }
 
 /** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
@@ -42,6 +46,8 @@ export interface CommandContext extends Context {
   readonly notices: Notices;
   /** Whatever is added here never appears in any output, file or journal. */
   readonly secrets: { add(secret: string): void; redact(text: string): string };
+  /** What the end of the command has to report, however it ends. */
+  readonly openWrites: Set<OpenWrite>;
   /** Reads the config, once. @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file` */
   configFile(): Promise<ConfigFile>;
   /** Resolves environment, base URL and key, once. @throws {Failure} what configFile and resolveSettings throw */

@@ -2,16 +2,15 @@
 import type { Run, RunSummary } from '../state/journal.ts';
 import type { ResolvedSettings } from './resolve.ts';
 
-/** Returns the command that resumes a run, whatever the environment of the next shell. */
-export function resumeCommand(
-  run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>,
-  journalFile?: string,
-): string {
+/** Returns the command that resumes a run (or puts back the pet of a smoke test), whatever the environment of the next shell. */
+export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
   const { environment, id, kind, left } = run;
-  const where = journalFile === undefined ? '' : ` --journal ${shellWord(journalFile)}`;
   // A stocktake that is still counting has no rows yet.
-  const command = kind === 'count' && left === 0 ? 'inventory count --resume' : 'inventory runs resume';
-  return `petstore --env ${environment} ${command} ${id}${where}`;
+  const isCounting = kind === 'count' && left === 0;
+  const command = isCounting
+    ? 'inventory count --resume'
+    : `inventory ${kind === 'smoke' ? 'undo --run' : 'runs resume'}`;
+  return `petstore --env ${environment} ${command} ${id}`;
 }
 
 /** Returns the command that gives up what is left of a run. */
@@ -22,8 +21,4 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
 /** Returns the command that takes back the last one: in another environment than that of the next shell, with --env. */
 export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
   return `petstore ${source.from === 'flag' ? `--env ${value} ` : ''}inventory undo`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

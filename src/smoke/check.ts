@@ -1,11 +1,14 @@
 /** What a check is, and what came of it. */
+import type { JsonValue } from '../api/json.ts';
 import { ErrorSchema } from '../api/schemas.ts';
+import type { LockedPet } from '../bulk/write-one.ts';
 import { judgeFailure, requestInfo } from '../client/classify.ts';
 import { readServiceError } from '../client/error-body.ts';
 import { type Answer, type Evidence, probe, type Unreachable } from '../client/probe.ts';
 import { judgeReply } from '../client/retry.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure } from '../errors.ts';
+import type { Session } from '../session/connect.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
 
@@ -30,6 +33,7 @@ export interface Checked extends CheckFacts, Finding {
 
 /** Clients for the same service: with the key, without a key, and with an invalid key. */
 export interface SmokeClients {
+  readonly session: Session;
   readonly keyed: Service;
   readonly keyless: Service;
   readonly wrong: Service;
@@ -39,6 +43,8 @@ export interface SmokeClients {
   readonly spender: Service;
   /** With the key, and waits for the service as long as --wait-ready allows. */
   readonly patient: Service;
+  /** The pet that may be written to, locked. */
+  readonly pet?: LockedPet;
   /** Called before the first request, and once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;
   /** What would end any other command: the exit code of the run, before that of a failed check. */
@@ -97,23 +103,34 @@ export async function noteCause(
   answer: Answer | Unreachable,
   isUsual: boolean,
 ): Promise<void> {
-  const asked = requestInfo(clients[door], call);
+  const failure = await failureIn(clients[door], call, answer);
+  if (failure === undefined) return;
   if ('unreachable' in answer) {
-    const { failure } = judgeFailure(answer.unreachable, asked);
     // The list is asked for first.
     const begun = door !== 'keyed' || call.path !== '/inventory';
     clients.causes.push(failure.is('network') ? new Failure('network', { ...failure.details, begun }) : failure);
     return;
   }
-  const { status, text } = answer;
-  if (status < 300) return;
-  const error = await readServiceError({ status, body: [Buffer.from(text)] });
-  const { failure } = judgeReply(clients[door], asked, answer, error);
   const isKeyed = door !== 'keyless' && door !== 'wrong';
   const counts = isUsual
     ? failure.is('unauthorized') || failure.is('service-failed') || failure.is('redirected')
-    : UNAVAILABLE.includes(status);
+    : UNAVAILABLE.includes(answer.status);
   if (counts || (isKeyed && failure.is('forbidden'))) clients.causes.push(failure);
+}
+
+/** Returns what an answer means for any command; undefined: nothing is wrong. */
+export async function failureIn(
+  service: Service,
+  call: Call,
+  answer: Answer | Unreachable,
+  petId?: bigint,
+): Promise<Failure | undefined> {
+  const asked = requestInfo(service, call, 1, petId);
+  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
+  const { status, text } = answer;
+  if (status < 300) return undefined;
+  const error = await readServiceError({ status, body: [Buffer.from(text)] });
+  return judgeReply(service, asked, answer, error).failure;
 }
 
 /** Finds fault with anything but an answer of that status. */
@@ -136,4 +153,9 @@ export function isError({ json, problem }: Answer): Finding {
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;
   return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
+}
+
+export function integer(value: JsonValue | undefined): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }

@@ -1,4 +1,6 @@
 /** `petstore smoke`, from its options to its report. */
+import { dirname } from 'node:path';
+import { type LockedPet, withPet, withWriter } from '../bulk/write-one.ts';
 import { plural } from '../view/words.ts';
 import { connect, open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -26,6 +28,7 @@ const RESTORE_MS = 2_500;
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
 export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
+  for (const { path } of options.out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
   const count = requestsFor(options);
@@ -37,7 +40,12 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
     const checks = await check(context, doors, options);
     const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
-    for (const { format, path } of options.out) await write(context, path, REPORTERS[format](suite));
+    for (const { format, path } of options.out) {
+      await write(context, path, REPORTERS[format](suite)).catch((error: unknown) => {
+        if (!isFailure(error) || context.signal.aborted) throw error;
+        doors.causes.push(error);
+      });
+    }
     const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
     const contract = failed.length === 0 ? [] : [new Failure('checks-failed', { failed, of: checks.length })];
     const failure = firstCause([...doors.causes, ...contract]);
@@ -58,7 +66,13 @@ async function check(context: CommandContext, doors: SmokeClients, options: RunO
   try {
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
-    for await (const each of runSmoke(doors, options)) found.set(each.id, each);
+    const run = async (pet?: LockedPet): Promise<void> => {
+      const clients = { ...doors, ...(pet !== undefined && { pet }) };
+      for await (const each of runSmoke(clients, options)) found.set(each.id, each);
+    };
+    const { write } = options;
+    if (write === undefined) await run();
+    else await withWriter(context, doors.session, (writer) => withPet(writer, write, run));
   } catch (error) {
     if (!isFailure(error) || context.signal.aborted) throw error;
     doors.causes.push(error);
@@ -95,6 +109,7 @@ async function openDoors(
     return session.service;
   };
   const doors = {
+    session: keyed,
     keyed: keyed.service,
     patient: await serviceFor(patient),
     spender: await serviceFor(spending),
@@ -152,6 +167,14 @@ async function waitReady(context: CommandContext, { patient }: SmokeClients, ms:
     if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
+}
+
+/** A report that has no place to go is found before the first request. @throws {Failure} `file` */
+async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
+  const found = await files.facts(folder).catch((cause: unknown) => {
+    throw fileFailure('find', folder, cause);
+  });
+  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
 async function write({ files, signal }: CommandContext, path: string, text: string): Promise<void> {

@@ -104,7 +104,9 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): Asy
     if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);
   }
   if (obstacle !== undefined) return;
-  if (options.write !== undefined) yield* runWrites(doors, options.write, first, isChosen);
+  if (options.write !== undefined && doors.pet !== undefined) {
+    yield* runWrites(doors, doors.pet, options.write, first, isChosen);
+  }
   if (options.provoke) yield* runProvoked(doors, isChosen);
 }
 

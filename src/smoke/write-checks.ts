@@ -7,14 +7,17 @@ import {
   checked,
   fail,
   type Finding,
+  integer,
   isError,
   PASS,
   skip,
   type SmokeClients,
   withStatus,
 } from './check.ts';
+import type { LockedPet } from '../bulk/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
+import { TestedPet } from './tested-pet.ts';
 
 const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
   ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
@@ -33,9 +36,10 @@ export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN,
 
 type CheckFilter = (facts: CheckFacts) => boolean;
 
-/** @param list the list as it was just read */
+/** @param list the list, read since the pet was locked */
 export async function* runWrites(
   clients: SmokeClients,
+  locked: LockedPet,
   petId: bigint,
   list: Answer | Unreachable,
   isChosen: CheckFilter,
@@ -49,76 +53,37 @@ export async function* runWrites(
     for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, skip(`pet ${petId} is not in the list`));
     return;
   }
-  const path = `/inventory/${petId}`;
-  const update = (to: string, body: string, isUsual = false): Promise<Answer | Unreachable> =>
-    ask(clients, 'keyed', { method: 'PATCH', path: to, body }, { isUsual });
-  const set = (quantity: bigint): Promise<Answer | Unreachable> => update(path, `{"quantity":${quantity}}`, true);
-  if (isChosen(SAME)) {
-    const answer = await set(present);
-    yield checked(SAME, isEntry(answer, petId, present), answer);
-  }
-  const pet = new Touched(clients, petId, present);
+  const send = (to: string, body: string): Promise<Answer | Unreachable> =>
+    ask(clients, 'keyed', { method: 'PATCH', path: to, body }, { isUsual: false });
+  const pet = new TestedPet(clients, locked, petId, present);
+  await pet.begin();
   try {
+    const { original } = pet;
+    if (isChosen(SAME)) {
+      const answer = await pet.set(original);
+      yield checked(SAME, isEntry(answer, petId, original), answer);
+    }
     if (isChosen(SET) || isChosen(RESTORE)) {
-      const changed = await pet.touch(() => set(present + 1n));
-      const back = await pet.restore();
-      if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, present + 1n), changed);
-      if (isChosen(RESTORE)) yield checked(RESTORE, isEntry(back, petId, present), back);
-    }
-    for (const facts of BAD.filter(isChosen)) {
-      const answer = await pet.touch(() => update(path, facts.body));
-      yield checked(facts, withStatus(answer, 400, isError), answer);
-    }
-  } finally {
-    await pet.restoreIfTouched();
-  }
-  if (isChosen(UNKNOWN)) {
-    const answer = await update(`/inventory/${freeId(list)}`, '{"quantity":1}');
-    yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
-  }
-}
-
-/** A pet whose quantity may differ from the original until it has been put back. */
-class Touched {
-  private isTouched = false;
-  private readonly clients: SmokeClients;
-  private readonly petId: bigint;
-  private readonly present: bigint;
-
-  constructor(clients: SmokeClients, petId: bigint, present: bigint) {
-    this.clients = clients;
-    this.petId = petId;
-    this.present = present;
-  }
-
-  /** Sends a request that may change it; only a refusal shows that it did not. */
-  async touch(send: () => Promise<Answer | Unreachable>): Promise<Answer | Unreachable> {
-    this.isTouched = true;
-    const answer = await send();
-    if ('status' in answer && answer.status >= 400 && answer.status < 500) this.isTouched = false;
-    return answer;
-  }
-
-  async restore(): Promise<Answer | Unreachable> {
-    const path = `/inventory/${this.petId}`;
-    const call = { method: 'PATCH', path, body: `{"quantity":${this.present}}` } as const;
-    const answer = await ask(this.clients, 'restorer', call, { isUsual: true });
-    if ('status' in answer && answer.status === 200) this.isTouched = false;
-    return answer;
-  }
-
-  async restoreIfTouched(): Promise<void> {
-    try {
-      if (this.isTouched) await this.restore();
-    } finally {
-      if (this.isTouched) {
-        const { watch, environment } = this.clients.restorer;
-        watch.warning(
-          `Pet ${this.petId} could not be put back to ${this.present} in ${environment}; ` +
-            `check it, then run petstore --env ${environment} inventory set ${this.petId} ${this.present}`,
-        );
+      const changed = await pet.set(original + 1n);
+      if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, original + 1n), changed);
+      const isSet = 'status' in changed && changed.status === 200;
+      const back = isSet ? await pet.set(original, 'restorer') : undefined;
+      if (isChosen(RESTORE)) {
+        const finding = back === undefined ? skip('it was not changed') : isEntry(back, petId, original);
+        yield checked(RESTORE, finding, back);
       }
     }
+    for (const facts of BAD.filter(isChosen)) {
+      const answer = pet.seen(await send(`/inventory/${petId}`, facts.body));
+      yield checked(facts, withStatus(answer, 400, isError), answer);
+    }
+  } catch (error) {
+    throw await pet.stopped(error);
+  }
+  await pet.end();
+  if (isChosen(UNKNOWN)) {
+    const answer = await send(`/inventory/${freeId(list)}`, '{"quantity":1}');
+    yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
   }
 }
 
@@ -130,11 +95,6 @@ export function writeRequests(isChosen: CheckFilter): number {
 
 function rowsOf(list: Answer | Unreachable): readonly JsonValue[] {
   return 'json' in list && Array.isArray(list.json) ? list.json : [];
-}
-
-function integer(value: JsonValue | undefined): bigint | undefined {
-  if (typeof value === 'bigint') return value;
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }
 
 function quantityOf(list: Answer | Unreachable, petId: bigint): bigint | undefined {

@@ -55,7 +55,7 @@ const MIGRATIONS: readonly string[] = [
      quantity TEXT NOT NULL,
      PRIMARY KEY (run, seq)
    ) STRICT, WITHOUT ROWID;`,
-  // The newest write of this machine to each pet, whichever journal has its row. `turn`: of `meta`, when it was noted.
+  // The newest write of this machine to each pet. `turn`: of `meta`, when it was noted.
   `CREATE TABLE written (
      origin TEXT NOT NULL,
      petId INTEGER NOT NULL,
@@ -129,22 +129,18 @@ type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random' | 'sign
 
 /** Opens the state database; a damaged one is put aside, with a warning. @throws {Failure} `state`, `file` */
 export async function openState(context: Ports & Warned, folder: string): Promise<State> {
-  const place: Place = { path: `${folder}/state.db`, what: 'state database', isOwn: true };
+  const place = placeAt(`${folder}/state.db`);
   return new StateFile(context, place, await openOrBeginAnew(context, FORM, place), context);
 }
 
-/**
- * Opens a database of the same form at any path, and never puts it aside: a journal that the user named, or, with
- * `isOwn`, the state database to read.
- * @throws {Failure} `state`, `file`
- */
-export async function openStateFile(
-  context: Ports,
-  path: string,
-  { isOwn = false }: { readonly isOwn?: boolean } = {},
-): Promise<State> {
-  const place: Place = { path, what: isOwn ? 'state database' : 'journal', isOwn };
+/** Opens the state database at its path, and never puts it aside. @throws {Failure} `state`, `file` */
+export async function openStateFile(context: Ports, path: string): Promise<State> {
+  const place = placeAt(path);
   return new StateFile(context, place, await openFile(context, FORM, place));
+}
+
+function placeAt(path: string): Place {
+  return { path, what: 'state database', isOwn: true };
 }
 
 class StateFile implements State {

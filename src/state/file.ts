@@ -86,7 +86,7 @@ export async function beginAnew(
   place: Place,
   failed?: Pick<Database, 'isInPlace'>,
 ): Promise<Database> {
-  using lock = await acquireLock(ports, { path: `${place.path}.aside.lock`, isOwn: true }, 2 * PATIENCE_MS);
+  using lock = await acquireLock(ports, `${place.path}.aside.lock`, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
   if (failed?.isInPlace() !== true) {
     try {

@@ -18,7 +18,7 @@ export interface Form {
 /** A file, and what messages call it. */
 export interface Place {
   readonly path: string;
-  readonly what: 'state database' | 'journal' | 'sandbox';
+  readonly what: 'state database' | 'sandbox';
   /** True in the state folder, where a file that is not sound must be ours, and damaged. */
   readonly isOwn: boolean;
 }
@@ -27,7 +27,7 @@ export const APPLICATION_IDS = { state: 0x70657473, sandbox: 0x70657462 } as con
 
 /** All kinds, each with tables that only it has. */
 const KINDS = [
-  { id: APPLICATION_IDS.state, name: 'a petstore state database or journal', tables: ['meta', 'ledger'] },
+  { id: APPLICATION_IDS.state, name: 'a petstore state database', tables: ['meta', 'ledger'] },
   { id: APPLICATION_IDS.sandbox, name: 'a petstore sandbox', tables: ['pet', 'apiKey'] },
 ] as const;
 

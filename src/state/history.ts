@@ -49,8 +49,6 @@ const PAGE = 500;
 export const HOLDER = 'run-holder';
 
 export interface JournalOptions {
-  /** The state database, if the journal is another file. */
-  readonly shared?: State | undefined;
   /** Removes secrets from the texts that are stored. */
   redact?(text: string): string;
   /** Receives warnings about damaged rows that are left out. */
@@ -59,28 +57,24 @@ export interface JournalOptions {
 
 export class History {
   readonly state: State;
-  /** The state database: every command of this machine notes its writes there, whichever journal it keeps. */
-  readonly shared: State;
   protected readonly redact: (text: string) => string;
   private readonly warn: ((text: string) => void) | undefined;
 
-  constructor(state: State, { shared = state, redact = (text) => text, warn }: JournalOptions = {}) {
+  constructor(state: State, { redact = (text) => text, warn }: JournalOptions = {}) {
     this.state = state;
-    this.shared = shared;
     this.redact = redact;
     this.warn = warn;
   }
 
   /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
   newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
-    const rows = this.shared.database.all(
+    const rows = this.state.database.all(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ${MAY_BE_WRITTEN}
          AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
       petId,
       origin,
       BigInt(Math.round(since)),
-      // In another journal the same id belongs to another change.
-      this.shared === this.state ? id : 0n,
+      id,
     );
     return this.readSound('change', rows, toChange)[0];
   }
@@ -107,9 +101,13 @@ export class History {
     return this.runs({ isUnfinished: true });
   }
 
-  /** Returns the newest change of an environment that was sent: that of the last command. */
+  /**
+   * Returns the newest change of an environment that was sent and not refused: that of the last command. A smoke test
+   * that is over has put its pet back.
+   */
   newestSent(environment: string): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state IN ${MAY_BE_WRITTEN}
+    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
+        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL)
       ORDER BY sentAt DESC, id DESC LIMIT 1`;
     return this.readSound('change', this.state.database.all(sql, environment), toChange)[0];
   }
@@ -190,7 +188,7 @@ export class History {
       } catch (error) {
         if (!(error instanceof BadValue)) throw error;
         const detail = `row ${String(row.id ?? row.seq)} of ${table} is damaged: ${error.message}`;
-        throw new Failure('state', { path: this.state.path, what: 'journal', problem: 'row', detail }, error);
+        throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'row', detail }, error);
       }
     });
   }

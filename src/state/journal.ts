@@ -17,7 +17,7 @@ import { integer } from './columns.ts';
 import type { Exclusive } from './database.ts';
 import { History, HOLDER } from './history.ts';
 import type { Change, Run, Scan } from './rows.ts';
-import { noteWrite, shareWrite } from './written.ts';
+import { noteWrite } from './written.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './rows.ts';
 
@@ -53,9 +53,13 @@ export class Journal extends History {
   }
 
   /** Stores a single write that is about to be sent. */
-  sendOne(where: Where, change: NewChange, now: number): Promise<bigint> {
+  sendOne(
+    where: Where,
+    { run, ...change }: NewChange & { readonly run?: bigint | undefined },
+    now: number,
+  ): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, { ...change, state: 'sent' });
+      this.insert(where, { ...change, state: 'sent' }, run);
       const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
       this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
@@ -69,7 +73,6 @@ export class Journal extends History {
       this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
     }, DURABLE);
-    await shareWrite(this, id);
   }
 
   async settle(id: bigint, now: number, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
@@ -84,9 +87,10 @@ export class Journal extends History {
         state === 'planned' ? 1n : 0n,
         id,
       );
+      // No run will send it later.
+      if (state === 'planned') this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
       if (hasWritten) noteWrite(this.state, id);
     }, CERTAIN);
-    if (hasWritten) await shareWrite(this, id);
   }
 
   async end(run: bigint, now: number): Promise<void> {
@@ -171,6 +175,6 @@ export class Journal extends History {
   }
 
   private replaced(): Failure {
-    return new Failure('state', { path: this.state.path, what: 'journal', problem: 'replaced' });
+    return new Failure('state', { path: this.state.path, what: 'state database', problem: 'replaced' });
   }
 }

@@ -8,43 +8,34 @@ import { isBusy, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** The file of a lock. `isOwn`: it is in the state folder, where no other program has files. */
-export interface LockPlace {
-  readonly path: string;
-  readonly isOwn: boolean;
-}
-
 /** The page size of a lock, which is a database without tables: one page. */
 const PAGE_BYTES = 4_096;
 
 /**
  * Takes the lock; disposing of the result releases it.
+ * @param path in the state folder, where no other program has files
  * @param waitMs how long to wait for the process that holds it
  * @returns undefined if another process holds it for longer
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
-export async function acquireLock(ports: Ports, place: LockPlace, waitMs: number): Promise<Disposable | undefined> {
-  const { path, isOwn } = place;
+export async function acquireLock(ports: Ports, path: string, waitMs: number): Promise<Disposable | undefined> {
   try {
-    if (!(await isLock(ports, place))) {
-      if (!isOwn) throw new Failure('state', { path, problem: 'lock', detail: 'it is not a lock' });
-      await ports.files.empty(path);
-    }
+    if (!(await isLock(ports, path))) await ports.files.empty(path);
     try {
       return await wait(ports, path, waitMs);
     } catch (error) {
-      if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt' || !isOwn) throw error;
+      if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt') throw error;
       // The file has no content to lose. It is emptied in place, not replaced, so that a holder keeps the lock.
       await ports.files.empty(path);
       return await wait(ports, path, waitMs);
     }
   } catch (error) {
-    throw toFailure(error, place);
+    throw toFailure(error, path);
   }
 }
 
 /** False for a file that holds data. */
-async function isLock({ files }: Ports, { path }: LockPlace): Promise<boolean> {
+async function isLock({ files }: Ports, path: string): Promise<boolean> {
   const facts = await files.facts(path);
   // Anything but a plain file is refused when it is opened.
   if (facts?.kind !== 'file' || facts.size === 0) return true;
@@ -72,7 +63,7 @@ async function wait(ports: Ports, path: string, patienceMs: number): Promise<Dis
   }
 }
 
-function toFailure(error: unknown, { path }: LockPlace): unknown {
+function toFailure(error: unknown, path: string): unknown {
   const unusable = (detail: string): Failure => new Failure('state', { path, problem: 'lock', detail }, error);
   if (error instanceof DatabaseFailure) {
     if (error.problem === 'full' || error.problem === 'readonly') {

@@ -2,36 +2,28 @@
  * Removes what is oldest in the journal: single changes, and runs that have ended with all that belongs to them. Of each
  * service the newest command stays, so that it can be undone, and the newest run, so that no number is given twice.
  */
+import type { Clock } from '../ports.ts';
 import { integer, text } from './columns.ts';
 import type { State } from './database.ts';
 import { MAY_BE_WRITTEN } from './history.ts';
 
 /** Changes that one transaction removes, roughly. A longer run is removed in one, as it was recorded in one. */
 const AT_ONCE = 5_000;
-/** Changes outside of runs that are removed before the size is measured again. */
+/** Changes outside of runs that are removed before the time is looked at again. */
 const STEP = 200;
+/** How long others may have to wait for one transaction, ms; the rows of one run may take longer. */
+const SLICE_MS = 200;
 /** Begins no other transaction after so many changes. */
 export const MOST_CHANGES = 50_000;
 /** A service with none of the newest N changes counts as not in use: to look at all of them takes too long. */
 const NEWEST = 10_000;
 /** How long to wait for a process that writes, ms. */
 const PATIENCE_MS = 1_000;
-/** Where there was too much, this share of the bound is left, so that there is room for a while. */
-const SHARE_LEFT = 0.9;
 /** Earlier than every instant. */
 const EVER = -(2n ** 63n);
 /** Runs that may be removed. */
 const ENDED = `FROM run WHERE endedAt IS NOT NULL
   AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)`;
-
-export interface Bounds {
-  /** What is older is removed: epoch ms. */
-  readonly before: number;
-  /** The most bytes that the database uses, with the reports. */
-  readonly bytes: number;
-  /** What is newer is not removed for its size: epoch ms. */
-  readonly recent: number;
-}
 
 export interface Removed {
   readonly changes: number;
@@ -40,23 +32,16 @@ export interface Removed {
 }
 
 /**
- * Removes what is older or more than the bounds allow, oldest first, and yields what each transaction has removed.
- * @param reports by kind and number of their run
+ * Removes what is older than `before` (epoch ms), oldest first, and yields what each transaction has removed.
  * @throws {Failure} `state`: another process holds the lock
  */
 export async function* removeOldest(
   state: State,
-  { before, bytes, recent }: Bounds,
-  reports: ReadonlyMap<string, { readonly size: number }>,
+  before: number,
+  clock: Pick<Clock, 'monotonic'>,
 ): AsyncGenerator<Removed> {
-  let reportBytes = [...reports.values()].reduce((sum, report) => sum + report.size, 0);
-  const size = (): number => usedBytes(state) + reportBytes;
-  const isOver = size() > bytes;
-  const mostLeft = isOver ? SHARE_LEFT * bytes : Number.POSITIVE_INFINITY;
-  const tooOld = BigInt(Math.max(Number.MIN_SAFE_INTEGER, Math.round(before)));
-  const end = isOver && recent > before ? BigInt(Math.round(recent)) : tooOld;
+  const end = BigInt(Math.max(Number.MIN_SAFE_INTEGER, Math.round(before)));
   let count = 0;
-  let isAny = false;
   // Where the oldest are all such as stay, the others are looked at too, which takes longer.
   for (const last of new Set([endOfOldest(state, end), end])) {
     const kept = keptBefore(state, last);
@@ -67,10 +52,10 @@ export async function* removeOldest(
     const removeSome = (): Removed => {
       const names: string[] = [];
       let changes = 0;
-      while (changes + names.length < AT_ONCE) {
-        const until = size() > mostLeft || last < tooOld ? last : tooOld;
-        const run = runs[0] !== undefined && runs[0].endedAt < until ? runs[0] : undefined;
-        const to = run?.endedAt ?? until;
+      const until = clock.monotonic() + SLICE_MS;
+      while (changes + names.length < AT_ONCE && clock.monotonic() < until) {
+        const [run] = runs;
+        const to = run?.endedAt ?? last;
         const single = removeChanges(state, [from, to], kept.changes);
         changes += single;
         if (single > 0) continue;
@@ -80,7 +65,6 @@ export async function* removeOldest(
         if (!isStill(state, run)) continue;
         changes += removeRun(state, run.id);
         names.push(run.name);
-        reportBytes -= reports.get(run.name)?.size ?? 0;
       }
       return { changes, runs: names };
     };
@@ -89,18 +73,10 @@ export async function* removeOldest(
       const removed = await state.exclusively(removeSome, { patienceMs: PATIENCE_MS });
       if (removed.changes + removed.runs.length === 0) break;
       count += removed.changes;
-      isAny = true;
       yield removed;
     }
-    if (isAny) return;
+    if (count > 0) return;
   }
-}
-
-/** Without the pages that are free: those are used again before the file grows. */
-function usedBytes({ database }: State): number {
-  const sql = `SELECT (page_count - freelist_count) * page_size AS bytes
-    FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
-  return Number(database.get(sql)?.bytes);
 }
 
 /** Returns the instant before which there are no more changes to remove than MOST_CHANGES; at most `end`. */

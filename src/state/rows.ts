@@ -2,7 +2,7 @@
 import type { SqlRow } from '../ports.ts';
 import { instant, integer, oneOf, optional, quantity, text } from './columns.ts';
 
-export const KINDS = ['import', 'count', 'edit', 'undo'] as const;
+export const KINDS = ['import', 'count', 'edit', 'undo', 'smoke'] as const;
 const STATES = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict', 'discarded'] as const;
 
 export type RunKind = (typeof KINDS)[number];

@@ -28,16 +28,3 @@ export function hasWrittenSince({ database }: State, { origin, petId }: Target, 
 export function noteWrite({ database }: State, change: bigint): void {
   database.run(`${NOTE} SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
 }
-
-/** Notes it in the state database, too, if the journal is another file. */
-export async function shareWrite({ state, shared }: { state: State; shared: State }, change: bigint): Promise<void> {
-  if (shared === state) return;
-  const { origin = null, petId = null } =
-    state.database.get('SELECT origin, petId FROM change WHERE id = ?', change) ?? {};
-  await shared.exclusively(
-    () => {
-      shared.database.run(`${NOTE} VALUES (?, ?, ${NEXT_TURN})`, origin, petId);
-    },
-    { despiteSignal: true },
-  );
-}

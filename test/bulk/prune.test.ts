@@ -1,12 +1,13 @@
 /** Old history and reports are removed after a write, once a day, and never in its way: in this process. */
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { DatabaseFailure } from '../../src/ports.ts';
 import { journalKeptOpen } from '../../src/bulk/open-journal.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, type Home } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error as refusal, item, json, type PlainReply } from '../support/replies.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
@@ -15,11 +16,20 @@ import { START, VirtualClock } from '../support/virtual-clock.ts';
 const DAY = 86_400_000;
 const CSV = (...rows: readonly string[]): string => ['petId,quantity', ...rows].join('\n');
 
+/** As if something had been written on every day before. */
+function useDaily(home: Home, now: number): void {
+  const path = join(home.state, 'petstore', 'state.db');
+  if (!existsSync(path)) return;
+  using database = new DatabaseSync(path);
+  database.exec(`UPDATE meta SET value = '${now - DAY}' WHERE name = 'prune-at' AND value < ${now - DAY}`);
+}
+
 /** One shop: each command in a context of its own, on the given day. */
 function shop() {
   const home = createHome();
   const reports = join(home.state, 'petstore', 'reports');
   const contextAt = (day: number, text?: string, env = {}): TestContext => {
+    useDaily(home, START + day * DAY);
     const clock = new VirtualClock({ now: START + day * DAY, autoAdvance: true });
     return createTestContext({ home, clock, env, ...(text !== undefined && { stdin: { text } }) });
   };
@@ -77,6 +87,16 @@ it('without --verbose nothing is printed; the settings decide', async () => {
   expect(await history(1_002)).toEqual([4, 3, 2]);
 });
 
+it('fault 153: a clock that is set years ahead for one write removes nothing', async () => {
+  const { home, run, history } = shop();
+  for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
+  const clock = new VirtualClock({ now: START + 1_100 * DAY, autoAdvance: true });
+  const ahead = createTestContext({ home, clock });
+  expect((await runIn(ahead, '--env', 'sandbox', 'inventory', 'adjust', '7', '1')).code).toBe(0);
+  await run(4, 'set', '7', '30');
+  expect(await history(4)).toHaveLength(5);
+});
+
 it('a run that is gone does not exist, and its number is not given again', async () => {
   const { run, ...at } = shop();
   await at.import(0, '7,11', '8,12');
@@ -101,6 +121,7 @@ it('the last command of another environment can still be undone', async () => {
   const { home, run, history, ...at } = shop();
   await run(0, 'set', '8', '20');
   await at.import(1, '7,11', '8,12');
+  useDaily(home, START + 1_000 * DAY);
   const clock = new VirtualClock({ now: START + 1_000 * DAY, autoAdvance: true });
   const staging = withReplies([json(item(7, 12))], { home, clock, env: STAGING_ENV });
   expect((await runIn(staging, 'inventory', 'set', '7', '12')).code).toBe(0);
@@ -150,13 +171,14 @@ describe('reports', () => {
     writeFileSync(join(reports, 'count-5.csv'), 'x');
     utimesSync(join(reports, 'count-5.csv'), (START + 800 * DAY) / 1_000, (START + 800 * DAY) / 1_000);
     const { stderr } = await run(801, 'set', '7', '30', '-v');
-    expect(stderr).toContain('Removed the oldest history: 1 change, 3 reports.');
+    expect(stderr).toContain('Removed the oldest history: 1 change, 2 reports.');
     expect(readdirSync(reports).sort()).toEqual([
       'count-4.csv',
       'count-5.csv',
       'edit-3.csv',
       'import-07.csv',
       'import-7.csv.12.tmp',
+      'may-import-1.csv',
       'notes.csv',
     ]);
   });

@@ -51,7 +51,7 @@ describe('JSON', () => {
     [
       'an array, as inventory list --json prints it',
       '[\n {"petId":7,"quantity":12},{"petId":9223372036854775807,"quantity":0}]',
-      [1, 2],
+      [2, 2],
     ],
     ['one object a line', '{"petId":7,"quantity":12}\n\n{"petId":9223372036854775807,"quantity":0}\r\n', [1, 3]],
     ['ids as texts', '\ufeff{"petId":"7","quantity":"12"}\n{"petId":"9223372036854775807","quantity":0}', [1, 2]],
@@ -262,8 +262,13 @@ describe('what cannot be used is named with its line', () => {
   });
 
   it('fault 96: a pet that a JSON list has twice', () => {
-    expect(problemsOf('[{"petId":7,"quantity":1},{"petId":7,"quantity":2}]')).toEqual([
-      '2: pet 7 is already on line 1',
+    expect(problemsOf('\r\n[{"petId":7,"quantity":1},\r\n{\n"petId":7,"quantity":2},\n{},7]')).toEqual([
+      '3: pet 7 is already on line 2',
+      '5: petId is missing',
+      '5: not an object such as {"petId":7,"quantity":12}',
+    ]);
+    expect(problemsOf('[{"petId":7,"quantity":1},\n\n{"petId":}]')).toEqual([
+      expect.stringMatching(/^3: not valid JSON: /),
     ]);
   });
 

@@ -231,7 +231,7 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   writeFileSync(file, rows(2));
   const done = await runIn(context, 'inventory', 'import', file, '--yes');
   expect(done.code).toBe(11);
-  const resumed = await runIn(context, 'inventory', 'import', '--resume', '1');
+  const resumed = await runIn(context, 'inventory', 'runs', 'resume', '1');
   expect([resumed.code, resumed.stderr]).toEqual([
     2,
     'error: Run 1 is done, and 1 of its rows could not be applied; nothing was sent.\n' +

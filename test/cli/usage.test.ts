@@ -140,8 +140,11 @@ it('--no-color is --color never', async () => {
   expect(stderr).toContain('\x1b[');
 });
 
-it('a value may look like an option', async () => {
+it.each([
+  ['a value', ['api', 'PATCH', '/inventory/7', '--input', '-v.csv']],
+  ['an argument after --', ['inventory', 'import', '--', '-v.csv']],
+])('%s may look like an option', async (_what, words) => {
   const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox' } });
-  const { code, stderr } = await runIn(context, 'inventory', 'import', '--journal', '-q', '--', '-v.csv');
+  const { code, stderr } = await runIn(context, ...words);
   expect([code, stderr]).toEqual([3, expect.stringContaining('-v.csv')]);
 });

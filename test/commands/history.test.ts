@@ -133,17 +133,6 @@ describe('names', () => {
     ]);
     expect((await history(context, '--env', 'production')).stdout).not.toContain('name');
   });
-
-  it('are there for a journal elsewhere, too', async () => {
-    const context = await shop(rows, { 7: 'Goldfish' });
-    const path = `${context.home.path}/other.db`;
-    using state = await openStateFile(context, path);
-    state.database.run(
-      `INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
-       VALUES ('sandbox', 'sandbox', 'inventory set', 'clerk', 7, '4', 'applied', 5)`,
-    );
-    expect((await history(context, '--journal', path)).stdout).toMatch(/ 7 {2}Goldfish +4 /);
-  });
 });
 
 describe('names on a screen of 80 columns', () => {

@@ -53,6 +53,7 @@ function csv(
 const some = (count: number, quantity = 500) => Array.from({ length: count }, (_, i) => [i + 1, quantity + i] as const);
 
 const IMPORT = ['inventory', 'import', '--yes'];
+const RUNS = ['inventory', 'runs'];
 
 it('fault 12: offline halfway: stops after three rows, exits 7, and resumes later', async () => {
   const home = createHome();
@@ -72,7 +73,7 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
     { error: { kind: 'network', retryable: true, outcome: 'not-sent' } },
   ]);
   expect(JSON.parse(stopped.stdout)).toMatchObject({ applied: 6, left: 14, unknown: 0, failed: 0 });
-  const status = await runPetstore([...IMPORT, '--status', '--json'], { home });
+  const status = await runPetstore([...RUNS, '--unfinished', '--json'], { home });
   expect(JSON.parse(status.stdout)).toMatchObject([{ run: 1, kind: 'import', environment: 'staging', source: file }]);
 }, 60_000);
 
@@ -128,7 +129,7 @@ describe.each([
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
     expect(stderr).toContain('Resume it with: petstore --env staging inventory runs resume 1');
     await control(at.port, 'DELETE', '/faults');
-    const resumed = await at.run([...IMPORT, '--resume']);
+    const resumed = await at.run([...RUNS, 'resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
     // The third took effect when it was interrupted: it was looked at, not sent again.
     expect((await at.sent()).filter((pet) => pet === '3').length).toBeLessThanOrEqual(1);
@@ -224,17 +225,17 @@ describe('a run that was stopped', () => {
   it('fault 99: beyond --max-wait in the midst of it: 6, then resumed', async () => {
     const { at } = await stopped();
     await at.run(['limits', '--clear-block', '--yes']);
-    const { code, json } = await at.run([...IMPORT, '--resume', '1']);
+    const { code, json } = await at.run([...RUNS, 'resume', '1']);
     expect([code, json]).toMatchObject([0, { run: 1, applied: 6, left: 0 }]);
     expect(await at.sent()).toEqual(['1', '2', '3', '3', '4', '5', '6']);
-    expect((await at.run([...IMPORT, '--resume', '1'])).code).toBe(2);
-    expect((await at.run([...IMPORT, '--status'])).json).toEqual([]);
+    expect((await at.run([...RUNS, 'resume', '1'])).code).toBe(2);
+    expect((await at.run([...RUNS, '--unfinished'])).json).toEqual([]);
   });
 
   it('resumed too soon, it waits no longer than any command: 6, and nothing is sent', async () => {
     const { at } = await stopped();
     const sent = await at.sent();
-    expect((await at.run([...IMPORT, '--resume'])).code).toBe(6);
+    expect((await at.run([...RUNS, 'resume'])).code).toBe(6);
     expect(await at.sent()).toEqual(sent);
   });
 
@@ -242,7 +243,7 @@ describe('a run that was stopped', () => {
     const { at, file } = await stopped();
     appendFileSync(file, '\n7,9');
     const sent = await at.sent();
-    const { code, stderr } = await at.run([...IMPORT, '--resume']);
+    const { code, stderr } = await at.run([...RUNS, 'resume']);
     expect([code, JSON.parse(stderr)]).toMatchObject([
       2,
       { error: { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` } },
@@ -252,8 +253,7 @@ describe('a run that was stopped', () => {
 
   it('is resumed by the command that is printed, from a shell whose environment is another', async () => {
     const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const journal = join(at.home.path, "clerk's journal.db");
-    const { stderr } = await at.run([...IMPORT, csv(at, some(6)), '--journal', journal]);
+    const { stderr } = await at.run([...IMPORT, csv(at, some(6))]);
     await at.run(['limits', '--clear-block', '--yes']);
     const { notes } = takeApart({ code: 0, signal: null, stdout: '', stderr });
     const printed = /Resume it with: petstore (.*)$/m.exec(notes.join('\n'))?.[1] ?? '';
@@ -265,7 +265,7 @@ describe('a run that was stopped', () => {
 
   it('is of its environment alone', async () => {
     const { at } = await stopped();
-    const { code, stderr } = await at.run(['--env', 'sandbox', ...IMPORT, '--resume']);
+    const { code, stderr } = await at.run(['--env', 'sandbox', ...RUNS, 'resume']);
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining('Run 1 is for staging, and the environment is sandbox'),
@@ -277,7 +277,7 @@ describe('a run that was stopped', () => {
     const other = await shop();
     const env = { ...at.env, PETSTORE_BASE_URL: other.env.PETSTORE_BASE_URL };
     for (const command of [
-      [...IMPORT, '--resume'],
+      [...RUNS, 'resume'],
       ['inventory', 'undo', '--run', '1', '--yes'],
     ]) {
       const { code, stderr } = await at.run(command, { env });
@@ -302,7 +302,7 @@ describe('a run that was stopped', () => {
     const { at, file } = await stopped();
     execFileSync('rm', [file]);
     await at.run(['limits', '--clear-block', '--yes']);
-    expect(await at.run([...IMPORT, '--resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
+    expect(await at.run([...RUNS, 'resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
   });
 });
 
@@ -331,7 +331,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   const { code, stderr } = await running.exited;
   expect([code, stderr]).toEqual([3, expect.stringMatching(/the disk is full|disk I\/O error/) as string]);
   const env = { ...sandbox.env, XDG_STATE_HOME: kept };
-  const resumed = await runPetstore(['--json', ...IMPORT, '--resume'], { home, env });
+  const resumed = await runPetstore(['--json', ...RUNS, 'resume'], { home, env });
   expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([0, { failed: 0, unknown: 0, left: 0 }]);
   const sent = sandbox.log.filter(({ method }) => method === 'PATCH').map(({ target }) => target.split('/').at(-1));
   expect(sent).toEqual(['1', '2', '3', '4', '5', '6']);
@@ -347,7 +347,7 @@ function fill(path: string): void {
   }
 }
 
-describe('fault 95: two imports with one journal', () => {
+describe('fault 95: two imports at once', () => {
   async function held(): Promise<{ at: Shop; first: ReturnType<typeof startPetstore> }> {
     const at = await shop(['--fault', 'delay=60s,method=PATCH,nth=1']);
     const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
@@ -355,7 +355,7 @@ describe('fault 95: two imports with one journal', () => {
     return { at, first };
   }
 
-  it('the second waits no longer than --max-wait: 6; with another journal it need not wait', async () => {
+  it('the second waits no longer than --max-wait: 6', async () => {
     const { at, first } = await held();
     const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv'), '--no-wait']);
     expect([second.code, JSON.parse(second.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
@@ -369,9 +369,6 @@ describe('fault 95: two imports with one journal', () => {
         },
       },
     ]);
-    const own = ['--journal', join(at.home.path, 'own.db')];
-    const elsewhere = await at.run([...IMPORT, csv(at, [[9, 0]], 'same.csv'), ...own]);
-    expect(elsewhere).toMatchObject({ code: 0, json: { unchanged: 1 } });
     first.kill('SIGKILL');
     await first.exited;
   });

@@ -107,7 +107,7 @@ describe('fault 118: the key is in no output and no file, whatever the service s
       await run('echo', 'inventory', 'undo', '--run', '2', '--yes'),
       await run('refuse', 'inventory', 'edit', '--yes'),
       await run('echo', 'inventory', 'history', '-o', 'json'),
-      await run('echo', 'inventory', 'import', '--status'),
+      await run('echo', 'inventory', 'runs', '--unfinished'),
     ];
     expect(codes).toEqual([11, 8, 0, 0, 11, 0, 0]);
     expectNoKey(here);

@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -63,6 +64,18 @@ describe('fault 73: a broken config file is reported with its place, and left as
     }
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
+  });
+
+  it('of three gigabytes is not read', async () => {
+    const home = homeWith('{}');
+    truncateSync(configFile(home), 3 * 2 ** 30);
+    const { code, stderr } = await runPetstore(['status'], { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(
+        'is larger than 1 MiB; it was left as it is.\nhint: Fix it in an editor',
+      ) as string,
+    });
   });
 
   it('without a word of what is in it', async () => {
@@ -285,7 +298,7 @@ describe('config', () => {
         0,
         'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
           'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
-          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\nkeep-size,\n',
+          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\n',
       ],
       [0, `staging.base-url is removed (${configFile(home)}).\n`],
       [3, ''],

@@ -1,6 +1,6 @@
 /** Database files that are newer, not ours, or damaged, met by the built program. */
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -12,8 +12,8 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
-const STATUS = ['inventory', 'import', '--status'];
-const RESUME = ['inventory', 'import', '--resume'];
+const STATUS = ['inventory', 'runs'];
+const RESUME = ['inventory', 'runs', 'resume'];
 
 function folderOf(home: Home): string {
   const folder = join(home.state, 'petstore');
@@ -82,7 +82,7 @@ describe('fault 116: a state database of another version', () => {
         code: 3,
         stderr: expect.stringMatching(
           call[0] === 'sandbox'
-            ? /is not a petstore sandbox: it is a petstore state database or journal; it was left as it is\./
+            ? /is not a petstore sandbox: it is a petstore state database; it was left as it is\./
             : /was written by a newer petstore \(version 99\); it was left as it is\.\nhint: Update petstore/,
         ) as string,
       });
@@ -118,7 +118,7 @@ describe('fault 116: a state database of another version', () => {
   });
 });
 
-describe('fault 120: a file of another program, named as a journal or a sandbox', () => {
+describe('fault 120: a file of another program, named as a sandbox', () => {
   const FILES: readonly (readonly [string, (path: string) => void])[] = [
     ['a CSV', (path) => writeFileSync(path, 'petId,quantity\n7,12\n'.repeat(100))],
     ['a database', (path) => changed(path, 'CREATE TABLE recipe (name TEXT)')],
@@ -127,9 +127,6 @@ describe('fault 120: a file of another program, named as a journal or a sandbox'
     ['a damaged database', (path) => writeFileSync(path, `SQLite format 3\0${'damaged'.repeat(1_000)}`)],
   ];
   const CALLS = [
-    ['inventory', 'history', '--journal'],
-    [...STATUS, '--journal'],
-    [...RESUME, '--journal'],
     ['sandbox', 'status', '--data'],
     ['sandbox', 'keys', '--data'],
     ['sandbox', 'reset', '--data'],
@@ -148,43 +145,25 @@ describe('fault 120: a file of another program, named as a journal or a sandbox'
       expect({ call, code, stderr, bytes: bytesIn(folder) }).toEqual({
         call,
         code: 3,
-        stderr: expect.stringMatching(
-          /(is not a petstore (journal|sandbox)|is damaged).*it was left as it is\./,
-        ) as string,
+        stderr: expect.stringMatching(/(is not a petstore sandbox|is damaged).*it was left as it is\./) as string,
         bytes: before,
       });
     }
   });
 
-  it('an import does not touch it either', async () => {
-    const home = createHome();
-    const path = join(home.path, 'stock.csv');
-    writeFileSync(path, 'petId,quantity\n7,12\n');
-    const call = ['--env', 'sandbox', 'inventory', 'import', path, '--yes', '--journal', path];
-    const { code, stderr } = await runPetstore(call, { home });
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr:
-        `error: ${path} is not a petstore journal: it is not an SQLite database; it was left as it is.\n` +
-        'hint: Name another file with --journal.\n',
-    });
-    expect(readFileSync(path, 'utf8')).toBe('petId,quantity\n7,12\n');
-  });
-
-  it('refuses a sandbox as a journal, and does not create a missing journal just to read it', async () => {
+  it('a sandbox in the place of the state database is refused; a missing one is not created just to read it', async () => {
     const home = createHome();
     expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
-    const path = join(folderOf(home), 'sandbox.db');
+    rmSync(statePath(home), { force: true });
     const before = bytesIn(folderOf(home));
-    const { code, stderr } = await runPetstore(['inventory', 'history', '--journal', path], { home });
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringContaining('is not a petstore journal: it is a petstore sandbox;') as string,
-    });
-    const missing = await runPetstore(['inventory', 'history', '--journal', `${path}.not`], { home });
-    expect({ code: missing.code, bytes: bytesIn(folderOf(home)) }).toEqual({ code: 3, bytes: before });
     expect((await runPetstore(['inventory', 'history'], { home })).code).toBe(0);
     expect(bytesIn(folderOf(home))).toEqual(before);
+    copyFileSync(join(folderOf(home), 'sandbox.db'), statePath(home));
+    const { code, stderr } = await runPetstore(['inventory', 'history'], { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('is not a petstore state database: it is a petstore sandbox;') as string,
+    });
   });
 
   it('a sandbox of a newer petstore is left as it is', async () => {
@@ -317,22 +296,5 @@ describe('fault 128: a lock file with other content', () => {
     const imported = await runPetstore(['--env', 'sandbox', 'inventory', 'import', file, '--yes'], { home });
     const adjusted = await runPetstore(['--env', 'sandbox', 'inventory', 'adjust', '7', '1'], { home });
     expect([imported.code, adjusted.code, imported.stderr.includes('damaged')]).toEqual([0, 0, false]);
-  });
-
-  it('beside a journal elsewhere is named, and left', async () => {
-    const home = createHome();
-    const file = join(home.path, 'stock.csv');
-    const journal = join(home.path, 'own.db');
-    writeFileSync(file, 'petId,quantity\n7,12\n');
-    writeFileSync(`${journal}.lock`, TEXT);
-    const call = ['--env', 'sandbox', 'inventory', 'import', file, '--yes', '--journal', journal];
-    const { code, stderr } = await runPetstore(call, { home });
-    expect({ code, stderr, lock: readFileSync(`${journal}.lock`, 'utf8') === TEXT }).toEqual({
-      code: 3,
-      stderr:
-        `error: The lock file ${journal}.lock cannot be used: it is not a lock.\n` +
-        `hint: Remove it, once no petstore is running: rm ${journal}.lock\n`,
-      lock: true,
-    });
   });
 });

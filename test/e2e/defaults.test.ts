@@ -67,7 +67,6 @@ describe('a value that the option refuses', () => {
     ['reserve', '-1', 'reserve must be a whole number from 0 to 1000000, not "-1".'],
     // A unit that was forgotten must not remove the history.
     ['keep-history', '730', 'keep-history must be a duration such as 400d, of at least 1d, or forever, not "730".'],
-    ['keep-size', '500', 'keep-size must be a size such as 500MB or 1GB, of at least 1MB, not "500".'],
   ])('config set %s %s is refused', async (name, value, problem) => {
     const home = createHome();
     const { code, stderr } = await runPetstore(['config', 'set', name, value], { home });
@@ -75,12 +74,9 @@ describe('a value that the option refuses', () => {
     expect(() => readFileSync(configOf(home))).toThrow('ENOENT');
   });
 
-  it.each([
-    ['PETSTORE_KEEP_HISTORY', '23h'],
-    ['PETSTORE_KEEP_SIZE', '999kB'],
-  ])('in %s names the variable, too', async (name, value) => {
-    const { code, stderr } = await runPetstore(GET, { env: { [name]: value } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${name} must be a `)]);
+  it('in PETSTORE_KEEP_HISTORY names the variable, too', async () => {
+    const { code, stderr } = await runPetstore(GET, { env: { PETSTORE_KEEP_HISTORY: '23h' } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('error: PETSTORE_KEEP_HISTORY must be a ')]);
   });
 
   it('in a variable names the variable', async () => {
@@ -98,14 +94,12 @@ describe('a value that the option refuses', () => {
   });
 });
 
-it('keep-history and keep-size: doctor shows them', async () => {
+it('keep-history: doctor shows it', async () => {
   const home = await withDefault('keep-history', '400d');
-  await runPetstore(['config', 'set', 'keep-size', '500MB'], { home });
   const doctor = async (env = {}) =>
     (await runPetstore(['--env', 'sandbox', 'doctor', '--offline'], { home, env })).stdout;
-  expect(await doctor()).toContain('History is kept for 400 days, at most 500 MB.');
-  const env = { PETSTORE_KEEP_HISTORY: 'forever', PETSTORE_KEEP_SIZE: '2GiB' };
-  expect(await doctor(env)).toContain('History is kept forever, at most 2.2 GB.');
+  expect(await doctor()).toContain('History is kept for 400 days.');
+  expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
 });
 
 it('keeps the rest of the config', async () => {
@@ -137,7 +131,7 @@ it('status names variables that nothing reads', async () => {
   expect([code, stderr]).toEqual([
     0,
     expect.stringMatching(
-      /^warning: Unknown variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_KEEP_SIZE\.\n$/,
+      /^warning: Unknown variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_KEEP_HISTORY\.\n$/,
     ),
   ]);
 });

@@ -192,18 +192,15 @@ describe('fault 122: state that is not a plain file', () => {
     });
   });
 
-  it.each(['inventory history --journal FIFO', 'sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])(
-    '%s is refused',
-    async (text) => {
-      const home = createHome();
-      const fifo = makeFifo(home);
-      const { code, stderr } = await runPetstore(text.replace('FIFO', fifo).split(' '), { home });
-      expect({ code, stderr }).toEqual({
-        code: 3,
-        stderr: expect.stringContaining(`${fifo} is a FIFO, not a plain file.`) as string,
-      });
-    },
-  );
+  it.each(['sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])('%s is refused', async (text) => {
+    const home = createHome();
+    const fifo = makeFifo(home);
+    const { code, stderr } = await runPetstore(text.replace('FIFO', fifo).split(' '), { home });
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(`${fifo} is a FIFO, not a plain file.`) as string,
+    });
+  });
 });
 
 describe('fault 122: a folder that cannot be made below one that is there', () => {
@@ -233,6 +230,18 @@ describe('fault 132: a file without an end', () => {
       expect({ code, stderr }).toEqual({
         code: 2,
         stderr: expect.stringMatching(/\/dev\/zero holds more than \d+ bytes\./) as string,
+      });
+    },
+  );
+
+  it.each(['inventory count --yes', 'inventory browse --plain'])(
+    'fault 145: %s of a line without an end stops at a bound',
+    async (text) => {
+      const command = ['/bin/bash', '-c', '"$@" < /dev/zero', 'bash', ...petstoreCommand()] as const;
+      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')], { command: [...command] });
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('A line of stdin is longer than 64 KiB.') as string,
       });
     },
   );

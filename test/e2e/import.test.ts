@@ -38,7 +38,7 @@ describe('adding', () => {
     expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
     await at.import(delivery);
     expect([await at.quantity(7), await at.quantity(8)]).toEqual([20, 14]);
-    await at.run(['inventory', 'undo', '--import', '2', '--yes']);
+    await at.run(['inventory', 'undo', '--run', '2', '--yes']);
     expect([await at.quantity(7), await at.quantity(8)]).toEqual([15, 10]);
   });
 
@@ -173,7 +173,7 @@ describe('the file of an unfinished import', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/^error: Import 1 of this file is unfinished \(2 left\); nothing was sent\.$/m);
     expect(stderr).toMatch(/^hint: Resume it with: petstore --env staging inventory .*resume 1$/m);
-    expect((await run(['inventory', 'import', '--resume', '1', '--yes'])).code).toBe(0);
+    expect((await run(['inventory', 'runs', 'resume', '1', '--yes'])).code).toBe(0);
     expect(await stock()).toEqual(before.map((quantity) => quantity + 100));
     // Done: the same file adds once more.
     expect((await run(args)).code).toBe(0);
@@ -184,20 +184,11 @@ describe('the file of an unfinished import', () => {
     const { env, run, before, stock } = await stopped('delta');
     const goal = String(before[3]! + 100);
     await runPetstore(['inventory', 'set', '4', goal], { env });
-    const { code, stderr } = await run(['inventory', 'import', '--resume', '--json', '--yes']);
+    const { code, stderr } = await run(['inventory', 'runs', 'resume', '--json', '--yes']);
     expect([code, await stock()]).toEqual([11, before.map((quantity) => quantity + 100)]);
     expect(stderr).toContain('1 conflict');
-    const again = await run(['inventory', 'import', '--resume', '1', '--yes']);
+    const again = await run(['inventory', 'runs', 'resume', '1', '--yes']);
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('Import a file with only those rows')]);
-  });
-
-  it('with --resume is refused, since the run has its rows already: 2', async () => {
-    const { run, args, before, stock } = await stopped('quantity');
-    for (const more of [['--resume'], ['--resume', '1']]) {
-      const { code, stderr } = await run([...args, ...more]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('--resume takes no file; nothing was sent.')]);
-    }
-    expect(await stock()).toEqual([100, 100, ...before.slice(2)]);
   });
 
   it.each([

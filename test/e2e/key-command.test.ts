@@ -93,9 +93,18 @@ describe('a key command', () => {
     expect((await terminal.exited).code).toBe(130);
   });
 
-  it('is killed when its time is over', async () => {
+  it('is over when it has ended, whatever it leaves behind', async () => {
+    const server = await scriptedServer([STOCK]);
+    const home = withCommand(server.baseUrl, './key', `echo ${KEY}; sleep 600 & echo $! > pid`);
+    const { code } = await runPetstore(LIST, { home, cwd: home.path });
+    const pid = readFileSync(join(home.path, 'pid'), 'utf8').trim();
+    onCleanup(() => void process.kill(Number(pid)));
+    expect([code, stateOf(pid)]).toEqual([0, 'S']);
+  });
+
+  it('is killed, with what it has started, when its time is over', async () => {
     const file = join(createHome().path, 'pid');
-    const command = `echo $$ > ${file}; exec sleep 600`;
+    const command = `sleep 600 & echo $! > ${file}; exec sleep 600`;
     const options = { command, timeoutMs: 500, signal: new AbortController().signal, onLine: () => undefined };
     await expect(runKeyCommand(process.env, ['sh', '-c', command], options)).rejects.toMatchObject({
       kind: 'key-command',

@@ -1,6 +1,6 @@
 /** One key, several processes: the promise that a key is not used before its time, through the built program. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -137,6 +137,38 @@ it.each([
   );
 });
 
+describe.each<readonly [string, (path: string) => void]>([
+  [
+    'cut short',
+    (path) => {
+      truncateSync(path, 100);
+    },
+  ],
+  [
+    'overwritten',
+    (path) => {
+      writeFileSync(path, 'nothing of it is left '.repeat(1_000));
+    },
+  ],
+  [
+    'removed',
+    (path) => {
+      for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+    },
+  ],
+])('fault 153: a state database that is %s during a block', (_, spoil) => {
+  it('is refused with what is kept beside it; limits --clear-block clears that, too', async () => {
+    const home = createHome();
+    const server = await scriptedServer([tooMany(600), STOCK]);
+    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
+    expect((await run(...LIST)).code).toBe(6);
+    spoil(join(home.state, 'petstore', 'state.db'));
+    expect([(await run(...LIST)).code, (await run(...LIST)).code, server.requests.length]).toEqual([6, 6, 1]);
+    expect((await run('limits', '--clear-block', '--yes')).code).toBe(0);
+    expect([(await run(...LIST)).code, server.requests.length]).toEqual([0, 2]);
+  });
+});
+
 it('eight processes at once, a window of five: five requests, no refusal', async () => {
   // Each answer is held until the process that got the one before has ended, so that they are recorded in their order.
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
@@ -188,7 +220,7 @@ describe('fault 115: a refusal that the state database cannot take', () => {
     expect((await runPetstore(['limits'], { home, env: staging(server.baseUrl) })).stdout).toContain('429');
     expect({ log: server.log(), blocks: blocksOf(home.state) }).toEqual({
       log: ['GET /v1/inventory', 'GET /v1/inventory'],
-      blocks: [expect.stringMatching(/^[0-9a-f]{32}$/)],
+      blocks: [expect.stringMatching(/^[0-9a-f]{32}@rate-limited@.*@recorded$/)],
     });
   });
 

@@ -47,7 +47,7 @@ const ROWS: Row[] = [
     least: 601,
     most: 606,
   },
-  ...['-1', '1e3', '', '0x10', 'soon', 'soon, 5'].map((junk) => ({
+  ...['-1', '10 sec', '', '0x10', 'soon', 'soon, 5'].map((junk) => ({
     name: `fault 31: junk: ${JSON.stringify(junk)}`,
     reply: () => limited(junk),
     least: 61,

@@ -1,6 +1,7 @@
 /** `petstore proxy` between real sockets: what passes, what is refused, and what a client learns when something breaks. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -33,6 +34,11 @@ afterEach(() => {
   for (const { stdout, stderr } of proxies.splice(0)) expect(stdout + stderr).not.toContain(KEY);
 });
 
+function manyLeft(): Record<string, string> {
+  const reset = String(Math.floor(Date.now() / 1_000) + 60);
+  return { 'x-ratelimit-limit': '9999', 'x-ratelimit-remaining': '9998', 'x-ratelimit-reset': reset };
+}
+
 /** A service that answers anything, and notes each request as method, target and body. */
 async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: string[]; readonly names: string[] }> {
   const seen: string[] = [];
@@ -41,9 +47,7 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
     const chunks = await Array.fromAsync(req as AsyncIterable<Buffer>);
     seen.push([req.method, req.url, Buffer.concat(chunks).toString()].join(' ').trim());
     names.push(...Object.keys(req.headers));
-    const reset = String(Math.floor(Date.now() / 1_000) + 60);
-    res.writeHead(200, { 'x-ratelimit-limit': 9_999, 'x-ratelimit-remaining': 9_998, 'x-ratelimit-reset': reset });
-    res.end('{}');
+    res.writeHead(200, manyLeft()).end('{}');
   };
   const server = createServer((req, res) => void answer(req, res)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -52,6 +56,24 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
     server.closeAllConnections();
   });
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, seen, names };
+}
+
+/** A service that repeats the key, and honours Range and Accept-Encoding. */
+async function echo(text: string): Promise<string> {
+  const server = createServer(({ headers }, res) => {
+    const isZipped = headers['accept-encoding']?.includes('gzip') === true;
+    const body = isZipped ? gzipSync(text) : Buffer.from(text);
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+    const part = from === undefined ? body : body.subarray(Number(from), Number(to) + 1);
+    const coding = isZipped && { 'content-encoding': 'gzip' };
+    res.writeHead(from === undefined ? 200 : 206, { ...manyLeft(), ...coding }).end(part);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onCleanup(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
 /** The status lines in what a connection heard. */
@@ -165,6 +187,31 @@ describe('what passes', () => {
     expect(JSON.parse((await ask(second.port, '/v1/inventory/7', PATCH)).body)).toMatchObject({ code: 'read_only' });
   });
 
+  it('fault 145: a token file without an end, or that others may read, is told', async () => {
+    const home = createHome();
+    const { baseUrl } = await recorder();
+    const run = (...args: string[]) =>
+      runPetstore(['proxy', '--port', '0', '--token-file', ...args], { home, env: staging(baseUrl) });
+    expect(await run('/dev/zero')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('/dev/zero holds more than') as string,
+    });
+    const fifo = join(home.path, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    expect(await run(fifo, '--deadline', '100ms')).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('deadline') as string,
+    });
+    const file = join(home.path, 'token');
+    writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });
+    symlinkSync(file, join(home.path, 'link'));
+    const link = await start(staging(baseUrl), ['--token-file', join(home.path, 'link')], { home });
+    const headers = { authorization: `Bearer ${'t'.repeat(20)}` };
+    expect((await ask(link.port, '/v1/inventory', { headers })).status).toBe(200);
+    const shared = await start(staging(baseUrl), ['--token-file', file], { home });
+    expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 ${file}`);
+  });
+
   it('production has to be asked for', async () => {
     const env = { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' };
     const home = createHome();
@@ -204,6 +251,7 @@ describe('what is refused', () => {
         403,
         'foreign_host',
       ],
+      [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, close).replace('Bearer', 'Basic'), 401, 'unauthorized'],
       [headOf(proxy, `GET /__petstore/status`, close).replace(/Auth.*\r\n/, ''), 401, 'unauthorized'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
@@ -536,6 +584,23 @@ describe('a client that is gone', () => {
     ]);
   });
 
+  it('has each integer in the history, however it is written', async () => {
+    const home = createHome();
+    const bodies = ['{"quantity":9.0}', '{"quantity":1e1}', '{"quantity":1200E-2}', '{"quantity":-0.0}'];
+    const others = ['{"quantity":1.5}', '{"quantity":5e-1}', '{"quantity":1e99}', '{"quantity":1,"quantity":2}', '[1]'];
+    const { server, proxy } = await inFrontOf(
+      [...bodies, ...others].map(() => json(item(7, 12))),
+      [],
+      { home },
+    );
+    for (const body of [...bodies, ...others]) {
+      expect((await proxy.ask('/inventory/7', { ...PATCH, body })).status).toBe(200);
+    }
+    expect(server.requests.map(({ body }) => body)).toEqual([...bodies, ...others]);
+    const changes = (await history(server, { home })) as readonly { after: number }[];
+    expect(changes.map(({ after }) => after)).toEqual([0, 12, 10, 9]);
+  });
+
   it('leaves those that wait for another change of the same pet', async () => {
     const held = gate();
     const { server, proxy } = await inFrontOf([gated(held, json(item(7, 12))), json([])]);
@@ -605,6 +670,25 @@ describe('an answer that breaks', () => {
     expect([answer.status, JSON.parse(answer.body)]).toEqual([502, expect.objectContaining({ code: 'contract' })]);
   });
 
+  const GARBAGE = Buffer.alloc(300_000, 0xff);
+
+  it.each([
+    ['gzip', 50],
+    ['gzip', 300_000],
+    ['br', 50],
+    ['br', 300_000],
+    ['lzma', 50],
+    ['lzma', 300_000],
+  ])('fault 142: in the coding %s, which cannot be decoded, of %i bytes is a 502', async (coding, length) => {
+    const undecodable = { body: GARBAGE.subarray(0, length), headers: { 'Content-Encoding': coding } };
+    const { server, proxy } = await inFrontOf([undecodable, undecodable]);
+    const read = await proxy.ask('/inventory');
+    expect([read.status, JSON.parse(read.body)]).toEqual([502, expect.objectContaining({ code: 'contract' })]);
+    const write = await proxy.ask('/inventory/7', PATCH);
+    expect([write.status, JSON.parse(write.body)]).toEqual([502, expect.objectContaining({ code: 'outcome_unknown' })]);
+    expect(server.requests).toHaveLength(2);
+  });
+
   it('a write whose answer is lost is sent once, and its outcome is unknown', async () => {
     const home = createHome();
     const { server, proxy } = await inFrontOf([reset(), truncate(5, json(item(8, 12)))], [], { home });
@@ -672,6 +756,112 @@ describe('the key', () => {
     }
     await proxy.answered(8);
     expect(server.requests.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
+  });
+
+  it('fault 142: is in no range of an answer', async () => {
+    const proxy = await start(staging(await echo(`you are Bearer ${KEY}, and so on`)));
+    for (const range of ['bytes=0-18', 'bytes=19-99', 'bytes=0-9']) {
+      const { status, body } = await proxy.ask('/echo', { headers: { range, 'if-range': '"7"' } });
+      expect([status, body]).toEqual([200, 'you are Bearer [redacted], and so on']);
+    }
+  });
+});
+
+describe('the order of one client', () => {
+  const TILL = { headers: { 'user-agent': 'till/3' } };
+
+  /** A proxy whose window is known, with a write of `till/3` under way. */
+  async function writing(replies: readonly Reply[], args: readonly string[] = []) {
+    const held = gate();
+    const { server, proxy } = await inFrontOf([json([]), gated(held, json(item(7, 12))), ...replies], args);
+    await proxy.ask('/inventory');
+    const writer = openSocket(proxy.port);
+    const heard = heardBy(writer);
+    const headers = ['User-Agent: till/3', 'Content-Length: 15'];
+    writer.write(`${headOf(proxy, 'PATCH /v1/inventory/7', ...headers)}{"quantity":12}`);
+    await server.received(2);
+    return { held, server, proxy, writer, heard };
+  }
+
+  it('fault 143: a read is sent when the earlier write is answered, on one connection and on others', async () => {
+    const { held, server, proxy, writer, heard } = await writing([json([]), json([]), json([])]);
+    writer.write(headOf(proxy, 'GET /v1/inventory?piped', 'User-Agent: till/3', 'Connection: close'));
+    const apart = proxy.ask('/inventory?apart', TILL);
+    // Other clients do not wait.
+    expect((await proxy.ask('/inventory?other')).status).toBe(200);
+    expect(server.log().slice(1)).toEqual(['PATCH /v1/inventory/7', 'GET /v1/inventory?other']);
+    held.open();
+    expect(statuses(await heard.closed)).toEqual([200, 200]);
+    expect((await apart).status).toBe(200);
+    expect(server.log().slice(3).toSorted()).toEqual(['GET /v1/inventory?apart', 'GET /v1/inventory?piped']);
+  });
+
+  it('a read waits no longer than --max-wait, nor when its client has left', async () => {
+    const { held, proxy, heard } = await writing([], ['--max-wait', '0']);
+    const refused = await proxy.ask('/inventory', TILL);
+    expect([refused.status, refused.headers['retry-after'], JSON.parse(refused.body)]).toEqual([
+      503,
+      '5',
+      expect.objectContaining({ code: 'run_locked', message: expect.stringContaining('earlier write') as string }),
+    ]);
+    held.open();
+    proxy.kill('SIGTERM');
+    expect(statuses(await heard.closed)).toEqual([200]);
+  });
+
+  it('a read that waits ends with its client, and with the proxy', async () => {
+    const { held, server, proxy, heard } = await writing([]);
+    const leaving = openSocket(proxy.port);
+    leaving.write(headOf(proxy, 'GET /v1/inventory?leaving', 'User-Agent: till/3'));
+    const waiting = proxy.ask('/inventory?waiting', TILL);
+    await caughtUp(proxy);
+    leaving.destroy();
+    await proxy.waitFor(/ 499 {2}GET .*leaving/, 'stderr');
+    proxy.kill('SIGTERM');
+    expect((await waiting).status).toBe(503);
+    held.open();
+    expect(statuses(await heard.closed)).toEqual([200]);
+    expect((await proxy.exited).code).toBe(0);
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('many at once', () => {
+  it('fault 154: one client cannot fill the memory: what is too much is refused, and others are served', async () => {
+    const spent = { limits: { limit: 60, remaining: 0, resetsIn: 60 } };
+    const { server, proxy } = await inFrontOf([json([], spent)]);
+    await proxy.ask('/inventory');
+    const body = ' '.repeat(2 ** 20);
+    const large = Array.from({ length: 16 }, async () => proxy.ask('/things', { ...PATCH, method: 'POST', body }));
+    const refused = await Promise.race(large);
+    expect([refused.status, refused.headers['retry-after'], JSON.parse(refused.body)]).toEqual([
+      429,
+      '5',
+      expect.objectContaining({ code: 'too_many_waiting' }),
+    ]);
+    const other = proxy.ask('/inventory', { headers: { 'user-agent': 'other' } });
+    const own = { headers: { authorization: `Bearer ${proxy.token}` } };
+    while (!(await ask(proxy.port, '/__petstore/status', own)).body.includes('"queue":16')) continue;
+    proxy.kill('SIGTERM');
+    expect((await other).status).toBe(503);
+    const rest = await Promise.all(large);
+    expect(rest.filter(({ status }) => status === 429)).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('fault 154: idle connections without a token leave room for those with one', async () => {
+    const { baseUrl } = await recorder();
+    const proxy = await start(staging(baseUrl));
+    const known = openSocket(proxy.port);
+    const heard = heardBy(known);
+    known.write(headOf(proxy, 'GET /v1/one'));
+    await once(known, 'data');
+    const idle = Array.from({ length: 501 }, () => openSocket(proxy.port));
+    await once(idle[0]!, 'close');
+    expect((await proxy.ask('/two')).status).toBe(200);
+    known.write(headOf(proxy, 'GET /v1/three', 'Connection: close'));
+    expect(statuses(await heard.closed)).toEqual([200, 200]);
+    expect(idle.slice(2).filter(({ destroyed }) => destroyed)).toHaveLength(0);
   });
 });
 

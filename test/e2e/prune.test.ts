@@ -1,5 +1,5 @@
 /** Old history and reports are removed by the built program; what goes wrong with that never fails a write. */
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -86,31 +86,6 @@ it('keep-history forever: all of it stays', async () => {
   await runPetstore(['config', 'set', 'keep-history', 'forever'], { home });
   expect((await run('set', '9', '1', '--verbose')).stderr).not.toContain('Removed');
   expect(left()).toEqual(ALL);
-});
-
-it('keep-size: the oldest goes until nine tenths are left', async () => {
-  const { home, run, left } = await oldShop();
-  const report = join(home.state, 'petstore', 'reports', 'import-1.csv');
-  writeFileSync(report, 'x'.repeat(1_500_000));
-  await runPetstore(['config', 'set', 'keep-history', 'forever'], { home });
-  await runPetstore(['config', 'set', 'keep-size', '1MB'], { home });
-  const { stderr } = await run('set', '9', '1', '--verbose');
-  expect(stderr).toMatch(/^Removed the oldest history: 2 changes, 1 report\.$/m);
-  expect(left()).toEqual([[2], [3, 4, 5, 6, 7], ['import-2.csv']]);
-});
-
-it('the report of a run in a journal of the user’s own has the name of that journal, and stays', async () => {
-  const { home, left } = await oldShop();
-  const journal = join(home.path, 'may.db');
-  const imported = await runPetstore(
-    ['--env', 'sandbox', 'inventory', 'import', '-', '--yes', '--journal', journal, '--json'],
-    { home, stdin: 'petId,quantity\n7,31\n8,32\n' },
-  );
-  const report = join(home.state, 'petstore', 'reports', 'may-import-1.csv');
-  expect(JSON.parse(imported.stdout)).toMatchObject({ run: 1, report });
-  const { stderr } = await runPetstore(['--env', 'sandbox', 'inventory', 'set', '9', '1', '-v'], { home });
-  expect(stderr).toMatch(/^Removed the oldest history: 4 changes, 1 report\.$/m);
-  expect(left()[2]).toEqual(['import-2.csv', 'may-import-1.csv']);
 });
 
 it('a history that cannot be removed: the write succeeds, and says nothing', async () => {

@@ -45,7 +45,7 @@ describe('the sandbox’s own commands', () => {
 
   it.each([
     ['', 'It'],
-    ['[{"petId":1,"quantity":2}]', 'It has no pet in entry 1: status is missing or wrong.'],
+    ['[{"petId":1,"quantity":2}]', 'It has no pet in line 1: status is missing or wrong.'],
     [
       '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":1,"quantity":3,"status":"sold"}',
       'It has pet 1 twice: line 1 and line 2.',

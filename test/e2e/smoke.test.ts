@@ -413,15 +413,17 @@ describe('--write', () => {
   });
 
   it('a pet that cannot be put back is named, with the command that does', async () => {
-    const stuck: Spoil = (reply, _kind, { method, body }) =>
-      method !== 'PATCH'
-        ? reply
-        : body === '{"quantity":12}'
-          ? { ...reply, status: 500, body: '' }
-          : { ...reply, status: 200 };
+    let isSet = false;
+    const stuck: Spoil = (reply, _kind, { method, body }) => {
+      const rows = ROWS.map((row) => (row.petId === 7 && isSet ? { ...row, quantity: 13 } : row));
+      if (method !== 'PATCH') return isSet ? { ...reply, body: JSON.stringify(rows) } : reply;
+      if (body === '{"quantity":12}') return { ...reply, status: 500, body: '' };
+      isSet = true;
+      return { ...reply, status: 200 };
+    };
     const { context } = against(stuck);
     const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
-    expect(code).toBe(8);
+    expect(code).toBe(9);
     expect(stderr).toContain(
       'warning: Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12\n',
     );
@@ -478,6 +480,19 @@ describe('what is run, and how it is reported', () => {
       stdout: '',
       stderr: 'error: Unknown check "nosuch".\nhint: See petstore smoke --list\n',
     });
+  });
+
+  it('a report whose folder is missing stops it before the first request; any other is told after the checks', async () => {
+    const { context } = against(broken);
+    const { code, stderr } = await runIn(context, 'smoke', '--out', join(context.home.path, 'no', 'r.xml'));
+    expect([code, context.sent.length]).toEqual([3, 0]);
+    expect(stderr).toContain(`error: Could not find ${join(context.home.path, 'no')}: `);
+    const late = await runIn(context, 'smoke', '--only', 'list-type', '--out', `tap=${context.home.path}/`);
+    expect([late.code, late.stdout]).toEqual([
+      3,
+      expect.stringMatching(/^FAIL {2}list-type.*\n(.*\n)*0 passed, 1 failed/),
+    ]);
+    expect(late.stderr).toContain(`error: Could not write ${context.home.path}/: `);
   });
 
   it('as text, TAP, JUnit and annotations, into files too', async () => {

@@ -139,6 +139,26 @@ describe('fault 55: what the contract does not list is shown, with one warning',
   });
 });
 
+it('fault 55: get warns of what its pet has beyond the contract', async () => {
+  const server = await scriptedServer([json([item(1, 2, 'on loan'), { ...item(7, 3), shelf: 'B' }])]);
+  const { code, stderr } = await runPetstore(['inventory', 'get', '7'], { env: staging(server.baseUrl) });
+  const warning = 'warning: The service sent fields that its contract does not list: shelf (-o json shows them).\n';
+  expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
+});
+
+it.each(['adjust 7 1', 'set 7 9 --read-first', 'set 7 9 --expect 3'])(
+  'a list that has the pet twice: no decision is made from it: %s',
+  async (words) => {
+    const server = await scriptedServer([json([item(7, 3), item(1, 2), item(7, 4)])]);
+    const { code, stderr } = await runPetstore(['inventory', ...words.split(' ')], { env: staging(server.baseUrl) });
+    expect({ code, stderr, sent: server.requests.length }).toEqual({
+      code: 8,
+      stderr: expect.stringContaining('Invalid response: the list has pet 7 more than once.') as string,
+      sent: 1,
+    });
+  },
+);
+
 describe('fault 56: a bad row', () => {
   const rows =
     '{"petId":1,"quantity":2,"status":"sold"},{"petId":2,"quantity":3,"status":"sold"},{"petId":3,"status":"sold"}';

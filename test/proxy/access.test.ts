@@ -12,7 +12,13 @@ type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {
 /** Status and code. */
 function refused(given: Given, access: Access = OPEN): readonly unknown[] {
   const { headers, ...head } = given;
-  const message = { method: 'GET', url: '/v1/inventory', ...head, headers: { host: '127.0.0.1:4011', ...headers } };
+  const message = {
+    method: 'GET',
+    url: '/v1/inventory',
+    ...head,
+    headers: { host: '127.0.0.1:4011', ...headers },
+    headersDistinct: {},
+  };
   return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
 }
 
@@ -55,6 +61,8 @@ describe('who may use the proxy', () => {
   it.each([
     ['Bearer the-token-of-the-proxy', true],
     ['Bearer the-key-of-the-store', true],
+    ['bearer the-token-of-the-proxy', true],
+    ['BEARER  the-key-of-the-store', true],
     [undefined, false],
     ['', false],
     ['Bearer', false],

@@ -20,6 +20,7 @@ describe('what the proxy answers', () => {
   it('is an Error body of the service', () => {
     const answer = answerOf([404, 'not_found', 'Here is nothing: ü.'], { allow: 'GET' });
     expect(answer).toEqual({
+      code: 'not_found',
       status: 404,
       headers: { 'content-type': 'application/json', 'content-length': '67', allow: 'GET' },
       body: '{"code":"not_found","message":"Here is nothing: ü.","status":404}\n',

@@ -83,6 +83,8 @@ describe('the headers that are sent', () => {
         'content-length': '14',
         'accept-encoding': 'zstd',
         'x-urgent': '1',
+        range: 'bytes=0-24',
+        'if-range': '"7"',
         'user-agent': 'till/3',
         accept: 'application/json, text/*;q=0.1',
         'content-type': 'application/json; charset=utf-8',

@@ -25,7 +25,6 @@ async function impatient(replies: readonly Reply[]) {
   const requests: ProxiedRequest[] = [];
   const news = new EventEmitter();
   const proxy = await startProxy(context, session, {
-    host: '127.0.0.1',
     port: 0,
     tokens: undefined,
     isReadOnly: false,

@@ -35,6 +35,7 @@ describe('Retry-After', () => {
     ['fault 31: a date with white space behind it', `${http(60_000)} `, 60_000],
     ['fault 31: a date in small letters', http(60_000).toLowerCase(), 60_000],
     ['fault 31: a date with a numeric zone', http(60_000).replace('GMT', '+0000'), 60_000],
+    ['fault 31: a date without a weekday', http(60_000).slice(5), 60_000],
     ['fault 31: an ISO date', new Date(NOW + 60_000).toISOString(), 60_000],
     ['fault 31: two dates in one line', `${http(60_000)}, ${http(90_000)}`, 90_000],
     ['fault 31: a date and seconds', `${http(60_000)}, 90`, 90_000],
@@ -45,11 +46,33 @@ describe('Retry-After', () => {
   it.each<readonly [string, string]>([
     ['fault 34: a date that is past', http(-60_000)],
     ['fault 34: a date that is now', http(0)],
-    ...['-1', '1e3', '', '0x10', '١', 'Infinity', 'soon', '3600 s s', ','].map(
+    ...['-1', '-1s', '""', 'P', '1h 30 40', '3600 of them', '', '0x10', '١', 'Infinity', 'soon', '3600 s s', ','].map(
       (junk) => [`fault 31: ${JSON.stringify(junk)}`, junk] as const,
     ),
   ])('cannot be read: %s', (_name, value) => {
     expect(read({ 'retry-after': value })).toEqual({ unreadable: true });
+  });
+
+  it.each<readonly [string, number]>([
+    ['"7200"', 7_200],
+    ['7200 seconds', 7_200],
+    ['7200sec', 7_200],
+    ['7200; why', 7_200],
+    ['7200 (two hours)', 7_200],
+    ['"7200 s"; q=1', 7_200],
+    ['7200000ms', 7_200],
+    ['7.2e3', 7_200],
+    ['1e3', 1_000],
+    ['1e999', 100 * 365 * 86_400],
+    ['PT2H', 7_200],
+    ['P1DT2H30M1.5S', 95_401.5],
+    ['2h', 7_200],
+    ['1 hour 60 minutes', 7_200],
+    ['120 min', 7_200],
+    ['1d', 86_400],
+    ['10 sec', 60],
+  ])('fault 31: of no standard form, but read, as a minute at least: %s', (value, seconds) => {
+    expect(read({ 'retry-after': value })).toEqual({ retryAfterMs: seconds * 1_000, unreadable: true });
   });
 
   it('fault 31: what can be read counts beside what cannot', () => {
@@ -57,6 +80,7 @@ describe('Retry-After', () => {
   });
 
   it.each<readonly [string, string, number]>([
+    ['x-retry-after', '7200', 7_200_000],
     ['retry-after-ms', '1500', 1_500],
     ['x-ratelimit-reset-after', '64.57', 64_570],
   ])('%s is read, too', (name, value, retryAfterMs) => {

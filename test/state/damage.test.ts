@@ -17,7 +17,7 @@ const WRITERS = [
 ];
 const LOOKS = [
   ['inventory', 'history'],
-  ['inventory', 'import', '--status'],
+  ['inventory', 'runs'],
   [...SANDBOX, 'doctor', '--offline'],
 ];
 

@@ -70,7 +70,7 @@ describe('openStateFile', () => {
   });
 
   it.each([
-    ['text', (path: string) => writeFileSync(path, 'notes'), 'foreign'],
+    ['text', (path: string) => writeFileSync(path, 'notes'), 'damaged'],
     ['a database cut short', (path: string) => writeFileSync(path, `${MAGIC}cut`), 'damaged'],
     [
       'a database of its own',
@@ -136,19 +136,6 @@ describe('a state database that is open', () => {
     expect([got(fresh), context.stderr.text()]).toEqual(['after', '']);
   });
 
-  it('fault 120: of a journal that was named, nothing is put aside: the damage is named', async () => {
-    const context = createTestContext();
-    const path = join(context.home.path, 'own.db');
-    const state = await openStateFile(context, path);
-    onCleanup(() => {
-      state.close();
-    });
-    await put(state, 'before');
-    damage(path, 'meta');
-    await expect(put(state, 'after')).rejects.toMatchObject({ details: { path, what: 'journal', problem: 'damaged' } });
-    expect(readdirSync(context.home.path).filter((name) => name.includes('damaged'))).toEqual([]);
-  });
-
   it('waits for another holder as long as it is set to', async () => {
     const context = createTestContext();
     const state = await open(context);
@@ -195,7 +182,7 @@ describe('fault 128: a row that SQLite would never have stored', () => {
     const history = await runIn(context, 'inventory', 'history', '--json');
     expect([history.code, history.stdout.match(/"change"/g)?.length]).toEqual([0, 1]);
     expect((JSON.parse(history.stderr) as { warning: { message: string } }).warning.message).toContain(says);
-    const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'import', '--resume', '1');
+    const resumed = await runIn(context, '--env', 'sandbox', 'inventory', 'runs', 'resume', '1');
     expect([resumed.code, resumed.stderr.includes(says), resumed.stderr.includes(state.path)]).toEqual([3, true, true]);
   });
 
@@ -204,7 +191,7 @@ describe('fault 128: a row that SQLite would never have stored', () => {
     const state = await openState(context, join(context.home.state, 'petstore'));
     state.database.exec(`${RUN}; UPDATE run SET kind = 'feast'`);
     state.close();
-    const { code, stderr } = await runIn(context, 'inventory', 'import', '--status');
+    const { code, stderr } = await runIn(context, 'inventory', 'runs');
     expect([code, stderr]).toEqual([0, expect.stringContaining('row 1 of run is damaged: kind is "feast"')]);
   });
 });
@@ -212,13 +199,13 @@ describe('fault 128: a row that SQLite would never have stored', () => {
 describe('a lock', () => {
   it('fault 128: whose file was overwritten while it is held, is held', async () => {
     const context = createTestContext();
-    const place = { path: join(context.home.path, 'own.lock'), isOwn: true };
-    const first = await acquireLock(context, place, 0);
-    const bytes = readFileSync(place.path);
-    writeFileSync(place.path, Buffer.alloc(Math.max(bytes.length, 5_000), 'x'));
-    expect(await acquireLock(context, place, 0)).toBeUndefined();
+    const path = join(context.home.path, 'own.lock');
+    const first = await acquireLock(context, path, 0);
+    const bytes = readFileSync(path);
+    writeFileSync(path, Buffer.alloc(Math.max(bytes.length, 5_000), 'x'));
+    expect(await acquireLock(context, path, 0)).toBeUndefined();
     first?.[Symbol.dispose]();
-    const second = await acquireLock(context, place, 0);
+    const second = await acquireLock(context, path, 0);
     expect(second).toBeDefined();
     second?.[Symbol.dispose]();
   });

@@ -1,9 +1,9 @@
-/** What is removed from the journal, and what stays, by age and by size. */
+/** What is removed from the journal, and what stays, by age. */
 import { describe, expect, it } from 'vitest';
 import type { SqlValue } from '../../src/ports.ts';
 import { openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { type Bounds, removeOldest } from '../../src/state/prune.ts';
+import { removeOldest } from '../../src/state/prune.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -23,7 +23,7 @@ interface RunRow extends Pick<Row, 'environment' | 'origin'> {
   readonly scans?: number;
 }
 
-const ALL: Bounds = { before: 0, bytes: Number.POSITIVE_INFINITY, recent: Number.MAX_SAFE_INTEGER };
+const CLOCK = { monotonic: () => 0 };
 
 async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []): Promise<State> {
   const context = createTestContext();
@@ -59,11 +59,10 @@ function addMany(state: State, count: number, { at, run, ...row }: Row): void {
   );
 }
 
-async function prune(state: State, bounds: Partial<Bounds>, reports: Readonly<Record<string, number>> = {}) {
+async function prune(state: State, { before }: { readonly before: number }) {
   const removed: string[] = [];
   let changes = 0;
-  const sizes = new Map(Object.entries(reports).map(([run, size]) => [run, { size }]));
-  for await (const each of removeOldest(state, { ...ALL, ...bounds }, sizes)) {
+  for await (const each of removeOldest(state, before, CLOCK)) {
     changes += each.changes;
     removed.push(...each.runs);
   }
@@ -176,8 +175,16 @@ it('forever removes nothing, however old', async () => {
 it('removes more than one transaction holds, and yields after each', async () => {
   const state = await journalOf(Array.from({ length: 12_001 }, (_, i) => ({ at: i })));
   const counts: number[] = [];
-  for await (const { changes } of removeOldest(state, { ...ALL, before: 20_000 }, new Map())) counts.push(changes);
+  for await (const { changes } of removeOldest(state, 20_000, CLOCK)) counts.push(changes);
   expect(counts).toEqual([5_000, 5_000, 2_000]);
+});
+
+it('removes for 200 ms at most, and yields', async () => {
+  const state = await journalOf(Array.from({ length: 1_001 }, (_, i) => ({ at: i })));
+  let now = 0;
+  const counts: number[] = [];
+  for await (const { changes } of removeOldest(state, 20_000, { monotonic: () => (now += 90) })) counts.push(changes);
+  expect(counts).toEqual([400, 400, 200]);
 });
 
 it.each([
@@ -241,7 +248,7 @@ it('a run whose number is given to another meanwhile is left alone', async () =>
   addMany(state, 6_000, { at: 6_000, run: 2, environment: 'sandbox' });
   addMany(state, 1, { at: 10_000 });
   const removed: string[][] = [];
-  for await (const step of removeOldest(state, { ...ALL, before: 9_000 }, new Map())) {
+  for await (const step of removeOldest(state, 9_000, CLOCK)) {
     removed.push([...step.runs]);
     if (removed.length > 1) continue;
     // As `sandbox reset` does, and then an import.
@@ -268,63 +275,6 @@ it('gives no number of a run or a change again', async () => {
   const run = { kind: 'import', startedAt: 2_000, environment: 'staging', origin: 'x' } as const;
   expect(await journal.begin(run, where, [{ petId: 7n, after: 1n }])).toMatchObject({ id: 4n });
   expect(journal.changesOf(4n)).toMatchObject([{ id: 5n }]);
-});
-
-describe('the size', () => {
-  const KB = 1_000;
-  /** Each has about a kilobyte; every hundred from the 1,000th to the 2,000th are a run. */
-  const many = () =>
-    journalOf(
-      Array.from({ length: 3_000 }, (_, i) => {
-        const run = i >= 1_000 && i < 2_000 ? { run: Math.floor(i / 100) - 9 } : {};
-        return { at: i, reason: 'x'.repeat(900), ...run };
-      }),
-      Array.from({ length: 10 }, (_, i) => ({ id: i + 1, endedAt: 1_099 + 100 * i })),
-    );
-  const used = ({ database }: State): number => {
-    const pragma = (name: string): number => Number(database.get(`PRAGMA ${name}`)?.[name]);
-    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
-  };
-
-  it('is left alone below the bound', async () => {
-    const state = await many();
-    expect(await prune(state, { bytes: used(state) })).toMatchObject({ count: 0 });
-  });
-
-  it('shrinks to nine tenths of the bound, oldest first; the file has the pages for what comes', async () => {
-    const state = await many();
-    const bytes = 2_500 * KB;
-    const { changes, runs, count } = await prune(state, { bytes, before: 100 });
-    expect(used(state)).toBeLessThanOrEqual(0.9 * bytes);
-    expect(used(state)).toBeGreaterThan(0.8 * bytes);
-    expect(changes.length + count).toBe(3_000);
-    expect(changes).toEqual(Array.from({ length: changes.length }, (_, i) => count + 1 + i));
-    expect(runs.length).toBe(10 - Math.floor((count - 1_000) / 100));
-    const pages = Number(state.database.get('PRAGMA page_count')?.page_count);
-    expect(pages * 4_096).toBeGreaterThan(bytes);
-    expect(await prune(state, { bytes })).toMatchObject({ count: 0 });
-  });
-
-  it('counts the reports, which go with their runs', async () => {
-    const state = await many();
-    const bytes = used(state) + 100 * KB;
-    const reports = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`import-${i + 1}`, 200 * KB]));
-    const { removed, count } = await prune(state, { bytes }, reports);
-    expect(removed).toEqual(Array.from({ length: removed.length }, (_, i) => `import-${i + 1}`));
-    const left = (10 - removed.length) * 200 * KB;
-    expect(count).toBeGreaterThan(1_000);
-    expect(used(state) + left).toBeLessThanOrEqual(0.9 * bytes);
-    expect(used(state) + left).toBeGreaterThan(0.8 * bytes);
-  });
-
-  it('that cannot be kept leaves what is recent, and what may not be removed', async () => {
-    const state = await many();
-    expect((await prune(state, { bytes: 1, recent: 1_500 })).changes).toEqual(
-      Array.from({ length: 1_500 }, (_, i) => 1_501 + i),
-    );
-    const newestRun = Array.from({ length: 100 }, (_, i) => 1_901 + i);
-    expect(await prune(state, { bytes: 1 })).toMatchObject({ changes: [...newestRun, 3_000], runs: [10] });
-  });
 });
 
 it('ends at once where another process holds the lock', async () => {

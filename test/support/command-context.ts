@@ -13,6 +13,7 @@ export function commandContext(
 ): CommandContext {
   return {
     ...ports,
+    openWrites: new Set(),
     globals: {
       output: 'json',
       color: 'never',
@@ -29,7 +30,6 @@ export function commandContext(
       reserve: 0,
       maxBody: 1 << 20,
       keepHistory: Number.POSITIVE_INFINITY,
-      keepSize: Number.POSITIVE_INFINITY,
     },
     notices: {
       info: nothing,

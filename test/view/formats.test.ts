@@ -26,7 +26,10 @@ describe('formats', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyItem, { maxLength: 8 }), async (items) => {
         const whole = parseJson(await text(view(items), 'json'));
-        const lines = (await text(view(items), 'ndjson')).split('\n').slice(0, -1).map(parseJson);
+        const lines = (await text(view(items), 'ndjson'))
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => parseJson(line));
         const given = items.map((item) => stringifyJson(itemToJson(item)));
         expect((whole as never[]).map(stringifyJson)).toEqual(given);
         expect(lines.map(stringifyJson)).toEqual(given);

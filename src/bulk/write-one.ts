@@ -1,0 +1,176 @@
+/**
+ * The one way to change stock: the pet is locked, the write is on the disk as `sent` before it leaves, and its outcome is
+ * recorded before another command of this machine may change the pet. No other file sends an update or records one.
+ */
+import type { InventoryItem } from '../api/item.ts';
+import { updateInventory } from '../client/update.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { RowOutcome } from '../report/failure-meaning.ts';
+import { rowOutcome } from '../report/failures.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext, OpenWrite } from '../session/globals.ts';
+import { isOutOfReach } from '../state/file.ts';
+import type { Change, Journal } from '../state/journal.ts';
+import { type WithJournal, withWritableJournal } from './open-journal.ts';
+import { whereOf } from './origin.ts';
+import { withPetLock } from './pet-lock.ts';
+
+/** What writes need: a service, the journal, and the locks of pets. */
+export interface Writer {
+  readonly context: CommandContext;
+  readonly session: Pick<Session, 'environment' | 'origin' | 'service'>;
+  /** Undefined if this machine has no usable state folder: its writes are in no history then. */
+  readonly journal: Journal | undefined;
+  /** Runs the work while no other command of this machine changes that pet. */
+  readonly withLock: <T>(petId: bigint, work: () => Promise<T>) => Promise<T>;
+}
+
+/** How a writer opens its journal and locks its pets. */
+export type Means = Pick<Writer, 'withLock'> & { readonly withJournal: WithJournal };
+
+/** A write: a row of a run that is planned already, or a change that is in no journal yet. */
+export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
+  (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
+
+/** A pet that this process has locked: only `withPet` makes one. */
+export class LockedPet {
+  readonly writer: Writer;
+  constructor(writer: Writer) {
+    this.writer = writer;
+  }
+
+  /** Returns the same pet, to be written to through another client of the service. */
+  through(service: Session['service']): LockedPet {
+    const { session, ...writer } = this.writer;
+    return new LockedPet({ ...writer, session: { ...session, service } });
+  }
+}
+
+/** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
+export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet) => Promise<T>): Promise<T> {
+  return writer.withLock(petId, () => work(new LockedPet(writer)));
+}
+
+/** Opens the journal for single writes. @param isOptional without a usable state folder the pets are not locked */
+export async function withWriter<T>(
+  context: CommandContext,
+  session: Writer['session'],
+  work: (writer: Writer) => Promise<T>,
+  { isOptional = true, ...means }: Partial<Means> & { readonly isOptional?: boolean } = {},
+): Promise<T> {
+  const withJournal: WithJournal = means.withJournal ?? ((use) => withWritableJournal(context, use));
+  const withLock: Writer['withLock'] =
+    means.withLock ?? ((petId, use) => withPetLock(context, petId, use, { isOptional }));
+  let isOpen = false;
+  try {
+    return await withJournal((journal) => {
+      isOpen = true;
+      return work({ context, session, journal, withLock });
+    });
+  } catch (error) {
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
+    if (isOpen || !isOutOfReach(error)) throw error;
+    // The ledger has warned already.
+    return work({ context, session, journal: undefined, withLock });
+  }
+}
+
+/** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
+export async function updateOne(pet: LockedPet, write: Write): Promise<InventoryItem> {
+  const { petId, before, after } = write;
+  const { service } = pet.writer.session;
+  const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
+    updateInventory(service, { petId, quantity: after, before }),
+  );
+  if (answer !== undefined && unrecorded === undefined) return answer;
+  throw failure ?? unrecorded!;
+}
+
+/** Sends a write as the caller has it, and returns its answer, whatever it says. @throws {Failure} without an answer */
+export async function callOne<T extends { readonly failure?: Failure | undefined }>(
+  pet: LockedPet,
+  write: Write,
+  send: () => Promise<T>,
+): Promise<T> {
+  const { answer, failure, unrecorded } = await writeOne(pet, write, send, (each) => each.failure);
+  if (unrecorded !== undefined) pet.writer.context.notices.warning('A write could not be noted in the history.');
+  if (answer !== undefined) return answer;
+  throw failure!;
+}
+
+interface Written<T> {
+  readonly answer?: T;
+  readonly failure?: Failure | undefined;
+  /** Why a write that the service has confirmed is not recorded. */
+  readonly unrecorded?: Failure | undefined;
+}
+
+async function writeOne<T>(
+  { writer }: LockedPet,
+  write: Write,
+  send: () => Promise<T>,
+  failureIn: (answer: T) => Failure | undefined = () => undefined,
+): Promise<Written<T>> {
+  const { context, session } = writer;
+  const { openWrites } = context;
+  const { petId, after: quantity } = write;
+  const open: OpenWrite = { petId, quantity, environment: session.environment, outcome: 'unknown' };
+  const id = await markSent(writer, write);
+  openWrites.add(open);
+  let sent: Written<T>;
+  try {
+    const answer = await send();
+    sent = { answer, failure: failureIn(answer) };
+  } catch (failure) {
+    if (!isFailure(failure)) throw failure;
+    sent = { failure };
+  }
+  const outcome: RowOutcome = sent.failure === undefined ? APPLIED : rowOutcome(sent.failure);
+  if (outcome.state === 'applied') open.outcome = 'applied';
+  else if (outcome.state !== 'unknown') openWrites.delete(open);
+  const because = await problemOf(() => recordOutcome(writer, id, outcome));
+  openWrites.delete(open);
+  if (because === undefined) return sent;
+  if (outcome.state === 'applied') {
+    const { outcome: _, ...details } = open;
+    return { ...sent, unrecorded: new Failure('unrecorded', { ...details, because }, because) };
+  }
+  // The failure itself tells the outcome of the write.
+  context.notices.warning('What became of the write could not be noted in the history.');
+  return sent;
+}
+
+const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+
+/** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
+async function markSent(writer: Writer, write: Write): Promise<bigint> {
+  const { context, session, journal } = writer;
+  const now = context.clock.now();
+  if (journal === undefined) return 0n;
+  if (!('id' in write)) {
+    const { command, person, ...change } = write;
+    const where = { ...whereOf(context, session, command), ...(person !== undefined && { person }) };
+    return journal.sendOne(where, change, now);
+  }
+  await journal.sent(write.id, now);
+  return write.id;
+}
+
+/** Records what became of a write, or of a row that is not sent. @throws {Failure} `state` */
+export async function recordOutcome(
+  { context, journal }: Pick<Writer, 'context' | 'journal'>,
+  id: bigint,
+  { state, reason }: Pick<Change, 'state' | 'reason'>,
+): Promise<void> {
+  await journal?.settle(id, context.clock.now(), { state, reason });
+}
+
+async function problemOf(work: () => Promise<void>): Promise<Failure | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (isFailure(error)) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+/** The requests that are being answered, in the order in which their heads came. */
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Failure } from '../errors.ts';
+import type { Clock } from '../ports.ts';
+import type { Claim } from './lane.ts';
+
+/** What is known of one request. */
+export interface Passing extends Claim {
+  readonly outgoing: ServerResponse;
+  /** Aborts where the client has left, or the proxy ends. */
+  readonly gone: AbortController;
+  readonly isWrite: boolean;
+  /** The memory that it may take, in bytes. */
+  size: number;
+  /** The client has left before its answer was complete. */
+  isGone: boolean;
+  waitedMs: number;
+  error?: string;
+  /** Resolves once it has been answered. */
+  ended: Promise<void>;
+}
+
+export class Requests extends Set<Passing> {
+  /** Returns the memory that a client's requests may take, in bytes. */
+  heldFor(client: string): number {
+    return [...this].reduce((sum, each) => (each.client === client ? sum + each.size : sum), 0);
+  }
+
+  /**
+   * Resolves when the earlier writes of the same client have been answered.
+   * @throws {Failure} `run-locked`: they were not within `maxWaitMs` of its arrival
+   */
+  async afterWrites(passing: Passing, clock: Clock, maxWaitMs: number): Promise<void> {
+    const from = clock.monotonic();
+    let tooLong: Promise<never> | undefined;
+    try {
+      for (const each of this) {
+        if (each === passing) return;
+        if (each.client !== passing.client || !each.isWrite) continue;
+        tooLong ??= clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
+          throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
+        });
+        await Promise.race([each.ended, tooLong]);
+      }
+    } finally {
+      passing.onWaited(clock.monotonic() - from);
+    }
+  }
+
+  /** Returns the last of the answers that whole requests of a connection wait for. */
+  lastOn(socket: Duplex): ServerResponse | undefined {
+    const answers = [...this].map(({ outgoing }) => outgoing);
+    return answers.findLast(({ req }) => req.socket === socket && req.complete);
+  }
+}

@@ -1,0 +1,121 @@
+/** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
+import { whereOf } from '../bulk/origin.ts';
+import { callOne, type LockedPet, updateOne } from '../bulk/write-one.ts';
+import type { Answer, Unreachable } from '../client/probe.ts';
+import { findPet } from '../client/update.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { Change, Run } from '../state/journal.ts';
+import { ask, failureIn, integer, type SmokeClients } from './check.ts';
+
+export class TestedPet {
+  /** What it had before any smoke test. */
+  original: bigint;
+  /** Undefined once an answer does not tell it. */
+  private present: bigint | undefined;
+  /** What this test, or one that was killed, may have set it to. */
+  private readonly written = new Set<bigint>();
+  private wasChanged = false;
+  private run: Run | undefined;
+  private readonly clients: SmokeClients;
+  private readonly locked: LockedPet;
+  private readonly petId: bigint;
+
+  constructor(clients: SmokeClients, locked: LockedPet, petId: bigint, present: bigint) {
+    this.clients = clients;
+    this.locked = locked;
+    this.petId = petId;
+    this.present = this.original = present;
+  }
+
+  /** Begins the run; where a smoke test was killed before it had put the pet back, that is done first. */
+  async begin(): Promise<void> {
+    const { context, journal, session } = this.locked.writer;
+    const { environment, origin } = session;
+    const { clock, notices } = context;
+    if (journal === undefined) return;
+    const changesOf = ({ id }: Run): Change[] => journal.changesOf(id).filter(({ petId }) => petId === this.petId);
+    for (const killed of journal.unfinished()) {
+      const [first, ...others] = killed.kind === 'smoke' && killed.origin === origin ? changesOf(killed) : [];
+      if (first?.before === undefined) continue;
+      if (this.present !== first.before && [first, ...others].some(({ after }) => after === this.present)) {
+        notices.warning(
+          `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
+        );
+        this.run = killed;
+        this.original = first.before;
+        await this.putBack();
+      }
+      await journal.discard(killed.id, clock.now());
+    }
+    const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
+    this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
+  }
+
+  /** Sets it once, as a check, and records it. */
+  async set(after: bigint, door: 'keyed' | 'restorer' = 'keyed'): Promise<Answer | Unreachable> {
+    const { clients, petId } = this;
+    const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
+    this.written.add(after);
+    const { answer } = await callOne(this.locked, this.change(after), async () => {
+      const answer = await ask(clients, door, call, { isUsual: true });
+      return { answer, failure: await failureIn(clients[door], call, answer, petId) };
+    });
+    return this.seen(answer);
+  }
+
+  /** Notes what an answer tells of the quantity: a refusal changes nothing. */
+  seen(answer: Answer | Unreachable): Answer | Unreachable {
+    if ('status' in answer && answer.status >= 400 && answer.status < 500) return answer;
+    const stored = 'json' in answer && answer.json instanceof Map ? integer(answer.json.get('quantity')) : undefined;
+    this.present = 'status' in answer && answer.status === 200 ? stored : undefined;
+    if (this.present !== undefined) this.written.add(this.present);
+    this.wasChanged = true;
+    return answer;
+  }
+
+  /** Puts it back if it may have changed, and ends the run. Warns if it cannot be put back. */
+  async end(): Promise<void> {
+    const { context, journal } = this.locked.writer;
+    const { environment, watch } = this.clients.restorer;
+    try {
+      await this.look();
+      if (this.present !== this.original) await this.putBack();
+    } finally {
+      if (this.present === this.original) {
+        if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
+      } else {
+        watch.warning(
+          `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
+            `check it, then run petstore --env ${environment} inventory set ${this.petId} ${this.original}`,
+        );
+      }
+    }
+  }
+
+  /** Puts it back, and returns the error with what became of the pet. */
+  async stopped(error: unknown): Promise<unknown> {
+    await this.end();
+    if (!isFailure(error) || !error.is('interrupted') || !this.wasChanged) return error;
+    const { environment } = this.clients.restorer;
+    const write = { petId: this.petId, quantity: this.original, environment };
+    const outcome = this.present === this.original ? 'not-applied' : 'unknown';
+    return new Failure('interrupted', { ...error.details, outcome, write }, error);
+  }
+
+  /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
+  private async look(): Promise<void> {
+    if (this.present !== undefined) return;
+    const found = (await findPet(this.clients.restorer, this.petId))?.quantity;
+    if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
+  }
+
+  private async putBack(): Promise<void> {
+    if (this.present === undefined) return;
+    await updateOne(this.locked.through(this.clients.restorer), this.change(this.original));
+    this.present = this.original;
+  }
+
+  private change(after: bigint): Pick<Change, 'petId' | 'before' | 'after' | 'command'> & { run: bigint | undefined } {
+    return { command: 'smoke', run: this.run?.id, petId: this.petId, before: this.present, after };
+  }
+}

@@ -1,0 +1,332 @@
+/** What every command that changes stock promises, when answers are lost, others write meanwhile, or it has to end. */
+import { DatabaseSync } from 'node:sqlite';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { reset } from '../support/faults.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { startPty } from '../support/pty.ts';
+import { error, type Exchange, item, json, type Reply, send } from '../support/replies.ts';
+import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
+import { type JsonRun, runJson, staging, takeApart } from '../support/staging.ts';
+
+/** The list of a shop with these pets, as it is when it is asked for. */
+const list =
+  (stock: Readonly<Record<string, number>>): Reply =>
+  (exchange) =>
+    send(json(Object.entries(stock).map(([petId, quantity]) => item(Number(petId), quantity))), exchange);
+
+function quantityIn({ request: { body } }: Exchange): number {
+  return (JSON.parse(body) as { quantity: number }).quantity;
+}
+
+function petIn({ request: { path } }: Exchange): string {
+  return path.split('/').at(-1) ?? '';
+}
+
+/** Takes an update, and answers it as the service does, or as the test wants. */
+const take =
+  (stock: Record<string, number>, answer?: Reply, then: () => void = () => undefined): Reply =>
+  async (exchange) => {
+    const petId = petIn(exchange);
+    stock[petId] = quantityIn(exchange);
+    then();
+    await send(answer ?? json(item(Number(petId), quantityIn(exchange))), exchange);
+  };
+
+interface Shop {
+  readonly home: Home;
+  readonly server: ScriptedServer;
+  run(...args: string[]): Promise<JsonRun>;
+  start(...args: string[]): ReturnType<typeof startPetstore>;
+  file(text: string): string;
+  /** Of each change, the newest first: pet, quantity, outcome. */
+  history(): Promise<[petId: number, after: number, outcome: string][]>;
+  updates(): string[];
+}
+
+async function shopWith(replies: readonly Reply[]): Promise<Shop> {
+  const server = await scriptedServer(replies);
+  const home = createHome();
+  const run = (...args: string[]) => runJson(server.baseUrl, args, { home });
+  return {
+    home,
+    server,
+    run,
+    start: (...args) => startPetstore([...args, '--json'], { home, env: staging(server.baseUrl) }),
+    file(text) {
+      const path = join(home.path, 'rows.csv');
+      writeFileSync(path, text);
+      return path;
+    },
+    async history() {
+      const { stdout } = await run('inventory', 'history');
+      const rows = JSON.parse(stdout) as { petId: number; after: number; outcome: string }[];
+      return rows.map(({ petId, after, outcome }) => [petId, after, outcome]);
+    },
+    updates: () =>
+      server.requests
+        .filter(({ method }) => method === 'PATCH')
+        .map(({ path, body }) => `${path.split('/').at(-1)}=${(JSON.parse(body) as { quantity: number }).quantity}`),
+  };
+}
+
+describe('fault 136: an answer is lost, and somebody else sets the pet before the stock is read', () => {
+  const lost = [
+    ['a reset', reset()],
+    ['a 503', error(503)],
+    ['a 200 that is a web page', { headers: { 'Content-Type': 'text/html' }, body: '<html>' }],
+  ] as const satisfies readonly (readonly [string, Reply])[];
+  const single = [
+    ['adjust', ['inventory', 'adjust', '7', '+3']],
+    ['set --expect', ['inventory', 'set', '7', '13', '--expect', '10']],
+    ['set --read-first', ['inventory', 'set', '7', '13', '--read-first']],
+  ] as const;
+
+  it.each(lost.flatMap(([answer, reply]) => single.map(([name, args]) => [name, answer, args, reply] as const)))(
+    '%s, %s: outcome unknown, with what was found',
+    async (_name, _answer, args, reply) => {
+      const stock: Record<string, number> = { 7: 10 };
+      const shop = await shopWith([list(stock), take(stock, reply, () => (stock[7] = 99)), list(stock)]);
+      const { code, error: reported } = await shop.run(...args);
+      expect([code, stock, shop.updates()]).toEqual([9, { 7: 99 }, ['7=13']]);
+      expect(reported).toMatchObject({ kind: 'outcome-unknown', outcome: 'unknown' });
+      expect(reported?.message).toMatch(/it has 99 now: someone else has changed it/);
+      expect(await shop.history()).toEqual([[7, 13, 'conflict']]);
+    },
+  );
+
+  it.each([
+    ['quantity', 'petId,quantity\n7,13\n'],
+    ['delta', 'petId,delta\n7,3\n'],
+  ])('import of a %s: a conflict', async (_name, text) => {
+    const stock: Record<string, number> = { 7: 10 };
+    const foreign = take(stock, reset(), () => (stock[7] = 99));
+    const shop = await shopWith([list(stock), foreign, list(stock), list(stock)]);
+    const { code, stdout } = await shop.run('inventory', 'import', shop.file(text), '--yes');
+    expect([code, stock, JSON.parse(stdout)]).toMatchObject([11, { 7: 99 }, { applied: 0, conflicts: 1 }]);
+  });
+
+  it('undo: a conflict, and the quantity of the other stays', async () => {
+    const stock: Record<string, number> = { 7: 10 };
+    const foreign = take(stock, reset(), () => (stock[7] = 99));
+    const shop = await shopWith([list(stock), take(stock), list(stock), foreign, list(stock), list(stock)]);
+    await shop.run('inventory', 'adjust', '7', '+3');
+    const { code } = await shop.run('inventory', 'undo', '--yes');
+    expect([code, stock, shop.updates()]).toEqual([11, { 7: 99 }, ['7=13', '7=10']]);
+  });
+
+  it('a plain set from a script sends it again: it promised nothing', async () => {
+    const stock: Record<string, number> = { 7: 10 };
+    const shop = await shopWith([take(stock, reset(), () => (stock[7] = 99)), list(stock), take(stock)]);
+    expect([(await shop.run('inventory', 'set', '7', '13')).code, stock]).toEqual([0, { 7: 13 }]);
+  });
+});
+
+/** Holds the write lock of the state database, as a backup or a stopped petstore does. */
+function holdState(home: Home): () => void {
+  const database = new DatabaseSync(join(home.state, 'petstore', 'state.db'));
+  database.exec('BEGIN IMMEDIATE');
+  const release = (): void => {
+    if (database.isOpen) database.close();
+  };
+  onCleanup(release);
+  return release;
+}
+
+describe('fault 137: a write is answered, and its record is delayed', () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('%s: it is reported as applied', async (signal, code) => {
+    const stock: Record<string, number> = { 7: 10 };
+    let held: (() => void) | undefined;
+    const shop = await shopWith([list(stock), take(stock, undefined, () => (held = holdState(shop.home)))]);
+    const running = shop.start('inventory', 'adjust', '7', '+3');
+    await shop.server.received(2);
+    running.kill(signal);
+    const ended = takeApart(await running.exited);
+    held?.();
+    expect([ended.code, ended.error]).toMatchObject([code, { kind: 'interrupted', outcome: 'applied' }]);
+    expect(await shop.history()).toEqual([[7, 13, expect.stringMatching(/applied|unknown/)]]);
+  });
+
+  it('--deadline: it is reported as applied, and as not recorded', async () => {
+    const stock: Record<string, number> = { 7: 10 };
+    const shop = await shopWith([list(stock), take(stock, undefined, () => holdState(shop.home))]);
+    const { code, error: reported } = await shop.run('inventory', 'adjust', '7', '+3', '--deadline', '1s');
+    expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
+    expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
+  });
+});
+
+describe('fault 138: the end comes between a lost answer and the look', () => {
+  const lost = (stock: Record<string, number>): Reply =>
+    take(stock, error(503, 'No.', 'error', { headers: { 'Retry-After': '3' } }));
+
+  it.each([
+    ['adjust', ['inventory', 'adjust', '7', '+3']],
+    ['set', ['inventory', 'set', '7', '13', '--read-first']],
+  ])('%s --deadline: unknown, and undo names it', async (_name, args) => {
+    const stock: Record<string, number> = { 7: 10, 9: 10 };
+    const undo = [list(stock), take(stock), list(stock)];
+    const shop = await shopWith([list(stock), take(stock), list(stock), lost(stock), ...undo]);
+    await shop.run('inventory', 'adjust', '9', '+1');
+    const { code, error: reported } = await shop.run(...args, '--deadline', '1s');
+    expect([code, reported]).toMatchObject([9, { kind: 'outcome-unknown', outcome: 'unknown' }]);
+    expect(await shop.history()).toEqual([
+      [7, 13, 'unknown'],
+      [9, 11, 'applied'],
+    ]);
+    const undone = await shop.run('inventory', 'undo', '--yes', '-v');
+    expect(undone.notes).toContainEqual(expect.stringMatching(/^The outcome of change 2 \(\w+\) is unknown/));
+    expect([undone.code, stock, shop.updates()]).toEqual([0, { 7: 10, 9: 11 }, ['9=11', '7=13', '7=10']]);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+  ] as const)('%s: unknown', async (signal, code) => {
+    const stock: Record<string, number> = { 7: 10 };
+    const shop = await shopWith([list(stock), lost(stock)]);
+    const running = startPetstore(['inventory', 'adjust', '7', '+3', '-v', '--json'], {
+      home: shop.home,
+      env: staging(shop.server.baseUrl),
+    });
+    await running.waitFor(/PATCH .* 503/, 'stderr');
+    running.kill(signal);
+    const ended = takeApart(await running.exited);
+    expect([ended.code, ended.error]).toMatchObject([code, { kind: 'interrupted', outcome: 'unknown' }]);
+    expect(await shop.history()).toEqual([[7, 13, 'unknown']]);
+  });
+
+  it('an import keeps its row as unknown, and the next run finds out', async () => {
+    const stock: Record<string, number> = { 7: 10 };
+    const shop = await shopWith([list(stock), lost(stock), list(stock), list(stock)]);
+    const file = shop.file('petId,delta\n7,3\n');
+    const { code } = await shop.run('inventory', 'import', file, '--yes', '--deadline', '1s');
+    expect([code, await shop.history()]).toEqual([9, [[7, 13, 'unknown']]]);
+    const resumed = await shop.run('inventory', 'runs', 'resume', '--yes');
+    expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([0, { applied: 1, conflicts: 0 }]);
+  });
+});
+
+it('fault 140: an import is stopped with one row in flight and one waiting: the outcome is unknown', async () => {
+  const stock: Record<string, number> = { 7: 10, 8: 10 };
+  const silent: Reply = async ({ connection }) => {
+    await new Promise((resolve) => connection.once('close', resolve));
+  };
+  const shop = await shopWith([list(stock), silent]);
+  const file = shop.file('petId,quantity\n7,13\n8,13\n');
+  const running = shop.start('inventory', 'import', file, '--yes');
+  await shop.server.received(2);
+  running.kill('SIGTERM');
+  const ended = takeApart(await running.exited);
+  expect([ended.code, ended.error]).toMatchObject([143, { kind: 'interrupted', outcome: 'unknown' }]);
+  expect(ended.error?.message).not.toMatch(/nothing was being sent/);
+});
+
+describe('fault 139: somebody else sets the pet while the question is open', () => {
+  it.each([
+    ['import', (shop: Shop) => ['inventory', 'import', shop.file('petId,delta\n7,3\n')], []],
+    ['undo', () => ['inventory', 'undo'], ['inventory', 'adjust', '7', '+3']],
+  ] as const)('%s: a conflict', async (_name, args, before) => {
+    const stock: Record<string, number> = { 7: 10 };
+    const first = before.length === 0 ? [] : [list(stock), take(stock)];
+    const shop = await shopWith([...first, list(stock), list(stock), list(stock)]);
+    if (before.length > 0) await shop.run(...before);
+    const pty = startPty(args(shop), { home: shop.home, env: staging(shop.server.baseUrl) });
+    await pty.waitFor(/\(y\/N\)/);
+    stock[7] = 99;
+    pty.write('y\r');
+    expect((await pty.exited).code).toBe(11);
+    expect([stock, shop.updates().length]).toEqual([{ 7: 99 }, first.length / 2]);
+  });
+});
+
+describe('fault 141: smoke --write', () => {
+  const only = ['smoke', '--write', '--pet', '7', '--only', 'write-set,write-restore', '--format', 'json'];
+  /** A service that keeps its stock, and holds the answer to the update with the number `held`. */
+  async function service(stock: Record<string, number>, requests: number, held = 0) {
+    const released = Promise.withResolvers<undefined>();
+    let updates = 0;
+    const answer: Reply = async (exchange) => {
+      if (exchange.request.method === 'GET') return send(list(stock), exchange);
+      const petId = petIn(exchange);
+      stock[petId] = quantityIn(exchange);
+      if (++updates === held) await released.promise;
+      return send(json(item(Number(petId), stock[petId])), exchange);
+    };
+    const shop = await shopWith(Array.from({ length: requests }, () => answer));
+    return { ...shop, release: () => released.resolve(undefined) };
+  }
+
+  it('is in the history, and undo passes it over: it has put the pet back', async () => {
+    const stock = { 7: 10, 9: 10 };
+    const shop = await service(stock, 8);
+    await shop.run('inventory', 'adjust', '9', '+1');
+    expect((await shop.run(...only)).code).toBe(0);
+    expect(await shop.history()).toEqual([
+      [7, 10, 'applied'],
+      [7, 11, 'applied'],
+      [9, 11, 'applied'],
+    ]);
+    expect((await shop.run('inventory', 'undo', '--yes')).code).toBe(0);
+    expect(stock).toEqual({ 7: 10, 9: 10 });
+  });
+
+  it('holds the pet: an adjust beside it is not lost', async () => {
+    const stock = { 7: 10 };
+    const shop = await service(stock, 5, 1);
+    const smoking = shop.start(...only);
+    await shop.server.received(2);
+    const adjusting = startPetstore(['inventory', 'adjust', '7', '+5'], {
+      home: shop.home,
+      env: staging(shop.server.baseUrl),
+    });
+    await adjusting.waitFor(/Waiting for another petstore process that is changing pet 7\./, 'stderr');
+    shop.release();
+    expect([(await smoking.exited).code, (await adjusting.exited).code, stock]).toEqual([0, 0, { 7: 15 }]);
+  });
+
+  const killed = async (stock: Record<string, number>, requests: number) => {
+    const shop = await service(stock, requests, 1);
+    const smoking = shop.start(...only);
+    await shop.server.received(2);
+    smoking.kill('SIGKILL');
+    await smoking.exited;
+    shop.release();
+    return shop;
+  };
+
+  it('killed before it has put the pet back: undo does', async () => {
+    const stock = { 7: 10 };
+    const shop = await killed(stock, 5);
+    expect((await shop.run('inventory', 'undo', '--yes')).code).toBe(0);
+    expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=11', '7=10']]);
+  });
+
+  it('killed before it has put the pet back: the next smoke does, first of all', async () => {
+    const stock = { 7: 10 };
+    const shop = await killed(stock, 6);
+    const { code, notes } = await shop.run(...only);
+    expect([code, notes]).toEqual([0, ['warning: A smoke test that was stopped has left pet 7 at 11, not 10.']]);
+    expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=11', '7=10', '7=11', '7=10']]);
+    const { stdout } = await shop.run('inventory', 'runs', '--unfinished');
+    expect(JSON.parse(stdout)).toEqual([]);
+  });
+
+  it('stopped by a signal while the test value is sent: the pet is put back, and that is said', async () => {
+    const stock = { 7: 10 };
+    const shop = await service(stock, 4, 1);
+    const smoking = shop.start('smoke', '--write', '--pet', '7', '--only', 'write-set,write-bad-json');
+    await shop.server.received(2);
+    smoking.kill('SIGTERM');
+    const { code, error: reported } = takeApart(await smoking.exited);
+    expect([code, reported, stock]).toMatchObject([143, { outcome: 'not-applied' }, { 7: 10 }]);
+    expect(reported?.message).toBe('Stopped by SIGTERM; pet 7 was put back to 10.');
+  });
+});
