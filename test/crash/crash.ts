@@ -30,7 +30,7 @@ export interface Crashes {
   readonly repeated: number;
   /** Quantities of the other client that petstore had not read, and overwrote. */
   readonly overwritten: number;
-  /** Other promises that were broken, in words. */
+  /** What broke a promise, in words. */
   readonly broken: readonly string[];
 }
 
@@ -41,6 +41,8 @@ const LONGEST_MS = 350;
 const MOST_STEPS = 600;
 /** How often the other client sets a pet, in the mean. */
 const FOREIGN_MS = 120;
+/** More than the changes of an import and its undo. */
+const HISTORY = 4 * PETS;
 const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
 
 /** A run as `inventory runs -o json` has it. */
@@ -59,11 +61,12 @@ export async function crash(kills: number, seed: number, column: 'quantity' | 'd
     await machine.untilDone({ kind: 'undo' });
     machine.totals.undos++;
   }
-  return machine.figures();
+  return { ...machine.totals, broken: machine.broken };
 }
 
 class CrashingMachine {
-  readonly totals = { kills: 0, imports: 0, undos: 0, conflicts: 0, lost: 0, repeated: 0 };
+  readonly totals = { kills: 0, imports: 0, undos: 0, conflicts: 0, lost: 0, repeated: 0, overwritten: 0 };
+  readonly broken: string[] = [];
   readonly random: () => number;
   readonly #kills: number;
   readonly #home: Home = createHome();
@@ -104,7 +107,7 @@ class CrashingMachine {
       const run = older.length >= before ? newest : undefined;
       if (run !== undefined && run.state !== 'unfinished') {
         this.#count(wantedOf(operation, rowsBefore), run.run, since);
-        return;
+        break;
       }
       const { process, code, rows } = await this.#run(operation, run === undefined ? first : ['runs', 'resume']);
       const sent = this.#shop.writes.filter((write) => write.process === process);
@@ -112,20 +115,18 @@ class CrashingMachine {
       const done = rows.filter((row) => row.outcome === 'applied' && row.run === run?.run);
       acknowledged = new Set(done.map(({ petId }) => BigInt(petId)));
       // There was nothing to do.
-      if (code !== undefined && (await this.#runs()).length === before) return;
+      if (code !== undefined && (await this.#runs()).length === before) break;
     }
+    this.#judge(this.#reports.filter((report) => report.operation === operation));
   }
 
-  figures(): Crashes {
-    const broken = brokenPromises({ reports: this.#reports, service: this.#shop, disk: { troubles: [] } });
-    const textsOf = (...rules: readonly string[]): string[] =>
-      broken.filter(({ rule }) => rules.includes(rule)).map(({ text }) => text);
-    return {
-      ...this.totals,
-      repeated: this.totals.repeated + textsOf('added').length,
-      overwritten: textsOf('overwritten').length,
-      broken: textsOf('applied', 'not-sent', 'history', 'end'),
-    };
+  /** Holds what the command and its resumptions did against the log. */
+  #judge(reports: readonly Report[]): void {
+    for (const { rule, text } of brokenPromises({ reports, service: this.#shop, disk: { troubles: [] } })) {
+      if (rule === 'overwritten') this.totals.overwritten++;
+      else if (rule === 'added') this.totals.repeated++;
+      this.broken.push(text);
+    }
   }
 
   /** Counts the pets that a finished run has not changed. That is right where another client has set them meanwhile. */
@@ -162,6 +163,7 @@ class CrashingMachine {
     const meanwhile = new AbortController();
     void this.#interfere(meanwhile.signal);
     const finished = await running.exited;
+    await this.#shop.idle();
     meanwhile.abort();
     if (finished.signal === 'SIGKILL') this.totals.kills++;
     const report = reportOf({ number, operation, args, startedAt }, finished, await this.#history());
@@ -178,7 +180,7 @@ class CrashingMachine {
   }
 
   #history(): Promise<readonly Row[]> {
-    return this.#ask<Row>(['history', '--limit', '1000000']);
+    return this.#ask<Row>(['history', '--limit', `${HISTORY}`]);
   }
 
   /** Newest first. */

@@ -18,6 +18,8 @@ export class Shop {
   /** Called when a request has come, and again when it is answered. */
   onStep: () => void = () => undefined;
   #foreign = 10_000_000;
+  #connections = 0;
+  #onIdle: () => void = () => undefined;
 
   constructor(pets: number) {
     for (let pet = 1n; pet <= BigInt(pets); pet++)
@@ -26,12 +28,23 @@ export class Shop {
 
   async open(): Promise<void> {
     const server = createServer((request, response) => void this.#serve(request, response));
+    server.on('connection', (socket) => {
+      this.#connections++;
+      socket.once('close', () => {
+        if (--this.#connections === 0) this.#onIdle();
+      });
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onCleanup(() => {
       server.closeAllConnections();
       server.close();
     });
     this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** Resolves once what a dead process has sent is answered, so that the next one is not taken for it. */
+  async idle(): Promise<void> {
+    if (this.#connections > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
   /** The other client sets a pet. */
