@@ -55,9 +55,8 @@ export class Journal extends History {
   /** Stores a single write that is about to be sent. */
   sendOne(where: Where, change: NewChange, now: number): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, { ...change, state: 'sent' });
+      this.insert(where, { ...change, state: 'sent', sentAt: now });
       const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
-      this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
       return id;
     }, DURABLE);
@@ -143,10 +142,10 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  private insert(where: Where, change: NewChange, run?: bigint): void {
+  private insert(where: Where, change: NewChange & Pick<Change, 'sentAt'>, run?: bigint): void {
     this.state.database.run(
-      `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason, sentAt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run ?? null,
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
@@ -158,6 +157,7 @@ export class Journal extends History {
       change.after.toString(),
       change.state ?? 'planned',
       change.reason === undefined ? null : this.redact(change.reason),
+      change.sentAt === undefined ? null : BigInt(Math.round(change.sentAt)),
     );
   }
 
