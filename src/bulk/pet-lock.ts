@@ -2,7 +2,6 @@
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { makeFolder } from '../state/file.ts';
 import { acquireLock, type KeptOpen } from '../state/lock.ts';
 
 /** Pets share locks: enough that two seldom share one, and few enough files. */
@@ -87,9 +86,7 @@ async function takeLock(
   let path: string;
   let lock: Disposable | undefined;
   try {
-    const folder = `${stateFolder(context)}/locks`;
-    path = `${folder}/${lockOf(petId)}.db`;
-    await makeFolder(context.files, folder);
+    path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
     lock = await acquireLock(context, { path, isOwn: true }, NOTICED_MS, kept);
     if (lock === undefined) {
       if (options.isQuiet !== true) {
@@ -98,7 +95,7 @@ async function takeLock(
       lock = await acquireLock(context, { path, isOwn: true }, patienceMs - NOTICED_MS, kept);
     }
   } catch (error) {
-    const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('file') || error.is('state'));
+    const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
     if (options.isOptional === true && isPlaceless) return undefined;
     throw error;
   }

@@ -41,7 +41,7 @@ export async function acquireLock(
   };
   const take = async (): Promise<Database> => {
     try {
-      const opened = (database ??= await ports.openDatabase(path, { isLock: true }));
+      const opened = (database ??= await open(ports, path));
       opened.exec('BEGIN IMMEDIATE');
       // Of a file that is no longer there, others would not notice the lock.
       if (opened.isInPlace() || renewals === MOST_RENEWALS) return opened;
@@ -68,6 +68,12 @@ export async function acquireLock(
     if (isBusy(error)) return undefined;
     throw toFailure(error, path);
   }
+}
+
+async function open({ files, openDatabase }: Ports, path: string): Promise<Database> {
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+  if (folder !== '') await files.makePrivateFolder(folder);
+  return openDatabase(path, { isLock: true });
 }
 
 function isDamaged(error: unknown): boolean {
