@@ -380,10 +380,10 @@ export interface Context {
   runKeyCommand(words: readonly [string, ...string[]], options: KeyCommandOptions): Promise<string>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
-   * mode, so that a file of another program may be looked at.
+   * mode, so that a file of another program may be looked at. `isLock`: only its write lock is used.
    * @throws {DatabaseFailure}
    */
-  openDatabase(path: string, how?: { readonly readOnly: boolean }): Promise<Database>;
+  openDatabase(path: string, how?: { readonly readOnly?: boolean; readonly isLock?: boolean }): Promise<Database>;
   /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */
   openRedis(url: string): Promise<Redis>;
 }

@@ -5,7 +5,6 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
-import { makeFolder } from '../state/file.ts';
 import { Journal } from '../state/journal.ts';
 import { acquireLock } from '../state/lock.ts';
 import { pruneIfDue } from './prune.ts';
@@ -149,9 +148,7 @@ export function lockBrowse(context: CommandContext, origin: string): Promise<Dis
 }
 
 async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
-  const folder = `${stateFolder(context)}/locks`;
-  await makeFolder(context.files, folder);
-  const lock = await acquireLock(context, `${folder}/${name}.db`, 0);
+  const lock = await acquireLock(context, `${stateFolder(context)}/locks/${name}.db`, 0);
   if (lock !== undefined) return lock;
   throw new Failure('run-locked', { what, waitedMs: 0 });
 }

@@ -2,8 +2,7 @@
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { makeFolder } from '../state/file.ts';
-import { acquireLock } from '../state/lock.ts';
+import { acquireLock, type KeptOpen } from '../state/lock.ts';
 
 /** Pets share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
@@ -11,6 +10,12 @@ const LOCKS = 64n;
 const LEAST_PATIENCE_MS = 5_000;
 /** A shorter wait is not announced. */
 const NOTICED_MS = 1_000;
+/**
+ * How long a lock stays free before the next row of the same run takes it, as a share of the time that it was held: one
+ * that waits in another process only looks now and then, at most `MOST_REST_MS` apart.
+ */
+const REST = 0.1;
+const MOST_REST_MS = 40;
 
 interface LockOptions {
   /** How long to wait for the lock, ms. Default: --max-wait. */
@@ -27,28 +32,42 @@ export async function withPetLock<T>(
   petId: bigint,
   work: () => Promise<T>,
   options: LockOptions = {},
+  kept?: KeptOpen,
 ): Promise<T> {
-  using _lock = await takeLock(context, petId, options);
+  using _lock = await takeLock(context, petId, options, kept);
   return await work();
 }
 
 /**
  * Returns `withPetLock` for the rows of one run. Rows whose pets share a lock wait for each other first, however long:
- * only another process is waited for with patience.
+ * only another process is waited for with patience. The files of the locks stay open until the process ends.
  */
 export function petLocksOf(
   context: CommandContext,
   options: LockOptions,
 ): <T>(petId: bigint, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<bigint, Promise<unknown>>();
-  return async (petId, work) => {
-    const before = last.get(lockOf(petId)) ?? Promise.resolve();
-    const mine = before.then(() => withPetLock(context, petId, work, options));
-    last.set(
-      lockOf(petId),
-      mine.catch(() => undefined),
-    );
-    return await mine;
+  const { clock } = context;
+  const kept: KeptOpen = new Map();
+  /** Of each lock, when the next row may take it. */
+  const next = new Map<bigint, Promise<number>>();
+  return <T>(petId: bigint, work: () => Promise<T>): Promise<T> => {
+    const before = next.get(lockOf(petId));
+    let since = Number.POSITIVE_INFINITY;
+    const timed = (): Promise<T> => {
+      since = clock.monotonic();
+      return work();
+    };
+    const mine = (async () => {
+      const restMs = ((await before) ?? 0) - clock.monotonic();
+      if (restMs > 0) await clock.sleep(restMs);
+      return withPetLock(context, petId, timed, options, kept);
+    })();
+    const rest = (): number => {
+      const now = clock.monotonic();
+      return now + Math.min(MOST_REST_MS, (now - since) * REST);
+    };
+    next.set(lockOf(petId), mine.then(rest, rest));
+    return mine;
   };
 }
 
@@ -57,23 +76,26 @@ function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }
 
-async function takeLock(context: CommandContext, petId: bigint, options: LockOptions): Promise<Disposable | undefined> {
+async function takeLock(
+  context: CommandContext,
+  petId: bigint,
+  options: LockOptions,
+  kept: KeptOpen | undefined,
+): Promise<Disposable | undefined> {
   const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
   let path: string;
   let lock: Disposable | undefined;
   try {
-    const folder = `${stateFolder(context)}/locks`;
-    path = `${folder}/${lockOf(petId)}.db`;
-    await makeFolder(context.files, folder);
-    lock = await acquireLock(context, path, NOTICED_MS);
+    path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
+    lock = await acquireLock(context, path, NOTICED_MS, kept);
     if (lock === undefined) {
       if (options.isQuiet !== true) {
         context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
       }
-      lock = await acquireLock(context, path, patienceMs - NOTICED_MS);
+      lock = await acquireLock(context, path, patienceMs - NOTICED_MS, kept);
     }
   } catch (error) {
-    const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('file') || error.is('state'));
+    const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
     if (options.isOptional === true && isPlaceless) return undefined;
     throw error;
   }

@@ -13,6 +13,7 @@ import { nodeInput, nodeOutput } from './streams.ts';
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 let space: string | undefined;
+let user: string | undefined;
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -39,7 +40,7 @@ export function nodeContext(): Context {
         return currentFolder();
       },
       get user() {
-        return userName();
+        return (user ??= userName());
       },
       get bootId() {
         return bootId();

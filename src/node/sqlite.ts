@@ -2,7 +2,7 @@
 import { constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
 import { closeDatabaseFile } from './files.ts';
 import { muteWarnings } from './warnings.ts';
 
@@ -14,10 +14,10 @@ const OPEN_TRIES = 50;
 const MEMORY = ':memory:';
 
 /** @throws {DatabaseFailure} */
-export async function openDatabase(path: string, { readOnly } = { readOnly: false }): Promise<Database> {
+export const openDatabase: Context['openDatabase'] = async (path, { readOnly = false, isLock = false } = {}) => {
   const { DatabaseSync } = await loadSqlite();
   try {
-    if (path !== MEMORY && !readOnly) makeFile(path);
+    if (path !== MEMORY && !readOnly) makeFile(path, isLock);
   } catch (cause) {
     throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('cannot-open', cause);
   }
@@ -28,7 +28,7 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
       // may write removes its own again; but the latter would copy a -wal that was left there into the file.
       const database = readOnly
         ? configured(new DatabaseSync(path, { readOnly: !isWalWithoutLog(path) }), TO_READ)
-        : configured(new DatabaseSync(path), TO_WRITE);
+        : configured(new DatabaseSync(path), isLock ? TO_LOCK : TO_WRITE);
       // Put aside by another process meanwhile: this would be the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
@@ -38,25 +38,29 @@ export async function openDatabase(path: string, { readOnly } = { readOnly: fals
       await wait(10 + Math.random() * 20);
     }
   }
-}
+};
 
 // Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
 const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
-function makeFile(path: string): void {
+function makeFile(path: string, isLock: boolean): void {
   for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
     const found = statSync(each, { throwIfNoEntry: false });
     if (found === undefined || found.isFile()) continue;
     const kind = found.isDirectory() ? 'folder' : found.isFIFO() ? 'FIFO' : 'special file';
     throw new DatabaseFailure('other', new Error(`${each} is a ${kind}, not a plain file`));
   }
+  // To close it would free the lock, should this process hold it.
+  if (isLock && existsSync(path)) return;
   // SQLite makes -wal and -shm with the mode of the file itself.
   closeDatabaseFile(openSync(path, NEW_OR_OLD, 0o600));
 }
 
 const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
 const TO_READ = 'PRAGMA query_only = 1';
+/** Without a file beside it, as nothing is written; its callers wait themselves. */
+const TO_LOCK = 'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY';
 
 function configured(database: DatabaseSync, pragmas: string): DatabaseSync {
   try {

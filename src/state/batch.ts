@@ -13,7 +13,7 @@ interface Waiting<I> {
 /** Returns a function that passes the items of a few turns to `run` together, in their order. */
 export function together<I>(
   turn: () => Promise<void>,
-  run: (items: readonly I[]) => Promise<void>,
+  run: (items: readonly I[]) => void | Promise<void>,
 ): (item: I) => Promise<void> {
   let waiting: Waiting<I>[] = [];
   const flush = async (): Promise<void> => {

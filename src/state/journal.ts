@@ -59,9 +59,8 @@ export class Journal extends History {
     now: number,
   ): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, { ...change, state: 'sent' }, run);
+      this.insert(where, { ...change, state: 'sent', sentAt: now }, run);
       const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
-      this.state.database.run('UPDATE change SET sentAt = ? WHERE id = ?', BigInt(Math.round(now)), id);
       noteWrite(this.state, id);
       return id;
     }, DURABLE);
@@ -147,10 +146,10 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  private insert(where: Where, change: NewChange, run?: bigint): void {
+  private insert(where: Where, change: NewChange & Pick<Change, 'sentAt'>, run?: bigint): void {
     this.state.database.run(
-      `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason, sentAt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run ?? null,
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
@@ -162,6 +161,7 @@ export class Journal extends History {
       change.after.toString(),
       change.state ?? 'planned',
       change.reason === undefined ? null : this.redact(change.reason),
+      change.sentAt === undefined ? null : BigInt(Math.round(change.sentAt)),
     );
   }
 

@@ -1,15 +1,18 @@
 /**
- * A lock between processes: the write lock of an SQLite file of its own. The system frees it when its holder dies,
- * however it dies, and keeps it while its holder is merely stopped.
+ * A lock between processes: the write lock of an SQLite file of its own, in which nothing is ever written. The system
+ * frees it when its holder dies, however it dies, and keeps it while its holder is merely stopped.
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isBusy, whileBusy } from './transaction.ts';
+import { isBusy, rollBack, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** The page size of a lock, which is a database without tables: one page. */
-const PAGE_BYTES = 4_096;
+/** Files of locks that stay open when they are released, by path: to open one costs much more than to take it. */
+export type KeptOpen = Map<string, Database>;
+
+/** How often to reopen a file that keeps being replaced, before it is used as it is. */
+const MOST_RENEWALS = 3;
 
 /**
  * Takes the lock; disposing of the result releases it.
@@ -18,49 +21,58 @@ const PAGE_BYTES = 4_096;
  * @returns undefined if another process holds it for longer
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
-export async function acquireLock(ports: Ports, path: string, waitMs: number): Promise<Disposable | undefined> {
-  try {
-    if (!(await isLock(ports, path))) await ports.files.empty(path);
+export async function acquireLock(
+  ports: Ports,
+  path: string,
+  waitMs: number,
+  kept?: KeptOpen,
+): Promise<Disposable | undefined> {
+  let database = kept?.get(path);
+  let renewals = 0;
+  const renew = (): void => {
+    database?.close();
+    database = undefined;
+    renewals++;
+  };
+  const take = async (): Promise<Database> => {
     try {
-      return await wait(ports, path, waitMs);
+      const opened = (database ??= await open(ports, path));
+      opened.exec('BEGIN IMMEDIATE');
+      // Of a file that is no longer there, others would not notice the lock.
+      if (opened.isInPlace() || renewals === MOST_RENEWALS) return opened;
     } catch (error) {
-      if (!(error instanceof DatabaseFailure) || error.problem !== 'corrupt') throw error;
-      // The file has no content to lose. It is emptied in place, not replaced, so that a holder keeps the lock.
+      if (!isDamaged(error) || renewals === MOST_RENEWALS) throw error;
+      // Emptied in place, not replaced, so that a holder keeps the lock.
       await ports.files.empty(path);
-      return await wait(ports, path, waitMs);
     }
+    renew();
+    return take();
+  };
+  try {
+    const held = await whileBusy(ports, take, { patienceMs: waitMs });
+    kept?.set(path, held);
+    return {
+      [Symbol.dispose]: () => {
+        if (kept === undefined) held.close();
+        else rollBack(held);
+      },
+    };
   } catch (error) {
+    kept?.delete(path);
+    renew();
+    if (isBusy(error)) return undefined;
     throw toFailure(error, path);
   }
 }
 
-/** False for a file that holds data. */
-async function isLock({ files }: Ports, path: string): Promise<boolean> {
-  const facts = await files.facts(path);
-  // Anything but a plain file is refused when it is opened.
-  if (facts?.kind !== 'file' || facts.size === 0) return true;
-  const head = await files.head(path, 16);
-  return facts.size <= PAGE_BYTES && Buffer.from(head ?? []).toString('latin1') === 'SQLite format 3\0';
+async function open({ files, openDatabase }: Ports, path: string): Promise<Database> {
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+  if (folder !== '') await files.makePrivateFolder(folder);
+  return openDatabase(path, { isLock: true });
 }
 
-async function wait(ports: Ports, path: string, patienceMs: number): Promise<Disposable | undefined> {
-  let opened: Database | undefined;
-  try {
-    const database = (opened = await whileBusy(ports, () => ports.openDatabase(path), { patienceMs }));
-    // Opened once: to open it anew at each try would keep its holder waiting.
-    await whileBusy(
-      ports,
-      () => {
-        database.exec('BEGIN IMMEDIATE');
-      },
-      { patienceMs },
-    );
-    return database;
-  } catch (error) {
-    opened?.close();
-    if (isBusy(error)) return undefined;
-    throw error;
-  }
+function isDamaged(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.problem === 'corrupt';
 }
 
 function toFailure(error: unknown, path: string): unknown {
@@ -69,7 +81,7 @@ function toFailure(error: unknown, path: string): unknown {
     if (error.problem === 'full' || error.problem === 'readonly') {
       return new Failure('state', { path, problem: error.problem }, error);
     }
-    return unusable(error.problem === 'corrupt' ? 'it is not a lock, or damaged' : error.message);
+    return unusable(isDamaged(error) ? 'it is not a lock' : error.message);
   }
   const code = errorCode(error);
   return code === undefined ? error : unusable(code);

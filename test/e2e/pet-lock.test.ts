@@ -1,11 +1,12 @@
 /** Commands of one machine that write the same pet at the same time: real processes, a server that holds an answer. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { item, json, type Reply, send } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
+import { JSON_TYPE, type ServedProxy, serveProxy } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 
 interface Till {
@@ -115,5 +116,61 @@ describe('commands that write one pet take turns', () => {
     expect((await adjusting.exited).code).toBe(0);
     const { code, stdout } = await importing.exited;
     expect([code, JSON.parse(stdout), shop.updates()]).toMatchObject([11, { conflicts: 1, applied: 0 }, ['3=9']]);
+  });
+});
+
+describe('a lock that petstore proxy has used', () => {
+  const patch = (proxy: ServedProxy, quantity: number) =>
+    proxy.ask('/inventory/3', { method: 'PATCH', headers: JSON_TYPE, body: `{"quantity":${quantity}}` });
+  const WAITING = /Waiting for another petstore process that is changing pet 3\./;
+  const SET = ['inventory', 'set', '3', '5'];
+  const asProxy = async ({ home, env }: Till): Promise<ServedProxy> => serveProxy(env, [], { home });
+
+  it('is free for others between its writes, is taken again, and is freed by kill -9', async () => {
+    const shop = await till(4, 3);
+    const proxy = await asProxy(shop);
+    expect((await patch(proxy, 1)).status).toBe(200);
+    expect(await shop.run(...SET)).toMatchObject({ code: 0, stderr: '' });
+    patch(proxy, 2).catch(() => undefined);
+    await shop.received(3);
+    const waiting = startPetstore(SET, shop);
+    await waiting.waitFor(WAITING, 'stderr');
+    proxy.kill('SIGKILL');
+    expect([(await waiting.exited).code, shop.updates()]).toEqual([0, ['3=1', '3=5', '3=2', '3=5']]);
+  });
+
+  it.runIf(process.platform !== 'win32')('stays taken while its holder is stopped', async () => {
+    const shop = await till(2, 1);
+    const proxy = await asProxy(shop);
+    const answer = patch(proxy, 2);
+    await shop.received(1);
+    proxy.kill('SIGSTOP');
+    const waiting = startPetstore(SET, shop);
+    await waiting.waitFor(WAITING, 'stderr');
+    shop.release();
+    expect(shop.updates()).toEqual(['3=2']);
+    proxy.kill('SIGCONT');
+    expect([(await answer).status, (await waiting.exited).code, shop.updates()]).toEqual([200, 0, ['3=2', '3=5']]);
+  });
+
+  it.runIf(process.platform !== 'win32').each([
+    ['the folder of the locks is removed', (folder: string) => rmSync(join(folder, 'locks'), { recursive: true })],
+    ['the state folder is removed', (folder: string) => rmSync(folder, { recursive: true })],
+    ['its file is overwritten', (folder: string) => writeFileSync(join(folder, 'locks', '3.db'), 'x'.repeat(5_000))],
+  ])('keeps others waiting after %s', async (_name, damage) => {
+    const shop = await till(3, 2);
+    const proxy = await asProxy(shop);
+    expect((await patch(proxy, 1)).status).toBe(200);
+    damage(join(shop.home.state, 'petstore'));
+    const answer = patch(proxy, 2);
+    await shop.received(2);
+    const waiting = startPetstore(SET, shop);
+    await waiting.waitFor(WAITING, 'stderr');
+    shop.release();
+    expect([(await answer).status, (await waiting.exited).code, shop.updates()]).toEqual([
+      200,
+      0,
+      ['3=1', '3=2', '3=5'],
+    ]);
   });
 });

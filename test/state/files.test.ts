@@ -5,7 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openState, openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
+import { petLocksOf, withPetLock } from '../../src/bulk/pet-lock.ts';
 import { acquireLock } from '../../src/state/lock.ts';
+import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
@@ -208,5 +210,21 @@ describe('a lock', () => {
     const second = await acquireLock(context, path, 0);
     expect(second).toBeDefined();
     second?.[Symbol.dispose]();
+  });
+
+  it('that rows of a run take one after another is free for others in between', async () => {
+    const context = commandContext(createTestContext());
+    const order: string[] = [];
+    const withLock = petLocksOf(context, {});
+    let other: Promise<unknown> | undefined;
+    const work = async (name: string): Promise<void> => {
+      // Of another pet that has the same lock.
+      other ??= withPetLock(context, 71n, () => work('other'));
+      await context.clock.sleep(500);
+      order.push(name);
+    };
+    await Promise.all(['first', 'second', 'third'].map((name) => withLock(7n, () => work(name))));
+    await other;
+    expect(order).toEqual(['first', 'other', 'second', 'third']);
   });
 });
