@@ -21,30 +21,28 @@ export function sharedMeans(context: CommandContext): Means {
   return { withLock: petLocksOf(context, { isOptional: true }), withJournal: journalKeptOpen(context) };
 }
 
-/** Runs `send`, and records it where the call is an update of one pet. Other calls are only sent. */
+/** Runs `send`: an update of a pet under its lock, and recorded if its body has a quantity. Other calls are only sent. */
 export async function recordedCall<T extends { readonly failure?: Failure }>(
   context: CommandContext,
   session: Writer['session'],
   { call, means, ...by }: Recorded & { readonly call: Call },
   send: () => Promise<T>,
 ): Promise<T> {
-  const change = updateIn(call);
-  if (change === undefined) return send();
-  const write = { ...by, ...change, before: undefined };
-  const work = (writer: Writer): Promise<T> => withPet(writer, change.petId, (pet) => callOne(pet, write, send));
+  const petId = call.method === 'PATCH' ? petIn(call.path) : undefined;
+  if (petId === undefined) return send();
+  const after = quantityIn(call);
+  const work = (writer: Writer): Promise<T> =>
+    withPet(writer, petId, (pet) =>
+      after === undefined ? send() : callOne(pet, { ...by, petId, before: undefined, after }, send),
+    );
   return await withWriter(context, session, work, means);
 }
 
-function updateIn({ method, path, body, forwarded }: Call): { petId: bigint; after: bigint } | undefined {
-  if (method !== 'PATCH') return undefined;
-  const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(path))?.[1] ?? '');
-  const text = body ?? (forwarded?.body === undefined ? undefined : Buffer.from(forwarded.body).toString());
-  if (petId === undefined || text === undefined) return undefined;
+function quantityIn({ body, forwarded }: Call): bigint | undefined {
   try {
-    const value = parseJson(text);
+    const value = parseJson(body ?? Buffer.from(forwarded?.body ?? []).toString());
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
-    const after = quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
-    return after === undefined ? undefined : { petId, after };
+    return quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;
@@ -62,12 +60,12 @@ function integerIn(json: string): bigint | undefined {
   return BigInt(`${sign}0${digits.slice(0, length).padEnd(length, '0')}`);
 }
 
-/** Without the query, and as the service reads it. */
-function decoded(path: string): string {
+/** Returns the pet of a path, which may be encoded, as the service reads it. */
+function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
   try {
-    return decodeURIComponent(plain);
+    return parseInt64(/^\/inventory\/(\d+)$/.exec(decodeURIComponent(plain))?.[1] ?? '');
   } catch {
-    return plain;
+    return undefined;
   }
 }
