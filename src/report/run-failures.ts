@@ -40,6 +40,7 @@ export const RUN_FAILURES = {
     ...stops(EXIT.outcomeUnknown),
     message: `The outcome of ${plural(unknown, 'row')} is unknown.`,
     hint: `Check them and apply what is missing with ${resume}`,
+    outcome: 'unknown',
   }),
 
   'would-change': ({ changes, obstacles }) => ({

@@ -14,6 +14,8 @@ export class TestedPet {
   private present: bigint | undefined;
   /** What this test, or one that was killed, may have set it to. */
   private readonly written = new Set<bigint>();
+  /** True once an invalid update has been taken: whatever the pet has now, this test has written it. */
+  private isOurs = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
@@ -68,8 +70,9 @@ export class TestedPet {
     if ('status' in answer && answer.status >= 400 && answer.status < 500) return answer;
     const stored = 'json' in answer && answer.json instanceof Map ? integer(answer.json.get('quantity')) : undefined;
     if (stored !== undefined) this.written.add(stored);
-    const isSure = 'status' in answer && answer.status === 200 && stored === wanted;
-    this.present = isSure ? wanted : undefined;
+    const isTaken = 'status' in answer && answer.status === 200;
+    this.present = isTaken && stored === wanted ? wanted : undefined;
+    this.isOurs = isTaken && wanted === undefined;
     this.wasChanged = true;
     return answer;
   }
@@ -115,13 +118,13 @@ export class TestedPet {
 
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
   private async look(): Promise<void> {
-    if (this.present !== undefined) return;
+    if (this.present !== undefined || this.isOurs) return;
     const found = (await findPet(this.clients.restorer, this.petId))?.quantity;
     if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
   }
 
   private async putBack(): Promise<void> {
-    if (this.present === undefined) return;
+    if (this.present === undefined && !this.isOurs) return;
     await updateOne(this.locked.through(this.clients.restorer), this.change(this.original));
     this.present = this.original;
   }

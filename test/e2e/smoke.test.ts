@@ -401,6 +401,12 @@ describe('--write', () => {
   it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
     let stock = 12;
     const taken: Spoil = (reply, _kind, { method, body, url }) => {
+      if (url.pathname.endsWith('/inventory') && reply.status === 200) {
+        return {
+          ...reply,
+          body: JSON.stringify(ROWS.map((row) => (row.petId === 7 ? { ...row, quantity: stock } : row))),
+        };
+      }
       if (method !== 'PATCH') return reply;
       if (!url.pathname.endsWith('/7')) return { ...refusal(404, 'x'), headers: reply.headers ?? {} };
       const quantity = /"quantity":\s*"?(\d+)/.exec(body ?? '')?.[1];

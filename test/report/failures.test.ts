@@ -62,11 +62,12 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'unexpected-status': [[{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']]],
   'outcome-unknown': [
     [{ ...write, because, looked: true }, [9, false, 'unknown', 'unknown', 'unless-often']],
+    [{ ...write, because, looked: true, found: 9n }, [9, false, 'unknown', 'conflict', 'always']],
     [{ call: 'POST /p', environment: 'staging', because }, [9, false, 'unknown', 'unknown', 'unless-often']],
   ],
   unrecorded: [
     [{ ...write, because: new Failure('output', { code: 'EIO' }) }, [3, false, 'applied', 'planned', 'never']],
-    [{ ...write, because }, [7, false, 'applied', 'planned', 'never']],
+    [{ ...write, because }, [3, false, 'applied', 'planned', 'never']],
   ],
   'not-found': [[{ path: '/p', serviceError }, [5, false, undefined, 'failed', 'always']]],
   'stored-differently': [
@@ -87,7 +88,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'cannot-undo': [[{ petId: 7n, reason: 'r' }, [11, false, 'not-applied', 'planned', 'never']]],
   'cannot-resume': [[{ problem: 'p', hint: 'h' }, stops(2)]],
   'run-incomplete': [[{ failed: 1, conflicts: 1, report: undefined }, stops(11)]],
-  'run-unknown': [[{ unknown: 1, resume: 'r' }, stops(9)]],
+  'run-unknown': [[{ unknown: 1, resume: 'r' }, [9, false, 'unknown', 'planned', 'never']]],
   'precondition-failed': [[{ petId: 7n, expected: 1n, found: 2n }, [13, false, 'not-applied', 'planned', 'never']]],
   'below-zero': [[{ petId: 7n, found: 1n, delta: -2n }, [13, false, 'not-applied', 'planned', 'never']]],
   'would-change': [[{ changes: 1, obstacles: 0 }, stops(13)]],
@@ -119,7 +120,8 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   };
   const { state, continues, reason } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
-  expect(reason).toBe(state === 'failed' || state === 'unknown' ? (REASONS[failure.kind] ?? NO_ANSWER) : undefined);
+  if (state === 'conflict') expect(reason).toBe('no answer, and it has 9 now: someone else has changed it');
+  else expect(reason).toBe(/failed|unknown/.test(state) ? (REASONS[failure.kind] ?? NO_ANSWER) : undefined);
 });
 
 it.each([
