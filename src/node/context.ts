@@ -3,7 +3,6 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
-import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
 import { exit } from './process.ts';
 import { nodePrompt } from './prompt.ts';
@@ -20,7 +19,7 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed),
+    stdout: nodeOutput(1, () => process.stdout),
     stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,

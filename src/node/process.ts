@@ -1,7 +1,6 @@
 /** This process, as little of it as the shortest commands need. */
 import { fstatSync, statSync } from 'node:fs';
 import { EXIT } from '../errors.ts';
-import { isStdoutClosed } from './closed.ts';
 
 export const argv: readonly string[] = process.argv.slice(2);
 
@@ -10,15 +9,13 @@ export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
-/** Prints and lets the process end. A reader that has gone is not a failure; a full disk or a closed stdout is. */
+/** Prints and lets the process end. A reader that has gone is not a failure; a full disk is. */
 export function printAndEnd(text: string): void {
-  const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
+  process.stdout.on('error', ({ code = '' }: NodeJS.ErrnoException) => {
     process.exitCode = code === 'EPIPE' ? EXIT.ok : EXIT.local;
     if (process.exitCode === EXIT.local) process.stderr.write(`error: The output could not be written (${code}).\n`);
-  };
-  process.stdout.on('error', fail);
-  if (isStdoutClosed()) fail(Object.assign(new Error('closed'), { code: 'EBADF' }));
-  else process.stdout.write(text);
+  });
+  process.stdout.write(text);
 }
 
 /** Resolves once the event loop has come round. */

@@ -14,11 +14,9 @@ type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: n
 /**
  * @param open called at the first use, except that a pipe or plain file is known to be no terminal without it: stderr is
  *   seldom written to, and to open it loads node:net
- * @param isClosed whether there is nothing behind the stream; asked before the first write
  */
-export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () => boolean = () => false): Output {
+export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal): Output {
   let broken: Error | undefined;
-  let isAsked = false;
   let opened: MaybeTerminal | undefined;
   const stream = (): MaybeTerminal =>
     // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
@@ -33,8 +31,6 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () =>
     },
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (!isAsked && isClosed()) broken ??= Object.assign(new Error('closed'), { code: 'EBADF' });
-        isAsked = true;
         if (broken !== undefined) reject(outputFailure(broken));
         else
           stream().write(text, (error) => {

@@ -103,48 +103,27 @@ it.each(['table', 'json', 'ndjson', 'csv'])('fault 87: a full disk under stdout 
 });
 
 describe.runIf(process.platform === 'linux')('fault 131: stdout', () => {
-  const CLOSED = 'The output could not be written: it is closed (EBADF).';
   const shell = (script: string): { readonly command: readonly [string, ...string[]] } => ({
-    command: ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()],
+    command: ['/bin/bash', '-c', `${script}; exit $?`, 'bash', ...petstoreCommand()],
   });
 
-  it.each(['"$@" >&-', '("$@") >&-; exit $?', 'exec >&-; "$@"', 'timeout 20 "$@" >&-'])(
-    'closed by %s is an error',
-    async (script) => {
-      const server = await scriptedServer([json(STOCK), json(item(7, 12))]);
-      const options = { env: staging(server.baseUrl), ...shell(`${script}; exit $?`) };
-      expect(await runPetstore([...LIST, '--json'], options)).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(CLOSED) as string,
-      });
-      expect(await runPetstore(['inventory', 'set', '7', '12'], options)).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(CLOSED) as string,
-      });
-      expect(server.log()).toEqual(['GET /v1/inventory', 'PATCH /v1/inventory/7']);
-      expect((await runPetstore(['--version'], options)).code).toBe(3);
-    },
-  );
+  it('opened for reading alone is an error', async () => {
+    const server = await scriptedServer([json(STOCK), json(item(7, 12))]);
+    const options = { env: staging(server.baseUrl), ...shell('"$@" 1</dev/null') };
+    const failed = {
+      code: 3,
+      stderr: expect.stringContaining('The output could not be written: it is closed (EBADF).') as string,
+    };
+    expect(await runPetstore([...LIST, '--json'], options)).toMatchObject(failed);
+    expect(await runPetstore(['inventory', 'set', '7', '12'], options)).toMatchObject(failed);
+    expect(server.log()).toEqual(['GET /v1/inventory', 'PATCH /v1/inventory/7']);
+    expect((await runPetstore(['--version'], options)).code).toBe(3);
+  });
 
-  // Node gives /dev/null for "ignore" as it does for a stdout that is closed: open for both.
-  const fromNode = [
-    process.execPath,
-    '-e',
-    `
-    const { spawnSync } = require('node:child_process');
-    const [file, ...args] = process.argv.slice(1);
-    process.exit(spawnSync(file, args, { stdio: 'ignore' }).status);`,
-  ] as const;
-
-  it.each([
-    ['> /dev/null', shell('"$@" >/dev/null; exit $?')],
-    ['a script > /dev/null', shell('(: ; "$@"; exit $?) >/dev/null')],
-    ['what another program ignores', { command: [...fromNode, ...petstoreCommand()] as const }],
-    ['a script that another program ignores', { command: [...fromNode, ...shell('"$@"; exit $?').command] as const }],
-  ])('%s exits 0', async (_, how) => {
+  it('that is /dev/null is none', async () => {
     const server = await scriptedServer([json(STOCK)]);
-    const { code } = await runPetstore([...LIST], { env: staging(server.baseUrl), ...how });
-    expect(code).toBe(0);
+    const options = { env: staging(server.baseUrl), ...shell('"$@" >/dev/null') };
+    expect((await runPetstore([...LIST], options)).code).toBe(0);
   });
 });
 
