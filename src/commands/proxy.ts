@@ -56,7 +56,7 @@ export const proxy = defineCommand({
       });
     }
     const { bearerHash } = await import('../proxy/access.ts');
-    const { openToken } = await import('../proxy/token.ts');
+    const { openToken } = await import('../proxy/access.ts');
     const { openLog } = await import('../serve/serve.ts');
     const { startProxy } = await import('../proxy/server.ts');
     const { logLine, logObject } = await import('../proxy/log.ts');

@@ -64,12 +64,15 @@ export async function openSink(path: string, flags: number): Promise<{ stream: W
   const own = OWN_OUTPUTS[path]?.();
   const stream = own ?? (await openToWrite(path, flags));
   const close = async (): Promise<void> => {
-    const { promise: isWritten, resolve } = Promise.withResolvers<void>();
-    const giveUp = setTimeout(resolve, LAST_WRITE_MS);
-    if (own !== undefined) own.write('', () => resolve());
-    else finished(stream.end(), () => resolve());
-    await isWritten;
-    clearTimeout(giveUp);
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(resolve, LAST_WRITE_MS);
+      const done = (): void => {
+        clearTimeout(giveUp);
+        resolve();
+      };
+      if (own === undefined) finished(stream.end(), done);
+      else own.write('', done);
+    });
     if (own === undefined) stream.destroy();
   };
   return { stream, close };
@@ -85,13 +88,13 @@ async function openToWrite(path: string, flags: number): Promise<Writable> {
 export async function writeSpecial(path: string, text: string, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const { stream, close } = await openSink(path, 0);
-  const { promise: isWritten, resolve, reject } = Promise.withResolvers<void>();
-  signal?.addEventListener('abort', () => {
-    reject(reasonOf(signal));
-  });
-  stream.once('error', reject).write(text, (error) => {
-    if (error == null) resolve();
-    else reject(error);
-  });
-  await isWritten.finally(() => void close());
+  await new Promise<void>((resolve, reject) => {
+    signal?.addEventListener('abort', () => {
+      reject(reasonOf(signal));
+    });
+    stream.once('error', reject).write(text, (error) => {
+      if (error == null) resolve();
+      else reject(error);
+    });
+  }).finally(() => void close());
 }
