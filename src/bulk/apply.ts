@@ -212,7 +212,10 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
   return undefined;
 }
 
-/** Shows how far a run is: `57 of 200 set`, on a terminal as one live line, unless there is one row only, and returns what to call with the outcome of each further row. */
+/**
+ * Shows how far a run is on one live line, `57 of 200 set`, unless there is one row only, and returns what to call with
+ * the outcome of each further row.
+ */
 function progressOf(
   { notices }: Pick<CommandContext, 'notices'>,
   changes: readonly Pick<Change, 'state'>[],

@@ -3,6 +3,7 @@ import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { MAX_DIGITS, parseInt64 } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import type { Failure } from '../errors.ts';
+import { decoded } from '../redact.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { journalKeptOpen } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
@@ -37,7 +38,9 @@ export async function recordedCall<T extends { readonly failure?: Failure }>(
 
 function updateIn({ method, path, body, forwarded }: Call): { petId: bigint; after: bigint } | undefined {
   if (method !== 'PATCH') return undefined;
-  const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(path))?.[1] ?? '');
+  // Without the query, and as the service reads it.
+  const [plain = ''] = path.split(/[?#]/);
+  const petId = parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(plain))?.[1] ?? '');
   const text = body ?? (forwarded?.body === undefined ? undefined : Buffer.from(forwarded.body).toString());
   if (petId === undefined || text === undefined) return undefined;
   try {
@@ -60,14 +63,4 @@ function integerIn(json: string): bigint | undefined {
   const digits = whole + fraction;
   if (length > MAX_DIGITS || /[1-9]/.test(digits.slice(length))) return undefined;
   return BigInt(`${sign}0${digits.slice(0, length).padEnd(length, '0')}`);
-}
-
-/** Without the query, and as the service reads it. */
-function decoded(path: string): string {
-  const [plain = ''] = path.split(/[?#]/);
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
 }

@@ -12,14 +12,9 @@ import { stringify } from 'csv-stringify/sync';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-interface SummaryContext {
-  readonly context: CommandContext;
-  readonly journal: Journal;
-}
-
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal }: SummaryContext,
+  { context, journal }: { readonly context: CommandContext; readonly journal: Journal },
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,

@@ -3,8 +3,7 @@
  * each is one line of JSON, and information only appears with --verbose.
  */
 import type { AttemptFacts } from '../client/service.ts';
-import type { Globals } from '../session/globals.ts';
-import type { Notices } from '../session/notices.ts';
+import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
 import type { Failure, ServiceError } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';

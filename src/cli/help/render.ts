@@ -10,7 +10,7 @@ import {
   type TreeCommand,
   type TreeOption,
 } from './tree.ts';
-import { wrapLine } from '../../view/wrap.ts';
+import { wrapLine } from '../../view/width.ts';
 
 /** Returns the help that the line asks for; undefined where it asks for none. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
