@@ -197,3 +197,12 @@ function base64Forms(secret: string): string[] {
     return inside.length < 8 ? [] : [...new Set([inside, inside.replace(/\+/g, '-').replace(/\//g, '_')])];
   });
 }
+
+/** Returns percent-encoded text as it is meant; where it is not well-formed, as it stands. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -51,7 +51,6 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli/run.ts'],
   ['cli/parse.ts', 'cli/reporter.ts'],
   ['cli/usage-errors.ts'],
-  ['report/error-text.ts'],
   ['cli'],
   ['watch', 'proxy', 'browse', 'smoke'],
   ['bulk', 'doctor', 'serve'],

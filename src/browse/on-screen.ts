@@ -2,8 +2,7 @@
 import { Failure, isFailure } from '../errors.ts';
 import { type Clock, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
-import type { CommandContext } from '../session/globals.ts';
-import type { Notices } from '../session/notices.ts';
+import type { CommandContext, Notices } from '../session/globals.ts';
 import { waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';

@@ -3,7 +3,7 @@ import { EXIT_CODES } from '../report/exit-codes.ts';
 import { summaryOf } from '../cli/help/render.ts';
 import { TOPICS } from '../cli/help/topics.ts';
 import { capital } from '../view/words.ts';
-import { wrapLine } from '../view/wrap.ts';
+import { wrapLine } from '../view/width.ts';
 import { commandsOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
 
 /** Room is left for what escaping adds. */

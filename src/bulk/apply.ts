@@ -5,7 +5,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
+import type { Change, Journal, NewRun, Run, ChangeState } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -16,7 +16,6 @@ import { forecastMs, type Plan, type Stock } from './plan.ts';
 import { countStates, planLines, planView } from './plan-view.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
-import { progressOf } from './run-progress.ts';
 import { summarise, summaryMembers } from './summary.ts';
 import { recordOutcome } from './write-one.ts';
 
@@ -211,4 +210,30 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
   );
   return undefined;
+}
+
+/**
+ * Shows how far a run is on one live line, `57 of 200 set`, unless there is one row only, and returns what to call with
+ * the outcome of each further row.
+ */
+function progressOf(
+  { notices }: Pick<CommandContext, 'notices'>,
+  changes: readonly Pick<Change, 'state'>[],
+): (state: ChangeState) => void {
+  let done = 0;
+  let failed = 0;
+  const note = (state: ChangeState): void => {
+    if (state === 'applied' || state === 'unchanged') done++;
+    else if (state === 'failed' || state === 'conflict') failed++;
+  };
+  const show = (): void => {
+    if (changes.length < 2) return;
+    notices.progress(`${done} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`);
+  };
+  for (const { state } of changes) note(state);
+  show();
+  return (state) => {
+    note(state);
+    show();
+  };
 }

@@ -4,10 +4,17 @@ import type { CommandContext } from '../session/globals.ts';
 import { absolutePath } from '../session/paths.ts';
 import { readBytes } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
-import { CATALOG_FILE, type ColumnName, type Columns, findColumns, headerProblem, type Mapping } from './columns.ts';
+import {
+  CATALOG_FILE,
+  type ColumnName,
+  type Columns,
+  findColumns,
+  headerProblem,
+  type Mapping,
+  parseNumber,
+} from './columns.ts';
 import { CsvError, type CsvRecord } from './csv.ts';
 import { decodeText } from './decode.ts';
-import { parseNumber } from './numbers.ts';
 import { type Problem, readTable, widthOf } from './rows.ts';
 
 export interface CatalogFile {

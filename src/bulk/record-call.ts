@@ -3,6 +3,7 @@ import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { MAX_DIGITS, parseInt64 } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import type { Failure } from '../errors.ts';
+import { decoded } from '../redact.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { journalKeptOpen } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
@@ -60,12 +61,8 @@ function integerIn(json: string): bigint | undefined {
   return BigInt(`${sign}0${digits.slice(0, length).padEnd(length, '0')}`);
 }
 
-/** Returns the pet of a path, which may be encoded, as the service reads it. */
+/** Returns the pet of a path: without the query, and as the service reads it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
-  try {
-    return parseInt64(/^\/inventory\/(\d+)$/.exec(decodeURIComponent(plain))?.[1] ?? '');
-  } catch {
-    return undefined;
-  }
+  return parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(plain))?.[1] ?? '');
 }

@@ -9,9 +9,9 @@ import {
   headerProblem,
   type Mapping,
   mappingProblem,
+  parseNumber,
 } from './columns.ts';
 import { CsvError, type CsvRecord, readCsv } from './csv.ts';
-import { parseNumber } from './numbers.ts';
 
 export interface Row {
   /** Where in the file, from 1; the first line, if several are added together. */

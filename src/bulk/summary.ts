@@ -4,20 +4,17 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Journal, Run, Change } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { type Counts, countStates, countWords } from './plan-view.ts';
-import { abbreviated, writeReport } from './report-file.ts';
 import { midway } from './runner.ts';
-
-interface SummaryContext {
-  readonly context: CommandContext;
-  readonly journal: Journal;
-}
+import { stringify } from 'csv-stringify/sync';
+import { joinPath, reportFolder } from '../session/paths.ts';
+import { csvCell } from '../view/formats.ts';
 
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal }: SummaryContext,
+  { context, journal }: { readonly context: CommandContext; readonly journal: Journal },
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
@@ -84,4 +81,30 @@ function failureOf(
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
+}
+
+const COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
+
+/**
+ * Writes the outcome of each row of a run as CSV to the state folder.
+ * @returns its path; undefined if it could not be written, which must not fail the run
+ */
+async function writeReport(context: CommandContext, run: Run, changes: readonly Change[]): Promise<string | undefined> {
+  try {
+    const folder = reportFolder(context);
+    const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
+    await context.files.makePrivateFolder(folder);
+    const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
+    await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });
+    return path;
+  } catch (error) {
+    context.notices.debug(`no report: ${String(error)}`);
+    return undefined;
+  }
+}
+
+/** Shortens the home folder of a path to `~`. */
+function abbreviated(path: string, { env }: Pick<CommandContext, 'env'>): string {
+  const home = env.HOME ?? '';
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }

@@ -1,8 +1,9 @@
-/** Options that name one pet by the catalog, in place of its id. */
+/** Options that select pets: one by the catalog, in place of its id, or several by filters. */
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
-import { option } from './command.ts';
-import { nameValue } from './values.ts';
+import { option, under } from './command.ts';
+import { nameValue, integerValue, listOf, petIdValue, wordValue } from './values.ts';
+import { PET_STATUSES } from '../api/values.ts';
 
 /** Returns new specs: each command may put them under a heading of its own. */
 export function petOptions() {
@@ -42,3 +43,15 @@ export async function petIdOf(
 export function missingArgument(command: string, name: string): { readonly problem: string; readonly hint: string } {
   return { problem: `Missing required argument '${name}'.`, hint: `See: petstore ${command} --help` };
 }
+
+/** The filters of api/select.ts, the same in each command that takes them. */
+export const FILTER_OPTIONS = under('Filters', {
+  status: option(
+    '--status <status...>',
+    listOf(wordValue(PET_STATUSES)),
+    `only pets of this status: ${PET_STATUSES.join(', ')}`,
+  ),
+  pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
+  min: option('--min <quantity>', integerValue, 'only a quantity of at least this'),
+  max: option('--max <quantity>', integerValue, 'only a quantity of at most this'),
+});

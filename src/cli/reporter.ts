@@ -3,15 +3,15 @@
  * each is one line of JSON, and information only appears with --verbose.
  */
 import type { AttemptFacts } from '../client/service.ts';
-import type { Globals } from '../session/globals.ts';
-import type { Notices } from '../session/notices.ts';
+import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
-import { type Failure } from '../errors.ts';
+import type { Failure, ServiceError } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
-import { formatErrorJson, formatErrorLines } from '../report/error-text.ts';
 import { limitLine, LiveLine, runWaitLine, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Style } from '../view/style.ts';
+import { stringifyJson, type JsonValue } from '../api/json.ts';
+import { describeFailure } from '../report/failures.ts';
 
 /** Less of the limit than this is worth a line on a terminal. */
 const LOW_SHARE = 0.2;
@@ -179,4 +179,51 @@ export class Reporter implements Notices {
     this.pending = this.pending.then(work, work);
     this.pending.catch(() => undefined);
   }
+}
+
+/** Commands that a hint proposes without saying the environment; of their help there is one for all. */
+const COMMAND =
+  /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
+
+/** Adds the environment of this command, where --env said it: another shell may have another one. */
+function withEnvironment(hint: string, env: string | undefined): string {
+  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
+}
+
+/** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
+function formatErrorLines(failure: Failure, now: number, style: Style, env?: string): string[] {
+  const { message, text: form, lines = [], hint } = describeFailure(failure, now);
+  if (form === 'none') return [];
+  const text = [
+    form === 'plain' ? visible(message) : `${style.red('error:')} ${visible(message)}`,
+    ...lines.map((line) => `  ${visible(line)}`),
+  ];
+  if (hint !== undefined) text.push(`${style.cyan('hint:')} ${visible(withEnvironment(hint, env))}`);
+  return text;
+}
+
+/** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
+export function formatErrorJson(failure: Failure, now: number, env?: string): string {
+  const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
+  const serviceError = serviceErrorOf(failure);
+  const members: [string, JsonValue | undefined][] = [
+    ['kind', failure.kind],
+    ['message', message],
+    ['exitCode', exit],
+    ['status', serviceError?.status],
+    ['code', serviceError?.code],
+    ['retryable', retryable],
+    ['retryAt', retryAt === undefined ? undefined : new Date(retryAt).toISOString()],
+    ['outcome', outcome],
+    ['details', lines === undefined ? undefined : [...lines]],
+    ['hint', hint === undefined ? undefined : withEnvironment(hint, env)],
+  ];
+  const present = members.filter((member): member is [string, JsonValue] => member[1] !== undefined);
+  return stringifyJson(new Map([['error', new Map(present)]]));
+}
+
+/** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
+function serviceErrorOf(failure: Failure): ServiceError | undefined {
+  if (failure.is('outcome-unknown')) return serviceErrorOf(failure.details.because);
+  return 'serviceError' in failure.details ? failure.details.serviceError : undefined;
 }

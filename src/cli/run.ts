@@ -15,7 +15,7 @@ import {
   type RunInvocation,
 } from './parse.ts';
 import { lastValue } from './scan.ts';
-import { Secrets } from '../redact.ts';
+import { decoded, Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hasUnicode } from '../view/bar.ts';
@@ -228,14 +228,6 @@ function stderrFormat(format: string | undefined): 'json' | 'text' {
 
 function helpWidth(stdout: Output): number {
   return Math.max(stdout.columns ?? 80, 20);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Passwords that the environment holds for other purposes, and that an error text might repeat. */

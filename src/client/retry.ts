@@ -2,9 +2,8 @@
  * The loop around one operation: try, judge, wait, try again, at most ATTEMPTS times.
  * A 429 is not counted here: the gate has its own say.
  */
-import { HttpFailure, type HttpReply } from '../ports.ts';
+import { HttpFailure, type HttpReply, type Random } from '../ports.ts';
 import type { ServiceError } from '../errors.ts';
-import { backoffMs, longestBackoffMs } from '../rate-limit/backoff.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
 import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
@@ -111,4 +110,20 @@ export async function waitBefore(service: Service, trouble: Classified, attempt:
     service.watch.backoff(undefined);
   }
   return true;
+}
+
+/** Of the waits after network failures and server errors. */
+const BASE_MS = 500;
+const CAP_MS = 20_000;
+
+/**
+ * Before the attempt that follows the given one (from 1), in ms: anything from 0 to 0.5 s, 1 s, 2 s, … 20 s. Full
+ * jitter, so that many clients do not return together.
+ */
+export function backoffMs(attempt: number, random: Random): number {
+  return random() * longestBackoffMs(attempt);
+}
+
+export function longestBackoffMs(attempt: number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
 }

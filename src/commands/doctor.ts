@@ -110,8 +110,18 @@ async function steps(input: DoctorInput, context: CommandContext): Promise<Async
     const { walkDomain } = await import('../doctor/domain.ts');
     return walkDomain(context, options);
   }
-  const { examine } = await import('../doctor/doctor.ts');
   return examine(context, input.offline === true);
+}
+
+/** This machine first, then the way to the service. */
+async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
+  const { skipped } = await import('../doctor/diagnosis.ts');
+  const { lookAtMachine } = await import('../doctor/local.ts');
+  const { lookAtService } = await import('../doctor/connectivity.ts');
+  const settings = yield* lookAtMachine(context, isOffline);
+  if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
+  else if (settings === undefined) yield skipped('service', 'No base URL is known.');
+  else yield* lookAtService(context, settings);
 }
 
 /** @throws {Failure} `usage` */

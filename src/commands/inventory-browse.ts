@@ -1,5 +1,5 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/filter-options.ts';
+import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { integerValue } from '../cli/values.ts';
 import type { View } from '../view/view.ts';
 

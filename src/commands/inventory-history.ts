@@ -81,7 +81,7 @@ async function rowsView(filter: HistoryFilter, context: CommandContext): Promise
 
 async function chartView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { withJournal } = await import('../bulk/open-journal.ts');
-  const { quantityChart } = await import('../bulk/quantity-chart.ts');
+  const { quantityChart } = await import('../bulk/history-view.ts');
   const now = context.clock.now();
   const { failed, ...view } = await withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));

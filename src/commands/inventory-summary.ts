@@ -2,7 +2,7 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { type StatusSummary, StockSummary } from '../api/stock-summary.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/filter-options.ts';
+import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
 import { type Column, list, type View } from '../view/view.ts';

@@ -1,7 +1,6 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { countValue, parserOf, textValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
 
 /** How long requests that were sent may take once the proxy is to end, and all of it, in ms. */
 const DRAIN_MS = 20_000;
@@ -55,18 +54,20 @@ export const proxy = defineCommand({
         hint: 'Run petstore proxy --env production',
       });
     }
-    const { bearerHash } = await import('../proxy/access.ts');
-    const { openToken } = await import('../proxy/token.ts');
-    const { openLog } = await import('../serve/serve.ts');
+    const { bearerHash, openToken } = await import('../proxy/access.ts');
+    const { introduce, openLog, stopped } = await import('../serve/serve.ts');
     const { startProxy } = await import('../proxy/server.ts');
-    const { logLine, logObject } = await import('../proxy/log.ts');
+    const { logLine, logObject } = await import('../proxy/requests.ts');
     const { connect } = await import('../session/connect.ts');
     const { stateFolder } = await import('../session/paths.ts');
     const { apiKey } = await context.target();
     const { tokenFile } = input;
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');
     const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
-    const tokenRow: Row = tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile];
+    const tokenRow =
+      tokenFile === undefined
+        ? (['Token', 'token', token] as const)
+        : (['Token file', 'tokenFile', tokenFile] as const);
     const log = await openLog(context, input.log, { line: logLine, object: logObject });
     // Ends what is still on its way when the time to finish is over.
     const hard = new AbortController();
@@ -90,7 +91,6 @@ export const proxy = defineCommand({
         ...(input.token ? [tokenRow] : []),
       ]),
       async ended() {
-        const { stopped } = await import('../serve/serve.ts');
         await stopped(context);
         const cancel = context.clock.alarm(DRAIN_MS, () => {
           hard.abort(context.signal.reason);
@@ -103,13 +103,3 @@ export const proxy = defineCommand({
     };
   },
 });
-
-type Row = readonly [title: string, name: string, value: string];
-
-function introduce(rows: readonly Row[]): RecordView {
-  const lines = rows.map(([title, , value]) => `${title.padEnd(11)}  ${value}`);
-  return record(
-    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    rows.map(([, name, value]) => [name, value]),
-  );
-}

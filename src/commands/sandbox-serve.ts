@@ -4,8 +4,6 @@ import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';
 import { dataFile, ownFile } from '../serve/data-file.ts';
 import { DEFAULT_RULES, PLAN_NAMES } from '../sandbox/plans.ts';
-import type { Sandbox } from '../sandbox/server.ts';
-import { record, type RecordView } from '../view/view.ts';
 
 /** How long requests in flight may take once the server is to end, in ms. */
 const GRACE_MS = 2_000;
@@ -144,9 +142,16 @@ export const sandboxServe = defineCommand({
       controls: true,
       ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
     });
+    const { baseUrl, apiKey } = sandbox;
     return {
       view: 'serving',
-      record: introduce(sandbox),
+      record: serving.introduce([
+        ['Base URL', 'baseUrl', baseUrl],
+        ['API key', 'apiKey', apiKey],
+        ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
+        ['Log in', 'login', `petstore login --env staging --base-url ${baseUrl}`],
+        ['Page', 'page', baseUrl.replace(/v1$/, '')],
+      ]),
       async ended() {
         await serving.stopped(context);
         await sandbox.close(GRACE_MS);
@@ -155,18 +160,3 @@ export const sandboxServe = defineCommand({
     };
   },
 });
-
-function introduce({ baseUrl, apiKey }: Sandbox): RecordView {
-  const rows: readonly (readonly [title: string, name: string, value: string])[] = [
-    ['Base URL', 'baseUrl', baseUrl],
-    ['API key', 'apiKey', apiKey],
-    ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
-    ['Log in', 'login', `petstore login --env staging --base-url ${baseUrl}`],
-    ['Page', 'page', baseUrl.replace(/v1$/, '')],
-  ];
-  const lines = rows.map(([title, , value]) => `${title.padEnd(8)}  ${value}`);
-  return record(
-    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    rows.map(([, name, value]) => [name, value]),
-  );
-}

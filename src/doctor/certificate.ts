@@ -1,9 +1,9 @@
 /** A server's certificate in words. */
+import { DAY_MS } from '../duration.ts';
 import { plural } from '../view/words.ts';
 import type { Encrypted } from '../ports.ts';
 import { bad, type Diagnosis, ok, warn } from './diagnosis.ts';
 
-const DAY_MS = 86_400_000;
 /** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 

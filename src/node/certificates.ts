@@ -1,5 +1,5 @@
 /** Certificates are checked even if NODE_TLS_REJECT_UNAUTHORIZED is 0: the key goes to no server that cannot prove its name. */
-import { muteWarnings } from './warnings.ts';
+import { muteWarnings } from './process.ts';
 
 export const CHECKED = { rejectUnauthorized: true } as const;
 

@@ -1,13 +1,12 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { type Context, errorCode, type SignalName } from '../ports.ts';
+import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
 import { exit } from './process.ts';
 import { nodePrompt } from './prompt.ts';
-import { nodeConfigWriter } from './config-writer.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -154,3 +153,23 @@ function uncaughtError(): Promise<never> {
   uncaught.catch(() => undefined);
   return uncaught;
 }
+
+/** Over conf, which writes a temporary file and renames it over the old one. */
+export const nodeConfigWriter: ConfigWriter = {
+  async prepare() {
+    await import('conf');
+  },
+  async write(folder, name, content) {
+    const { default: Conf } = await import('conf');
+    const store = new Conf<Record<string, unknown>>({
+      cwd: folder,
+      configName: name,
+      fileExtension: 'json',
+      projectName: 'petstore',
+      projectSuffix: '',
+      configFileMode: 0o600,
+      clearInvalidConfig: false,
+    });
+    store.store = { ...content };
+  },
+};

@@ -6,6 +6,7 @@
 // Whole, so that BlockList is loaded where it is used.
 import net from 'node:net';
 import type { ProxyRoute } from '../ports.ts';
+import { decoded } from '../redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -81,12 +82,4 @@ export function proxyAuthorization({ username, password }: URL): Record<string, 
   if (username === '' && password === '') return {};
   const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   return { 'proxy-authorization': `Basic ${credentials}` };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

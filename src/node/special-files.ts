@@ -4,8 +4,8 @@
  */
 import fs, { constants } from 'node:fs';
 import { Socket } from 'node:net';
-import { addAbortSignal, type Readable, type Writable } from 'node:stream';
-import { ReadStream, WriteStream, isatty } from 'node:tty';
+import { addAbortSignal, finished, type Readable, type Writable } from 'node:stream';
+import { ReadStream, isatty } from 'node:tty';
 import { promisify } from 'node:util';
 import { reasonOf } from '../ports.ts';
 
@@ -50,71 +50,49 @@ const OWN_OUTPUTS: Readonly<Record<string, () => Writable>> = {
   '/proc/self/fd/2': () => process.stderr,
 };
 
-/** A stream to write to. `close` resolves when all of it is written, or could not be. */
-export interface Sink {
-  readonly stream: Writable;
-  close(): Promise<void>;
-}
-
-/**
- * Opens any file to write to.
- * @param flags of open(2), on top of O_WRONLY
- * @throws a Node system error: `ENXIO` where no program reads from the FIFO
- */
-export async function openSink(path: string, flags: number): Promise<Sink> {
-  const own = OWN_OUTPUTS[path];
-  if (own !== undefined) return { stream: own(), close: () => written(own()) };
-  const file = await open(path, constants.O_WRONLY | O_NONBLOCK | flags, 0o600);
-  const found = await stat(file);
-  const stream = found.isFIFO()
-    ? new Socket({ fd: file, readable: false, writable: true })
-    : isatty(file)
-      ? new WriteStream(file)
-      : fs.createWriteStream(path, { fd: file });
-  return { stream, close: () => closed(stream) };
-}
-
 /** True where the path names stdout or stderr of this process. Opened anew, a socket fails and a file is overwritten. */
 export function isOwnOutput(path: string): boolean {
   return OWN_OUTPUTS[path] !== undefined;
 }
 
-function written(stream: Writable): Promise<void> {
-  return inTime((done) => {
-    stream.write('', done);
-  });
-}
-
-async function closed(stream: Writable): Promise<void> {
-  await inTime((done) => {
-    if (stream.destroyed) done();
-    else stream.once('close', done).end();
-  });
-  stream.destroy();
-}
-
-function inTime(work: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const giveUp = setTimeout(resolve, LAST_WRITE_MS);
-    work(() => {
-      clearTimeout(giveUp);
-      resolve();
+/**
+ * Opens any file to write to. `close` resolves when all of it is written, or could not be.
+ * @param flags of open(2), on top of O_WRONLY
+ * @throws a Node system error: `ENXIO` where no program reads from the FIFO
+ */
+export async function openSink(path: string, flags: number): Promise<{ stream: Writable; close: () => Promise<void> }> {
+  const own = OWN_OUTPUTS[path]?.();
+  const stream = own ?? (await openToWrite(path, flags));
+  const close = async (): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(resolve, LAST_WRITE_MS);
+      const done = (): void => {
+        clearTimeout(giveUp);
+        resolve();
+      };
+      if (own === undefined) finished(stream.end(), done);
+      else own.write('', done);
     });
-  });
+    if (own === undefined) stream.destroy();
+  };
+  return { stream, close };
+}
+
+async function openToWrite(path: string, flags: number): Promise<Writable> {
+  const file = await open(path, constants.O_WRONLY | O_NONBLOCK | flags, 0o600);
+  const isPipe = (await stat(file)).isFIFO();
+  return isPipe ? new Socket({ fd: file, readable: false, writable: true }) : fs.createWriteStream(path, { fd: file });
 }
 
 /** Writes the text to a file that is there and is not a plain one. */
 export async function writeSpecial(path: string, text: string, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
   const { stream, close } = await openSink(path, 0);
   await new Promise<void>((resolve, reject) => {
-    const stop = (): void => {
-      if (signal?.aborted === true) reject(reasonOf(signal));
-    };
-    stop();
-    signal?.addEventListener('abort', stop, { once: true });
-    stream.once('error', reject);
-    stream.write(text, (error) => {
-      signal?.removeEventListener('abort', stop);
+    signal?.addEventListener('abort', () => {
+      reject(reasonOf(signal));
+    });
+    stream.once('error', reject).write(text, (error) => {
       if (error == null) resolve();
       else reject(error);
     });

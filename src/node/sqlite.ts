@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
 import { closeDatabaseFile } from './files.ts';
-import { muteWarnings } from './warnings.ts';
+import { muteWarnings } from './process.ts';
 
 /** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
 const BUSY_MS = 20;

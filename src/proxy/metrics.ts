@@ -1,5 +1,9 @@
 /** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
-import type { ProxiedRequest } from './log.ts';
+import type { ProxiedRequest } from './requests.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
+import type { Session } from '../session/connect.ts';
+import { type Answer, answerOf } from './answers.ts';
+import type { Turns } from './turns.ts';
 
 /** Upper bounds of the waits, s, in the one way in which they may be written. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
@@ -61,4 +65,43 @@ function gauge(name: string, help: string, value: number | undefined): string {
 function family(name: string, type: string, help: string, samples: Samples): string {
   const lines = samples.map(([suffix, value]) => `${name}${suffix} ${value}\n`);
   return `# TYPE ${name} ${type}\n# HELP ${name} ${help}\n${lines.join('')}`;
+}
+
+interface Sources {
+  readonly session: Session;
+  readonly turns: Turns;
+  readonly metrics: Metrics;
+}
+
+/** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
+export async function ownAnswer(url: string, { session, turns, metrics }: Sources): Promise<Answer> {
+  const [limits, block] = await Promise.all([session.allowance(), session.block()]);
+  const { waiting, inFlight } = turns;
+  switch (url) {
+    case '/__petstore/status': {
+      const status = jsonObject({
+        environment: session.environment,
+        baseUrl: session.service.baseUrl.href,
+        queue: waiting,
+        inFlight,
+        rateLimit: limits === undefined ? null : jsonObject({ ...limits, resetAt: timeOf(limits.resetAt) }),
+        block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
+      });
+      return textAnswer('application/json', `${stringifyJson(status)}\n`);
+    }
+    case '/__petstore/metrics': {
+      const text = metrics.text({ ...limits, waiting, inFlight, isBlocked: block !== undefined });
+      return textAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
+    }
+    default:
+      return answerOf([404, 'not_found', 'Here are /__petstore/status and /__petstore/metrics.']);
+  }
+}
+
+function timeOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+function textAnswer(type: string, body: string): Answer {
+  return { status: 200, headers: { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }, body };
 }

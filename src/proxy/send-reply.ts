@@ -1,6 +1,6 @@
 /** Sends the service's response to a client of the proxy. */
 import type { ServerResponse } from 'node:http';
-import type { Forwarded } from '../client/forward.ts';
+import type { Forwarded } from '../client/raw.ts';
 import { SILENCE_MS } from '../http/server.ts';
 import { isWhole } from '../ports.ts';
 import { returnedHeaders } from './messages.ts';

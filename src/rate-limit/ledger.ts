@@ -13,9 +13,11 @@ import {
   lose,
   observe,
   unblock,
+  UNKNOWN,
 } from './governor.ts';
 import { strictest, together } from '../state/batch.ts';
 import type { Reservation, Window } from './windows.ts';
+import type { Clock } from '../ports.ts';
 
 /** What the ledger knows, for people and for the gate. */
 export type LedgerView = Pick<LedgerState, 'windows' | 'block' | 'strikes' | 'inFlight' | 'seenAt'>;
@@ -124,4 +126,14 @@ export function tightestWindow(
   const leftOf = (window: Window): number =>
     window.remaining - inFlight.filter((each: Reservation) => uses(window, each.operation)).length;
   return live.map((each) => ({ ...each, left: Math.max(0, leftOf(each)) })).sort((a, b) => a.left - b.left)[0];
+}
+
+/** Returns a ledger that lives as long as the program. */
+export function memoryLedger(clock: Pick<Clock, 'monotonic'>): Ledger {
+  let state: LedgerState = UNKNOWN;
+  return createLedger((work, { isRead } = {}) => {
+    const worked = work(state, clock.monotonic());
+    if (isRead !== true) ({ state } = worked);
+    return Promise.resolve(worked.result);
+  });
 }

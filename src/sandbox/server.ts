@@ -4,17 +4,18 @@ import { isLoopbackAddress, isOurs } from '../http/host-check.ts';
 import { createListener, endRaw, isTooLong, listen, onBadRequest, PATIENCE, type Patience } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
-import { batched } from './batch.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
 import { answer } from './http.ts';
-import { error, LARGEST_BODY } from './operations.ts';
+import { error, LARGEST_BODY, type Handler } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
 import { send } from './send-response.ts';
 import type { Pets, Store } from './store.ts';
 import { openSandboxStore, placeOf, type SandboxFile } from './store-file.ts';
+import type { Clock } from '../ports.ts';
+import { together } from '../state/batch.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
@@ -146,4 +147,26 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
 /** The page and the controls are for this machine alone. */
 function isForControls({ url = '', socket }: IncomingMessage): boolean {
   return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
+}
+
+/**
+ * Returns the same as `store.atomically`, in its turn. What several requests ask at the same time is one transaction:
+ * one write to the disk, and where it must survive a power cut one wait for it, is then shared by all of them. No
+ * request is answered before it is done.
+ */
+function batched(store: Store, clock: Pick<Clock, 'turn'>): NonNullable<Handler['atomically']> {
+  const add = together<{ readonly durable: boolean; work(): void }>(
+    () => clock.turn(),
+    (items) => {
+      const work = (): void => {
+        for (const each of items) each.work();
+      };
+      store.atomically(work, { durable: items.some(({ durable }) => durable) });
+    },
+  );
+  return async <T>(work: () => T, { durable }: { readonly durable: boolean }) => {
+    let result: T;
+    await add({ durable, work: () => void (result = work()) });
+    return result!;
+  };
 }

@@ -7,6 +7,7 @@ import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { clockTime } from '../view/progress.ts';
+import { record, type RecordView } from '../view/view.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Pets } from '../sandbox/store.ts';
 import { readPets } from './data-file.ts';
@@ -138,6 +139,16 @@ function logLine(request: NumberedRequest): string {
     ...(faults.length === 0 ? [] : [`fault: ${faults.join(', ')}`]),
   ];
   return words.join('  ');
+}
+
+/** Says how a server is reached. @param rows of a title, the member of the JSON, and the value */
+export function introduce(rows: readonly (readonly [title: string, name: string, value: string])[]): RecordView {
+  const widest = Math.max(...rows.map(([title]) => title.length));
+  const lines = rows.map(([title, , value]) => `${title.padEnd(widest)}  ${value}`);
+  return record(
+    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
+    rows.map(([, name, value]) => [name, value]),
+  );
 }
 
 /** Resolves on a signal, or at the deadline. */

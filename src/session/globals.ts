@@ -3,8 +3,9 @@ import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { Format } from '../view/view.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { Notices } from './notices.ts';
 import type { ResolvedSettings, Target } from './resolve.ts';
+import type { ClientWatch } from '../client/service.ts';
+import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 
 export interface Globals {
   readonly env?: string;
@@ -54,4 +55,18 @@ export interface CommandContext extends Context {
   settings(): Promise<ResolvedSettings>;
   /** Requires all that a request needs, and warns of what is unsafe, once. @throws {Failure} `no-key`, `no-base-url`, … */
   target(): Promise<Target>;
+}
+
+/** What a command prints beside its data; all of it goes to stderr. */
+export interface Notices extends ClientWatch {
+  /** For people; --quiet turns it off. */
+  info(text: string): void;
+  /** Progress on one line, redrawn on a terminal; elsewhere nothing. undefined: removes it. */
+  progress(line: string | undefined): void;
+  /** Whether `progress` shows anything. */
+  readonly isLive: boolean;
+  /** The gate waits; undefined: the wait is over. */
+  waiting(wait: Wait | undefined): void;
+  /** Where the newest rate-limit headers can be read when the command ends. */
+  watchLimits(newest: () => RateLimit | undefined): void;
 }

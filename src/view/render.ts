@@ -2,8 +2,7 @@
 import { stringifyJson } from '../api/json.ts';
 import { csvCell, renderCsv, renderJson, renderNdjson } from './formats.ts';
 import { visibleLines } from './sanitise.ts';
-import { prepareWidths } from './width.ts';
-import { wrapLine } from './wrap.ts';
+import { prepareWidths, wrapLine } from './width.ts';
 import type { Screen } from './table.ts';
 import { type Format, jsonCell, type RecordView, type StreamView, type View } from './view.ts';
 

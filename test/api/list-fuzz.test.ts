@@ -11,7 +11,7 @@ import { type InventoryItem, jsonTextOfFields } from '../../src/api/item.ts';
 import { type JsonValue, RawNumber } from '../../src/api/json.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
 import { type Filter, matcher } from '../../src/api/select.ts';
-import { SortedItems, SORTS } from '../../src/api/sorted-items.ts';
+import { SortedItems, SORTS } from '../../src/api/item-table.ts';
 import { Failure } from '../../src/errors.ts';
 import { scaled } from '../support/scale.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { buildTree } from '../../src/commands/tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
 import { commandsOf } from '../../src/cli/help/tree.ts';
-import { suggestCommand } from '../../src/cli/suggest.ts';
+import { suggestCommand } from '../../src/cli/usage-errors.ts';
 import { VERSION } from '../../src/version.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';

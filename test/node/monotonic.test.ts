@@ -1,6 +1,6 @@
 /** The clock that the standalone executable asks the system for; systems other than this one are played. */
 import { describe, expect, it } from 'vitest';
-import { type Dlopen, monotonicMs, systemMonotonicMs } from '../../src/node/monotonic.ts';
+import { type Dlopen, monotonicMs, systemMonotonicMs } from '../../src/node/clock.ts';
 
 interface Call {
   readonly library: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import { createGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
-import { memoryLedger } from '../../src/rate-limit/memory-ledger.ts';
+import { memoryLedger } from '../../src/rate-limit/ledger.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
 interface Bench {

@@ -14,7 +14,7 @@ import {
 } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
-import { nodeConfigWriter } from '../../src/node/config-writer.ts';
+import { nodeConfigWriter } from '../../src/node/context.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { MemoryInput, MemoryOutput, type OutputOptions } from './memory-streams.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wrapLine } from '../../src/view/wrap.ts';
+import { wrapLine } from '../../src/view/width.ts';
 
 describe('a long line', () => {
   it.each([

@@ -1,6 +1,6 @@
 /** Waits before another attempt: full jitter, doubled each time, capped. */
 import { expect, it } from 'vitest';
-import { backoffMs, longestBackoffMs } from '../../src/rate-limit/backoff.ts';
+import { backoffMs, longestBackoffMs } from '../../src/client/retry.ts';
 
 it.each([
   [1, 500],
