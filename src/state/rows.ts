@@ -51,7 +51,6 @@ export interface Change {
   readonly reason?: string | undefined;
   /** Epoch ms. */
   readonly sentAt?: number | undefined;
-  readonly settledAt?: number | undefined;
 }
 
 /** One scan of a stocktake; `seq` counts from 1. */
@@ -104,7 +103,6 @@ export function toChange(row: SqlRow): Change {
     state: oneOf(row, 'state', STATES),
     reason: optional(row, 'reason', text),
     sentAt: optional(row, 'sentAt', instant),
-    settledAt: optional(row, 'settledAt', instant),
   };
 }
 
