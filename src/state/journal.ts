@@ -46,7 +46,7 @@ export class Journal extends History {
         run.hash ?? null,
         run.adds === true ? 1n : null,
       );
-      const id = integer(row, 'id');
+      const id = integer(row!, 'id');
       for (const change of changes) this.insert(where, change, id);
       return { id, ...run };
     }, DURABLE);
@@ -60,7 +60,7 @@ export class Journal extends History {
   ): Promise<bigint> {
     return this.state.exclusively(() => {
       this.insert(where, { ...change, state: 'sent', sentAt: now }, run);
-      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
+      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id')!, 'id');
       noteWrite(this.state, id);
       return id;
     }, DURABLE);
