@@ -78,7 +78,7 @@ export interface LocalFailures {
   /** A database file of petstore's, or a lock. `held`: another process holds its lock. `foreign`: it is not ours. */
   state: {
     path: string;
-    problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'row' | 'full' | 'readonly' | 'lock' | 'unusable';
+    problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'full' | 'readonly' | 'lock' | 'unusable';
     what?: 'state database' | 'sandbox';
     detail?: string;
   };

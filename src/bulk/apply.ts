@@ -201,7 +201,7 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
   const changed: bigint[] = [];
   for (const { id, petId, after, state } of journal.changesOf(run.id)) {
     const isThere = stock.get(petId)?.quantity === after;
-    if (state === 'unknown' && isThere) await recordOutcome({ context, journal }, id, { state: 'applied' });
+    if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
     if (state === 'applied' && !isThere) changed.push(petId);
   }
   if (changed.length === 0) return undefined;

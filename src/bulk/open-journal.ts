@@ -82,13 +82,8 @@ async function written<T>(state: State, work: () => T | Promise<T>): Promise<T> 
   }
 }
 
-function journalIn({ notices, secrets }: CommandContext, state: State): Journal {
-  return new Journal(state, {
-    redact: (text) => secrets.redact(text),
-    warn: (text) => {
-      notices.warning(text);
-    },
-  });
+function journalIn({ secrets }: CommandContext, state: State): Journal {
+  return new Journal(state, (text) => secrets.redact(text));
 }
 
 /** The right to apply a run: with a journal, one process at a time has it. */

@@ -76,7 +76,7 @@ async function prune(context: CommandContext, state: State): Promise<{ changes: 
   for (const [run, modifiedAt] of others) {
     if (modifiedAt < before) await removeReport(run);
   }
-  for await (const { changes, runs } of removeOldest(state, before, clock)) {
+  for await (const { changes, runs } of removeOldest(state, before)) {
     removed.changes += changes;
     for (const run of runs) await removeReport(run);
     signal.throwIfAborted();

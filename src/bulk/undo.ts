@@ -70,7 +70,7 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     const [change] = target.changes;
     // Its run, resumed, must not apply it again, and the next undo goes one further back.
     if (target.run === undefined && isLeft(change) && done.failure === undefined) {
-      await recordOutcome({ context, journal }, change.id, { state: 'discarded', reason: 'it was undone' });
+      await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was undone' });
     }
     return done;
   });

@@ -158,11 +158,11 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
 
 /** Records what became of a write, or of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome(
-  { context, journal }: Pick<Writer, 'context' | 'journal'>,
+  { journal }: Pick<Writer, 'journal'>,
   id: bigint,
   { state, reason }: Pick<Change, 'state' | 'reason'>,
 ): Promise<void> {
-  await journal?.settle(id, context.clock.now(), { state, reason });
+  await journal?.settle(id, { state, reason });
 }
 
 async function problemOf(work: () => Promise<void>): Promise<Failure | undefined> {

@@ -166,10 +166,6 @@ const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
     `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
     'Run the command again from the start: what is done already is not sent again.',
   ],
-  row: ({ file, because }) => [
-    `A row in the ${file} cannot be used${because}.`,
-    'See the rest with petstore inventory history.',
-  ],
   full: ({ file }) => [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
   readonly: ({ file }) => [
     `The ${file} cannot be used: it is read-only.`,

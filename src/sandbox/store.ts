@@ -10,22 +10,13 @@ import { APPLICATION_IDS, type Form } from '../state/form.ts';
 import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
-/** One entry a version. Never edited once released. */
-const MIGRATIONS: readonly string[] = [
+const SCHEMA: readonly string[] = [
   `CREATE TABLE pet (
      petId INTEGER PRIMARY KEY,
      quantity INTEGER NOT NULL,
      status TEXT NOT NULL
-   ) STRICT;
-   CREATE TABLE counter (
-     apiKey TEXT NOT NULL,
-     window TEXT NOT NULL,
-     startedAt INTEGER NOT NULL,
-     used INTEGER NOT NULL,
-     PRIMARY KEY (apiKey, window)
-   ) STRICT, WITHOUT ROWID;`,
-  `DROP TABLE counter;
-   CREATE TABLE allowance (
+   ) STRICT`,
+  `CREATE TABLE allowance (
      apiKey TEXT PRIMARY KEY,
      minuteFrom INTEGER NOT NULL,
      minuteUsed INTEGER NOT NULL,
@@ -34,8 +25,8 @@ const MIGRATIONS: readonly string[] = [
      blockedUntil INTEGER NOT NULL,
      early INTEGER NOT NULL,
      bannedUntil INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
+   ) STRICT, WITHOUT ROWID`,
+  'CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID',
 ];
 
 const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUntil', 'early', 'bannedUntil'] as const;
@@ -49,7 +40,7 @@ export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 /** Pets that are given, or this number of generated ones. */
 export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 
-/** The store in a database that has been brought up to date. */
+/** The store in a database that has its tables. */
 export class Store {
   private readonly database: Database;
   /** What need not be read again as long as no other process has written. */
@@ -193,7 +184,7 @@ export class Store {
 
 export const SANDBOX_FORM: Form = {
   applicationId: APPLICATION_IDS.sandbox,
-  migrations: MIGRATIONS,
+  schema: SCHEMA,
   fill(database) {
     new Store(database).replacePets(seedItems());
   },

@@ -9,88 +9,88 @@ import { beginAnew, openFile, openOrBeginAnew, type Warned } from './file.ts';
 import { APPLICATION_IDS, failureOf, type Form, isSound, type Place } from './form.ts';
 import { type BusyWait, isBusy, rollBack, whileBusy } from './transaction.ts';
 
-/** Statement i brings a database from version i to i + 1. Never edited once released. */
-const MIGRATIONS: readonly string[] = [
-  'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID',
-  `CREATE TABLE ledger (
-     name TEXT PRIMARY KEY,
-     state TEXT NOT NULL,
-     boot TEXT NOT NULL,
-     monotonic REAL NOT NULL,
-     wall REAL NOT NULL
-   ) STRICT, WITHOUT ROWID`,
-  // Quantities are integers of any size. Instants: epoch ms.
-  `CREATE TABLE run (
-     id INTEGER PRIMARY KEY,
-     kind TEXT NOT NULL,
-     startedAt INTEGER NOT NULL,
-     endedAt INTEGER,
-     environment TEXT NOT NULL,
-     origin TEXT NOT NULL,
-     source TEXT,
-     hash TEXT
-   ) STRICT;
-   CREATE TABLE change (
-     id INTEGER PRIMARY KEY,
-     run INTEGER REFERENCES run,
-     line INTEGER,
-     environment TEXT NOT NULL,
-     origin TEXT NOT NULL,
-     command TEXT NOT NULL,
-     person TEXT NOT NULL,
-     petId INTEGER NOT NULL,
-     before TEXT,
-     after TEXT NOT NULL,
-     state TEXT NOT NULL,
-     reason TEXT,
-     sentAt INTEGER,
-     settledAt INTEGER
-   ) STRICT;
-   CREATE INDEX changesOfRun ON change (run);
-   CREATE INDEX changesOfPet ON change (petId);
-   CREATE TABLE scan (
-     run INTEGER NOT NULL REFERENCES run,
-     seq INTEGER NOT NULL,
-     petId INTEGER NOT NULL,
-     quantity TEXT NOT NULL,
-     PRIMARY KEY (run, seq)
-   ) STRICT, WITHOUT ROWID;`,
-  // The newest write of this machine to each pet. `turn`: of `meta`, when it was noted.
-  `CREATE TABLE written (
-     origin TEXT NOT NULL,
-     petId INTEGER NOT NULL,
-     turn INTEGER NOT NULL,
-     PRIMARY KEY (origin, petId)
-   ) STRICT, WITHOUT ROWID`,
-  // 1 for a run that adds to the stock.
-  'ALTER TABLE run ADD COLUMN adds INTEGER',
-  'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
-  // Names and barcodes of the pets of each service. `barcode` has 14 digits.
-  `CREATE TABLE catalogPet (
-     origin TEXT NOT NULL,
-     petId INTEGER NOT NULL,
-     name TEXT NOT NULL,
-     PRIMARY KEY (origin, petId)
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE catalogBarcode (
-     origin TEXT NOT NULL,
-     barcode TEXT NOT NULL,
-     petId INTEGER NOT NULL,
-     forced INTEGER NOT NULL,
-     PRIMARY KEY (origin, barcode)
-   ) STRICT, WITHOUT ROWID;
-   CREATE INDEX barcodesOfPet ON catalogBarcode (origin, petId)`,
-  // Changes that the user has made in `inventory browse` and not applied yet. Quantities are integers of any size.
-  `CREATE TABLE draft (
-     origin TEXT NOT NULL,
-     petId INTEGER NOT NULL,
-     current TEXT NOT NULL,
-     quantity TEXT NOT NULL,
-     PRIMARY KEY (origin, petId)
-   ) STRICT, WITHOUT ROWID`,
-];
-
-const FORM: Form = { applicationId: APPLICATION_IDS.state, migrations: MIGRATIONS };
+const FORM: Form = {
+  applicationId: APPLICATION_IDS.state,
+  schema: [
+    'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID',
+    `CREATE TABLE ledger (
+       name TEXT PRIMARY KEY,
+       state TEXT NOT NULL,
+       boot TEXT NOT NULL,
+       monotonic REAL NOT NULL,
+       wall REAL NOT NULL
+     ) STRICT, WITHOUT ROWID`,
+    // Quantities are integers of any size. Instants: epoch ms. `adds`: 1 for a run that adds to the stock.
+    `CREATE TABLE run (
+       id INTEGER PRIMARY KEY,
+       kind TEXT NOT NULL CHECK (kind IN ('import', 'count', 'edit', 'undo', 'smoke')),
+       startedAt INTEGER NOT NULL,
+       endedAt INTEGER,
+       environment TEXT NOT NULL,
+       origin TEXT NOT NULL,
+       source TEXT,
+       hash TEXT,
+       adds INTEGER
+     ) STRICT`,
+    `CREATE TABLE change (
+       id INTEGER PRIMARY KEY,
+       run INTEGER REFERENCES run,
+       line INTEGER,
+       environment TEXT NOT NULL,
+       origin TEXT NOT NULL,
+       command TEXT NOT NULL,
+       person TEXT NOT NULL,
+       petId INTEGER NOT NULL,
+       before TEXT,
+       after TEXT NOT NULL,
+       state TEXT NOT NULL CHECK (state IN (
+         'planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict', 'discarded'
+       )),
+       reason TEXT,
+       sentAt INTEGER
+     ) STRICT`,
+    'CREATE INDEX changesOfRun ON change (run)',
+    'CREATE INDEX changesOfPet ON change (petId)',
+    'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
+    `CREATE TABLE scan (
+       run INTEGER NOT NULL REFERENCES run,
+       seq INTEGER NOT NULL,
+       petId INTEGER NOT NULL,
+       quantity TEXT NOT NULL,
+       PRIMARY KEY (run, seq)
+     ) STRICT, WITHOUT ROWID`,
+    // The newest write of this machine to each pet. `turn`: of `meta`, when it was noted.
+    `CREATE TABLE written (
+       origin TEXT NOT NULL,
+       petId INTEGER NOT NULL,
+       turn INTEGER NOT NULL,
+       PRIMARY KEY (origin, petId)
+     ) STRICT, WITHOUT ROWID`,
+    // Names and barcodes of the pets of each service. `barcode` has 14 digits.
+    `CREATE TABLE catalogPet (
+       origin TEXT NOT NULL,
+       petId INTEGER NOT NULL,
+       name TEXT NOT NULL,
+       PRIMARY KEY (origin, petId)
+     ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE catalogBarcode (
+       origin TEXT NOT NULL,
+       barcode TEXT NOT NULL,
+       petId INTEGER NOT NULL,
+       forced INTEGER NOT NULL,
+       PRIMARY KEY (origin, barcode)
+     ) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX barcodesOfPet ON catalogBarcode (origin, petId)',
+    // Changes that the user has made in `inventory browse` and not applied yet. Quantities are integers of any size.
+    `CREATE TABLE draft (
+       origin TEXT NOT NULL,
+       petId INTEGER NOT NULL,
+       current TEXT NOT NULL,
+       quantity TEXT NOT NULL,
+       PRIMARY KEY (origin, petId)
+     ) STRICT, WITHOUT ROWID`,
+  ],
+};
 
 /** Pages of 4 KiB in the write-ahead log before SQLite copies it back; commands leave it behind for the next one. */
 export const LOG_PAGES = 250;

@@ -18,8 +18,6 @@ export class Draft {
   private readonly origin: string;
   private readonly changes: ReadonlyMap<bigint, DraftChange>;
   private readonly onFailure: (error: unknown) => void;
-  private isDirty = false;
-  private saving: Promise<void> | undefined;
 
   /**
    * @param changes all of them, as they are when they are stored
@@ -39,37 +37,23 @@ export class Draft {
 
   /** Stores the changes soon. */
   touch(): void {
-    this.isDirty = true;
-    this.saving ??= this.saveAll()
-      .catch(this.onFailure)
-      .finally(() => {
-        this.saving = undefined;
-      });
+    this.save().catch(this.onFailure);
   }
 
   /** Resolves once the changes are stored as they are now. @throws {Failure} `state` */
   async save(): Promise<void> {
-    await this.saving;
-    this.isDirty = true;
-    await this.saveAll();
-  }
-
-  private async saveAll(): Promise<void> {
-    while (this.isDirty) {
-      this.isDirty = false;
-      await this.state.exclusively(() => {
-        const { database } = this.state;
-        database.run('DELETE FROM draft WHERE origin = ?', this.origin);
-        for (const { petId, current, quantity } of this.changes.values()) {
-          const values = [petId, current.toString(), quantity.toString()];
-          database.run(
-            'INSERT INTO draft (origin, petId, current, quantity) VALUES (?, ?, ?, ?)',
-            this.origin,
-            ...values,
-          );
-        }
-      }, CERTAIN);
-    }
+    const { database } = this.state;
+    await this.state.exclusively(() => {
+      database.run('DELETE FROM draft WHERE origin = ?', this.origin);
+      for (const { petId, current, quantity } of this.changes.values()) {
+        const values = [petId, current.toString(), quantity.toString()];
+        database.run(
+          'INSERT INTO draft (origin, petId, current, quantity) VALUES (?, ?, ?, ?)',
+          this.origin,
+          ...values,
+        );
+      }
+    }, CERTAIN);
   }
 }
 

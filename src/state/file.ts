@@ -1,7 +1,7 @@
-/** Opens and migrates a database file of petstore's. A damaged one is put aside, once, however many processes find it. */
+/** Opens a database file of petstore's. A damaged one is put aside, once, however many processes find it. */
 import { type Context, type Database, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { failureOf, type Form, marksOf, type Place, requireOurs, requireTables, tablesOf, upgrade } from './form.ts';
+import { create, failureOf, type Form, isNew, type Place, requireOurs } from './form.ts';
 import { acquireLock } from './lock.ts';
 import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
@@ -14,12 +14,12 @@ export interface Warned {
 
 /** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
 export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
-  await makeFolder(ports.files, place.path.replace(/[/\\]?[^/\\]*$/, ''));
+  await makeFolderOf(ports.files, place.path);
   await requireOurs(ports, form, place);
   let database: Database | undefined;
   try {
     database = await ports.openDatabase(place.path);
-    await bringUpToDate(ports, database, form, place);
+    await createTables(ports, database, form, place);
     return database;
   } catch (error) {
     database?.close();
@@ -27,8 +27,8 @@ export async function openFile(ports: FilePorts, form: Form, place: Place): Prom
   }
 }
 
-/** Creates a folder that only this user can open. @throws {Failure} `file` */
-async function makeFolder(files: FilePorts['files'], folder: string): Promise<void> {
+async function makeFolderOf(files: FilePorts['files'], path: string): Promise<void> {
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
@@ -36,22 +36,16 @@ async function makeFolder(files: FilePorts['files'], folder: string): Promise<vo
   }
 }
 
-async function bringUpToDate(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
-  await whileBusy(ports, async () => {
-    if (isUpToDate(database, form)) return;
-    await requireTables(ports, form, place, tablesOf(database));
+async function createTables(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
+  await whileBusy(ports, () => {
+    if (!isNew(database, form, place)) return;
     atomically(database, () => {
-      // Another process may have migrated it just now.
-      if (!isUpToDate(database, form)) upgrade(database, form);
+      // Another process may have created them just now.
+      if (isNew(database, form, place)) create(database, form);
     });
     // Copies the application id into the file itself, where `requireOurs` reads it.
     database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   });
-}
-
-function isUpToDate(database: Database, form: Form): boolean {
-  const { id, version } = marksOf(database);
-  return id === form.applicationId && version === form.migrations.length;
 }
 
 export function isDamage(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** Reads the journal: runs, changes and scans. */
 import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { BadValue, integer, text } from './columns.ts';
+import { integer, text } from './columns.ts';
 import type { State } from './database.ts';
 import {
   type Change,
@@ -48,39 +48,31 @@ const PAGE = 500;
 /** Name of a row of `meta`. */
 export const HOLDER = 'run-holder';
 
-export interface JournalOptions {
-  /** Removes secrets from the texts that are stored. */
-  redact?(text: string): string;
-  /** Receives warnings about damaged rows that are left out. */
-  warn?(text: string): void;
-}
-
 export class History {
   readonly state: State;
+  /** Removes secrets from the texts that are stored. */
   protected readonly redact: (text: string) => string;
-  private readonly warn: ((text: string) => void) | undefined;
 
-  constructor(state: State, { redact = (text) => text, warn }: JournalOptions = {}) {
+  constructor(state: State, redact = (text: string) => text) {
     this.state = state;
     this.redact = redact;
-    this.warn = warn;
   }
 
   /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
   newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
-    const rows = this.state.database.all(
+    return this.read(
+      toChange,
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ${MAY_BE_WRITTEN}
          AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
       petId,
       origin,
       BigInt(Math.round(since)),
       id,
-    );
-    return this.readSound('change', rows, toChange)[0];
+    )[0];
   }
 
   run(id: bigint): Run | undefined {
-    return this.readAll('run', this.state.database.all('SELECT * FROM run WHERE id = ?', id), toRun)[0];
+    return this.read(toRun, 'SELECT * FROM run WHERE id = ?', id)[0];
   }
 
   /** Returns runs with the number of their rows, newest first. */
@@ -92,8 +84,7 @@ export class History {
       FROM run LEFT JOIN change ON change.run = run.id
       WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
       GROUP BY run.id ORDER BY run.id DESC LIMIT ?`;
-    const rows = this.state.database.all(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
-    return this.readSound('run', rows, toRunSummary);
+    return this.read(toRunSummary, sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
   /** Newest first. */
@@ -109,7 +100,7 @@ export class History {
     const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL)
       ORDER BY sentAt DESC, id DESC LIMIT 1`;
-    return this.readSound('change', this.state.database.all(sql, environment), toChange)[0];
+    return this.read(toChange, sql, environment)[0];
   }
 
   /** Returns the newest process that began to apply a run: `import (process 123)`. */
@@ -119,14 +110,12 @@ export class History {
   }
 
   changesOf(run: bigint): Change[] {
-    const rows = this.state.database.all('SELECT * FROM change WHERE run = ? ORDER BY id', run);
-    return this.readAll('change', rows, toChange);
+    return this.read(toChange, 'SELECT * FROM change WHERE run = ? ORDER BY id', run);
   }
 
   /** Returns a change that was sent. */
   sentChange(id: bigint): Change | undefined {
-    const rows = this.state.database.all('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id);
-    return this.readSound('change', rows, toChange)[0];
+    return this.read(toChange, 'SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
   }
 
   hasSent(): boolean {
@@ -165,52 +154,37 @@ export class History {
    * slow reader takes the rows would keep every process from emptying the write-ahead log.
    */
   *history({ limit, ...filter }: HistoryFilter): Generator<Change[]> {
-    let last: SqlRow | undefined;
+    let last: Change | undefined;
     for (let left = limit; left > 0; left -= PAGE) {
       const { from, values } = sentBy(filter, last);
-      const rows = this.state.database.all(`SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
-      yield this.readSound('change', rows, toChange);
-      if (rows.length < PAGE) return;
-      last = rows.at(-1);
+      const changes = this.read(toChange, `SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
+      yield changes;
+      if (changes.length < PAGE) return;
+      last = changes.at(-1);
     }
   }
 
   scans(run: bigint): Scan[] {
-    const rows = this.state.database.all('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
-    return this.readAll('scan', rows, toScan);
+    return this.read(toScan, 'SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
   }
 
-  /** Reads rows that are useless without one another. @throws {Failure} `state`: one is damaged */
-  private readAll<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
-    return rows.map((row) => {
-      try {
-        return read(row);
-      } catch (error) {
-        if (!(error instanceof BadValue)) throw error;
-        const detail = `row ${String(row.id ?? row.seq)} of ${table} is damaged: ${error.message}`;
-        throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'row', detail }, error);
-      }
-    });
-  }
-
-  /** Reads rows that each count alone: a damaged one is reported and left out. */
-  private readSound<T>(table: string, rows: readonly SqlRow[], read: (row: SqlRow) => T): T[] {
-    return rows.flatMap((row) => {
-      try {
-        return this.readAll(table, [row], read);
-      } catch (error) {
-        if (this.warn === undefined || !(error instanceof Failure) || !error.is('state')) throw error;
-        this.warn(`Left out of ${this.state.path}: ${error.details.detail ?? ''}.`);
-        return [];
-      }
-    });
+  /** @throws {Failure} `state` */
+  private read<T>(to: (row: SqlRow) => T, sql: string, ...params: SqlValue[]): T[] {
+    const rows = this.state.database.all(sql, ...params);
+    try {
+      return rows.map(to);
+    } catch (cause) {
+      // A quantity that is no number: the check of a file that is damaged does not find it.
+      const detail = `a row cannot be read (${cause instanceof Error ? cause.message : String(cause)})`;
+      throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'unusable', detail }, cause);
+    }
   }
 }
 
 /** Returns the SQL after `SELECT …` and its parameters, without the last: the limit. `last`: the row before the first. */
 function sentBy(
   { environment, pet, run, since, until }: Omit<HistoryFilter, 'limit'>,
-  last?: SqlRow,
+  last?: Change,
 ): { readonly from: string; readonly values: readonly SqlValue[] } {
   const at = (instant: number | undefined): bigint[] => (instant === undefined ? [] : [BigInt(Math.round(instant))]);
   const terms: readonly (readonly [term: string, values: readonly (SqlValue | undefined)[]])[] = [
@@ -219,7 +193,7 @@ function sentBy(
     ['sentAt >= ?', at(since)],
     ['sentAt < ?', at(until)],
     [`petId IN (${pet?.map(() => '?').join(', ') ?? ''})`, pet ?? []],
-    ['(sentAt, id) < (?, ?)', last === undefined ? [] : [last.sentAt, last.id]],
+    ['(sentAt, id) < (?, ?)', last === undefined ? [] : [...at(last.sentAt), last.id]],
   ];
   const given = terms.filter(([, values]) => values.length > 0);
   // From the second page on: by another index SQLite would read and sort all rows of a long run for each page.

@@ -46,7 +46,7 @@ export class Journal extends History {
         run.hash ?? null,
         run.adds === true ? 1n : null,
       );
-      const id = integer(row, 'id');
+      const id = integer(row!, 'id');
       for (const change of changes) this.insert(where, change, id);
       return { id, ...run };
     }, DURABLE);
@@ -60,7 +60,7 @@ export class Journal extends History {
   ): Promise<bigint> {
     return this.state.exclusively(() => {
       this.insert(where, { ...change, state: 'sent', sentAt: now }, run);
-      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id'), 'id');
+      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id')!, 'id');
       noteWrite(this.state, id);
       return id;
     }, DURABLE);
@@ -74,22 +74,19 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  async settle(id: bigint, now: number, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
-    const hasWritten = state === 'applied' || state === 'unknown';
+  async settle(id: bigint, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
     await this.state.exclusively(() => {
-      this.change(
-        // A change that is planned again was not sent, and the history has only what was sent.
-        'UPDATE change SET state = ?, reason = ?, settledAt = ?, sentAt = iif(?, NULL, sentAt) WHERE id = ?',
-        state,
-        reason === undefined ? null : this.redact(reason),
-        BigInt(Math.round(now)),
-        state === 'planned' ? 1n : 0n,
-        id,
-      );
-      // No run will send it later.
-      if (state === 'planned') this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
-      if (hasWritten) noteWrite(this.state, id);
+      const texts = [state, reason === undefined ? null : this.redact(reason)];
+      this.change('UPDATE change SET state = ?, reason = ? WHERE id = ?', ...texts, id);
+      if (state === 'planned') this.unsend(id);
+      if (state === 'applied' || state === 'unknown') noteWrite(this.state, id);
     }, CERTAIN);
+  }
+
+  /** A change that is planned again was not sent, and the history has only what was sent. Only a run sends it later. */
+  private unsend(id: bigint): void {
+    this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
+    this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
   }
 
   async end(run: bigint, now: number): Promise<void> {

@@ -31,8 +31,9 @@ export async function namedPetsIn(
 ): Promise<readonly KnownPet[]> {
   const found = await reading(ports, path, async (database) => {
     const petIds = [...new Set([...idsIn(database, query), ...others])];
-    const names = await namesOf(database, petIds, originOf);
-    return petIds.map((petId) => ({ petId, name: names.get(petId) }));
+    const origin = hasCatalog(database) ? await originOf() : undefined;
+    const names = origin === undefined ? undefined : namesIn(database, origin, petIds);
+    return petIds.map((petId) => ({ petId, name: names?.get(petId) }));
   });
   return found ?? others.map((petId) => ({ petId }));
 }
@@ -54,19 +55,4 @@ async function reading<T>(
 
 function idsIn(database: Database, query: string): bigint[] {
   return database.all(`${query} LIMIT ${MOST}`).flatMap(({ petId }) => (typeof petId === 'bigint' ? [petId] : []));
-}
-
-async function namesOf(
-  database: Database,
-  petIds: readonly bigint[],
-  originOf: () => Promise<string | undefined>,
-): Promise<ReadonlyMap<bigint, string>> {
-  try {
-    const origin = hasCatalog(database) ? await originOf() : undefined;
-    return origin === undefined ? new Map() : namesIn(database, origin, petIds);
-  } catch (error) {
-    // The database of an earlier petstore has no such table, and its ids are good all the same.
-    if (error instanceof DatabaseFailure) return new Map();
-    throw error;
-  }
 }

@@ -1,12 +1,12 @@
-/** Reads the rows of the journal's tables. A value that petstore cannot have stored is damage: it is reported, never used. */
+/** Reads the rows of the journal's tables. */
 import type { SqlRow } from '../ports.ts';
-import { instant, integer, oneOf, optional, quantity, text } from './columns.ts';
+import { integer, number, optional, quantity, text } from './columns.ts';
 
 export const KINDS = ['import', 'count', 'edit', 'undo', 'smoke'] as const;
-const STATES = ['planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict', 'discarded'] as const;
 
 export type RunKind = (typeof KINDS)[number];
-export type ChangeState = (typeof STATES)[number];
+export type ChangeState =
+  'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict' | 'discarded';
 
 export interface Run {
   readonly id: bigint;
@@ -51,7 +51,6 @@ export interface Change {
   readonly reason?: string | undefined;
   /** Epoch ms. */
   readonly sentAt?: number | undefined;
-  readonly settledAt?: number | undefined;
 }
 
 /** One scan of a stocktake; `seq` counts from 1. */
@@ -61,13 +60,12 @@ export interface Scan {
   readonly quantity: bigint;
 }
 
-/** @throws {BadValue} */
 export function toRun(row: SqlRow): Run {
   return {
     id: integer(row, 'id'),
-    kind: oneOf(row, 'kind', KINDS),
-    startedAt: instant(row, 'startedAt'),
-    endedAt: optional(row, 'endedAt', instant),
+    kind: text(row, 'kind') as RunKind,
+    startedAt: number(row, 'startedAt'),
+    endedAt: optional(row, 'endedAt', number),
     environment: text(row, 'environment'),
     origin: text(row, 'origin'),
     source: optional(row, 'source', text),
@@ -76,24 +74,21 @@ export function toRun(row: SqlRow): Run {
   };
 }
 
-/** @throws {BadValue} */
 export function toRunSummary(row: SqlRow): RunSummary {
-  const count = (column: string): number => Number(integer(row, column));
   return {
     ...toRun(row),
-    done: count('done'),
-    left: count('open'),
-    discarded: count('discarded'),
-    scans: count('scans'),
+    done: number(row, 'done'),
+    left: number(row, 'open'),
+    discarded: number(row, 'discarded'),
+    scans: number(row, 'scans'),
   };
 }
 
-/** @throws {BadValue} */
 export function toChange(row: SqlRow): Change {
   return {
     id: integer(row, 'id'),
     run: optional(row, 'run', integer),
-    line: optional(row, 'line', (...column) => Number(integer(...column))),
+    line: optional(row, 'line', number),
     environment: text(row, 'environment'),
     origin: text(row, 'origin'),
     command: text(row, 'command'),
@@ -101,14 +96,12 @@ export function toChange(row: SqlRow): Change {
     petId: integer(row, 'petId'),
     before: optional(row, 'before', quantity),
     after: quantity(row, 'after'),
-    state: oneOf(row, 'state', STATES),
+    state: text(row, 'state') as ChangeState,
     reason: optional(row, 'reason', text),
-    sentAt: optional(row, 'sentAt', instant),
-    settledAt: optional(row, 'settledAt', instant),
+    sentAt: optional(row, 'sentAt', number),
   };
 }
 
-/** @throws {BadValue} */
 export function toScan(row: SqlRow): Scan {
-  return { seq: Number(integer(row, 'seq')), petId: integer(row, 'petId'), quantity: quantity(row, 'quantity') };
+  return { seq: number(row, 'seq'), petId: integer(row, 'petId'), quantity: quantity(row, 'quantity') };
 }

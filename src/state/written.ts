@@ -15,7 +15,7 @@ const NOTE = 'INSERT OR REPLACE INTO written';
 
 /** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
 export function momentOf({ database }: State): bigint {
-  return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`), 'turn');
+  return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
 }
 
 /** True when a command of this machine may have written to that pet after that moment. */

@@ -73,10 +73,10 @@ function fill({ env }: Bench, path: string): void {
     INSERT INTO run (id, kind, startedAt, endedAt, environment, origin, source)
       SELECT i, 'import', 1790000000000, 1790000000000, 'staging', 'http://127.0.0.1', '/home/clerk/stock.csv' FROM n;
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${CHANGES})
-    INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, sentAt, settledAt)
+    INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, sentAt)
       SELECT 1 + i * 10 / ${CHANGES + 1}, i % 100000 + 2, 'staging', 'http://127.0.0.1',
         'inventory import /home/clerk/stock.csv', 'clerk', i % 100000 + 1, i % 97, i % 89, 'applied',
-        1790000000000 + i * 10, 1790000000005 + i * 10 FROM n;
+        1790000000000 + i * 10 FROM n;
     PRAGMA wal_checkpoint(TRUNCATE)`);
 }
 

@@ -42,7 +42,7 @@ it(
     for (const { id } of journal.changesOf(run.id)) {
       await journal.sent(id, 2);
       history.push(states(journal));
-      await journal.settle(id, 3, { state: 'applied' });
+      await journal.settle(id, { state: 'applied' });
       history.push(states(journal));
     }
     await journal.end(run.id, 4);

@@ -86,13 +86,6 @@ describe('the names', () => {
   });
 });
 
-it('the ids are proposed from a database of an earlier petstore, which has no catalog', async () => {
-  const context = await shop({ PETSTORE_ENV: 'sandbox' });
-  using database = await context.openDatabase(`${context.home.state}/petstore/state.db`);
-  database.exec('DROP TABLE catalogPet');
-  expect(await nameOf7(context)).toBeUndefined();
-});
-
 it('without a home there are none', async () => {
   const context = createTestContext({
     env: { HOME: undefined, XDG_STATE_HOME: undefined },

@@ -35,7 +35,7 @@ async function oldShop() {
   for (const name of readdirSync(reports)) utimesSync(join(reports, name), at, at);
   withDatabase(home, (database) => {
     database.exec(`UPDATE run SET startedAt = startedAt - ${AGO_MS}, endedAt = endedAt - ${AGO_MS};
-      UPDATE change SET sentAt = sentAt - ${AGO_MS}, settledAt = settledAt - ${AGO_MS};
+      UPDATE change SET sentAt = sentAt - ${AGO_MS};
       DELETE FROM meta WHERE name = 'prune-at'`);
   });
   /** The ids of runs and changes, and the reports. */

@@ -42,7 +42,7 @@ describe('the state database', () => {
       file: statSync(first.path).mode & 0o777,
       folder: statSync(join(context.home.state, 'petstore')).mode & 0o777,
       version: first.database.get('PRAGMA user_version'),
-    }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 8n } });
+    }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 1n } });
   });
 
   it('of a newer petstore is not touched', async () => {
