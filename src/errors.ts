@@ -172,7 +172,7 @@ export interface RunFailures {
   /** A bulk run would take longer than allowed; nothing was sent. In ms. */
   'run-too-long': { requests: number; ms: number; maxWaitMs: number };
   /** Another process of this machine applies a run, or changes the pet. `what` names it. */
-  'run-locked': { what: string; waitedMs: number };
+  'run-locked': { what: string; waitedMs: number; begun?: boolean };
   /** `undo` of one change: the pet's stock is not what the change left, or the old quantity is not known. */
   'cannot-undo': { petId: bigint; reason: string };
   /** What the run is about has changed since: the file, for instance. Nothing was sent. */

@@ -139,20 +139,14 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async applyChange(change: Change): Promise<void> {
-    const { writer } = this.options;
-    for (;;) {
-      await this.refresh();
-      const { seen } = this;
-      const isDone = await withPet(writer, change.petId, async (pet) => {
-        if (hasWrittenSince(writer.journal.state, change, seen.moment)) return false;
-        // A change without an outcome is left for the next time.
-        if (this.stopped === undefined) await this.execute(pet, change, seen);
-        return true;
-      });
-      if (isDone) return;
-      // Another worker may have read the stock again meanwhile.
-      if (this.seen === seen) this.seen = { ...seen, at: Number.NEGATIVE_INFINITY };
-    }
+    const { pace, writer } = this.options;
+    const { journal } = writer;
+    await this.refresh();
+    await withPet(writer, change.petId, async (pet) => {
+      if (hasWrittenSince(journal.state, change, this.seen.moment)) this.seen = await look(pace.service, journal);
+      // A change without an outcome is left for the next time.
+      if (this.stopped === undefined) await this.execute(pet, change, this.seen);
+    });
   }
 
   /** @throws {Failure} what stops the run */
@@ -233,8 +227,8 @@ export function changedBy(journal: Journal, change: Change, present: bigint, sin
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */
 export function midway(failure: Failure): Failure {
-  if (failure.is('rate-limited'))
-    return new Failure('rate-limited', { ...failure.details, begun: true }, failure.cause);
-  if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure.cause);
+  if (failure.is('rate-limited')) return new Failure('rate-limited', { ...failure.details, begun: true }, failure);
+  if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure);
+  if (failure.is('run-locked')) return new Failure('run-locked', { ...failure.details, begun: true }, failure);
   return failure;
 }

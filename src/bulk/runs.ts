@@ -51,16 +51,17 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
 
 function findRun(journal: Journal, id: bigint | undefined): Run {
   const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
-  const unfinished = journal.unfinished().filter(({ kind }) => kind !== 'smoke');
-  const run = id !== undefined ? journal.run(id) : (unfinished.find(hasRows) ?? unfinished[0]);
+  const unfinished = journal.unfinished();
+  const run =
+    id !== undefined
+      ? journal.run(id)
+      : (unfinished.find((each) => each.kind !== 'smoke' && hasRows(each)) ?? unfinished[0]);
   if (run === undefined && id !== undefined) throw cannot(`Run ${id} does not exist`);
   if (run === undefined) {
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
-  if (run.kind === 'smoke') {
-    throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back: ${resumeCommand(run)}`);
-  }
+  refuseSmoke(run);
   // Its scans are not rows yet: to end the run here would lose them.
   if (run.kind === 'count' && !hasRows(run)) {
     throw cannot(
@@ -69,6 +70,11 @@ function findRun(journal: Journal, id: bigint | undefined): Run {
     );
   }
   return run;
+}
+
+function refuseSmoke(run: Run): void {
+  if (run.kind !== 'smoke') return;
+  throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back with: ${resumeCommand(run)}`);
 }
 
 /** Returns why a run that is done cannot be resumed, and what to do instead. */
@@ -144,6 +150,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
   const { clock, globals, notices, prompt, signal } = context;
   return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
+    refuseSmoke(run);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after, state } of journal.changesOf(id)) {
       if (state !== 'sent' && state !== 'unknown') continue;

@@ -71,7 +71,7 @@ function failureOf(
   report: string | undefined,
 ): Failure | undefined {
   // A row that is still as sent has no outcome because it could not be recorded.
-  const unknown = unanswered + (stopped?.is('unrecorded') === true ? 0 : sent);
+  const unknown = unanswered + sent - (stopped?.is('unrecorded') === true ? 1 : 0);
   const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
   const causes: Failure[] = [];
   if (stopped?.is('interrupted') === true) {

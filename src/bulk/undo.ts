@@ -22,6 +22,9 @@ export interface UndoOptions {
   readonly dryRun?: boolean;
 }
 
+/** The last change of a pet, with the quantity from before the first one, and all that were written since. */
+type Written = Change & { readonly written?: readonly bigint[] };
+
 /** What is to be undone: a command's changes. */
 interface Target {
   /** `change 12` or `run 3`. */
@@ -30,7 +33,7 @@ interface Target {
   readonly title: string;
   /** The options that name it. */
   readonly words: string;
-  readonly changes: readonly [Change, ...Change[]];
+  readonly changes: readonly [Written, ...Written[]];
   readonly run?: Run | undefined;
 }
 
@@ -67,10 +70,9 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
     };
     const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal), onBegin });
     await onBegin();
-    const [change] = target.changes;
-    // Its run, resumed, must not apply it again, and the next undo goes one further back.
-    if (target.run === undefined && isLeft(change) && done.failure === undefined) {
-      await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was undone' });
+    // A run that is resumed must not apply it again, and the next undo goes one further back.
+    for (const { id } of done.failure === undefined ? target.changes.filter(isLeft) : []) {
+      await recordOutcome({ journal }, id, { state: 'discarded', reason: 'it was undone' });
     }
     return done;
   });
@@ -126,16 +128,20 @@ function targetOfRun(journal: Journal, id: bigint): Target {
 }
 
 /** Returns the changes of a pet as one: a smoke test sets its pet several times. */
-function foldPets(changes: readonly Change[]): Change[] {
-  const byPet = new Map<bigint, Change>();
-  for (const change of changes)
-    byPet.set(change.petId, { ...change, before: byPet.get(change.petId)?.before ?? change.before });
-  return [...byPet.values()];
+function foldPets(changes: readonly Change[]): Written[] {
+  const byPet = Map.groupBy(changes, ({ petId }) => petId);
+  return [...byPet.values()].map((all) => ({
+    ...all.at(-1)!,
+    before: all[0]!.before,
+    written: all.map(({ after }) => after),
+  }));
 }
 
 /** True for what was applied, or may have been: the stock shows which. */
-function mayBeApplied({ state }: Change): boolean {
-  return state === 'applied' || state === 'sent' || state === 'unknown';
+function mayBeApplied({ state, sentAt }: Change): boolean {
+  return (
+    state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)
+  );
 }
 
 /** Returns how many rows of an unfinished run were never sent. */
@@ -172,12 +178,12 @@ function specFor(target: Target, journal: Journal): RunSpec {
   };
 }
 
-function planUndo(changes: readonly Change[], stock: Stock, journal: Journal): Plan {
+function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
   const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
   return makePlan(rows, stock, ({ change }, present) => {
-    const { before, after, sentAt } = change;
+    const { before, after, sentAt, written = [after] } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before || present === after) return undefined;
+    if (present === before || written.includes(present)) return undefined;
     const by = changedBy(journal, change, present, sentAt ?? 0);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });

@@ -1,6 +1,6 @@
 /** A call of any path below the base URL, its answer as it came: for `petstore api` and the clients of `petstore proxy`. */
 import { HttpFailure, type HttpReply } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { exchange } from './attempt.ts';
 import { judgeFailure, type RequestInfo, requestInfo, type Classified, isWrite } from './classify.ts';
 import { readServiceError } from './error-body.ts';
@@ -31,6 +31,8 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
       const failure = status < 300 ? undefined : await meaning(service, call, asked, { status, headers, body: [body] });
       return { status, headers, body, ...(failure !== undefined && { failure }) };
     } catch (error) {
+      // A body that is too large: the service has answered.
+      if (isFailure(error) && error.is('contract') && asked.isWrite) throw unknown(service, call, error);
       if (!(error instanceof HttpFailure)) throw error;
       const mayBeApplied = asked.isWrite && error.facts.mayHaveBeenSent;
       if (error.facts.phase === 'aborted' && !mayBeApplied) throw service.signal.reason;
@@ -48,8 +50,8 @@ async function meaning(
 ): Promise<Failure> {
   const serviceError = await readServiceError(reply);
   if (reply.status === 404) return new Failure('not-found', { path: call.path, serviceError });
-  const { failure } = judgeReply(service, asked, reply, serviceError);
-  return asked.isWrite && reply.status >= 500 ? unknown(service, call, failure) : failure;
+  const { failure, repeat } = judgeReply(service, asked, reply, serviceError);
+  return repeat === 'look' || repeat === 'look-only' ? unknown(service, call, failure) : failure;
 }
 
 function unknown({ environment }: Service, { method, path }: Call, because: Failure): Failure {

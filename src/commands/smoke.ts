@@ -75,7 +75,7 @@ export const smoke = defineCommand({
     { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
   ],
   // A write in flight, and one more that puts the pet back.
-  graceMs: 5_000,
+  graceMs: 6_000,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<View> {

@@ -68,7 +68,9 @@ function retryAfterOf(failure: Failure): number | undefined {
 }
 
 function wordsOf(failure: Failure, message: string): string {
-  if (failure.is('interrupted')) return 'The proxy is stopping; nothing was sent.';
+  if (failure.is('interrupted')) {
+    return `The proxy is stopping${failure.details.outcome === 'not-sent' ? '; nothing was sent' : ''}.`;
+  }
   if (!failure.is('outcome-unknown')) return message;
   return `${message} Read the stock before you send it again.`;
 }

@@ -17,12 +17,12 @@ export const RUN_FAILURES = {
     hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
-  'run-locked': ({ what, waitedMs }) => ({
+  'run-locked': ({ what, waitedMs, begun = false }) => ({
     ...stops(EXIT.rateLimited),
-    message: `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing was sent.`,
-    hint: 'Run the command again later, or wait longer with --max-wait.',
+    message: `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing ${begun ? 'more ' : ''}was sent.`,
+    hint: begun ? undefined : 'Run the command again later, or wait longer with --max-wait.',
     retryable: true,
-    outcome: 'not-sent',
+    outcome: begun ? undefined : 'not-sent',
   }),
   'cannot-undo': ({ petId, reason }) => ({
     ...stops(EXIT.incomplete),

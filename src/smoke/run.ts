@@ -23,7 +23,7 @@ export interface RunOptions extends SmokeOptions {
 const WRONG_KEY = 'petstore-smoke-wrong-key';
 const READY_PACE_MS = 2_000;
 /** Time to put a pet back after a signal, in ms: longer than the 2 s that the write before it may still take. */
-const RESTORE_MS = 2_500;
+const RESTORE_MS = 4_500;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
 export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {

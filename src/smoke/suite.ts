@@ -100,13 +100,14 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): Asy
   if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, doors.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, doors);
+  // At once: others may change the pet meanwhile.
+  if (obstacle === undefined && options.write !== undefined && doors.pet !== undefined) {
+    yield* runWrites(doors, doors.pet, options.write, first, isChosen);
+  }
   for (const check of READ_CHECKS.filter(isChosen)) {
     if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);
   }
   if (obstacle !== undefined) return;
-  if (options.write !== undefined && doors.pet !== undefined) {
-    yield* runWrites(doors, doors.pet, options.write, first, isChosen);
-  }
   if (options.provoke) yield* runProvoked(doors, isChosen);
 }
 

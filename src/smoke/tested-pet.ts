@@ -14,8 +14,8 @@ export class TestedPet {
   private present: bigint | undefined;
   /** What this test, or one that was killed, may have set it to. */
   private readonly written = new Set<bigint>();
-  /** True once an invalid update has been taken: whatever the pet has now, this test has written it. */
-  private isOurs = false;
+  /** True where the service breaks its contract, perhaps because of an invalid update that it has taken. */
+  private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
@@ -39,7 +39,10 @@ export class TestedPet {
     for (const killed of journal.unfinished()) {
       const [first, ...others] = killed.kind === 'smoke' && killed.origin === origin ? changesOf(killed) : [];
       if (first?.before === undefined) continue;
-      if (this.present !== first.before && [first, ...others].some(({ after }) => after === this.present)) {
+      const newest = others.at(-1) ?? first;
+      const isLast = journal.newestOther(newest, newest.sentAt ?? 0) === undefined;
+      const isTest = [first, ...others].some(({ after }) => after === this.present);
+      if (this.present !== first.before && isTest && isLast) {
         notices.warning(
           `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
         );
@@ -67,12 +70,12 @@ export class TestedPet {
 
   /** Notes what an answer tells of the quantity: a refusal changes nothing. */
   seen(answer: Answer | Unreachable, wanted?: bigint): Answer | Unreachable {
-    if ('status' in answer && answer.status >= 400 && answer.status < 500) return answer;
+    // A server that gives up on a request may have applied it (408).
+    if ('status' in answer && answer.status >= 400 && answer.status < 500 && answer.status !== 408) return answer;
     const stored = 'json' in answer && answer.json instanceof Map ? integer(answer.json.get('quantity')) : undefined;
     if (stored !== undefined) this.written.add(stored);
     const isTaken = 'status' in answer && answer.status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
-    this.isOurs = isTaken && wanted === undefined;
     this.wasChanged = true;
     return answer;
   }
@@ -109,23 +112,41 @@ export class TestedPet {
   }
 
   private withOutcome(error: unknown): unknown {
-    if (!isFailure(error) || !error.is('interrupted') || !this.wasChanged) return error;
+    if (!isFailure(error) || !this.wasChanged) return error;
     const { environment } = this.clients.restorer;
     const write = { petId: this.petId, quantity: this.original, environment };
     const outcome = this.present === this.original ? 'not-applied' : 'unknown';
+    if (error.is('deadline') && outcome === 'unknown') {
+      return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
+    }
+    if (!error.is('interrupted')) return error;
     return new Failure('interrupted', { ...error.details, outcome, write }, error);
   }
 
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
   private async look(): Promise<void> {
-    if (this.present !== undefined || this.isOurs) return;
-    const found = (await findPet(this.clients.restorer, this.petId))?.quantity;
+    if (this.present !== undefined) return;
+    const found = await this.read();
     if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
   }
 
+  private async read(): Promise<bigint | undefined> {
+    try {
+      return (await findPet(this.clients.restorer, this.petId))?.quantity;
+    } catch (error) {
+      if (!isFailure(error) || !error.is('contract')) throw error;
+      this.isUnreadable = true;
+      return undefined;
+    }
+  }
+
   private async putBack(): Promise<void> {
-    if (this.present === undefined && !this.isOurs) return;
-    await updateOne(this.locked.through(this.clients.restorer), this.change(this.original));
+    if (this.present === undefined && !this.isUnreadable) return;
+    try {
+      await updateOne(this.locked.through(this.clients.restorer), this.change(this.original));
+    } catch (error) {
+      if (!isFailure(error) || !error.is('interrupted') || error.details.outcome !== 'applied') throw error;
+    }
     this.present = this.original;
   }
 
