@@ -12,34 +12,24 @@ import { Painter } from './painter.ts';
 
 const SECOND = 1_000;
 
-/** How a visit to the table ends: by the user, a signal, or an error. */
-class Ending {
-  private readonly ended = Promise.withResolvers<End>();
-  private readonly stop = new AbortController();
-
-  constructor() {
-    // It may fail before anyone waits for it.
-    this.promise.catch(() => undefined);
-  }
-
-  get promise(): Promise<End> {
-    return this.ended.promise;
-  }
-
-  /** Aborts with the end, and ends a read of the list. */
-  get signal(): AbortSignal {
-    return this.stop.signal;
-  }
-
-  by(end: End): void {
-    this.ended.resolve(end);
-    this.stop.abort(new Error('left'));
-  }
-
-  fail(error: unknown): void {
-    this.ended.reject(error);
-    this.stop.abort(error);
-  }
+/** How a visit to the table ends: by the user, a signal, or an error. Its signal ends a read of the list. */
+function endOfVisit() {
+  const { promise, resolve, reject } = Promise.withResolvers<End>();
+  const stop = new AbortController();
+  // It may fail before anyone waits for it.
+  promise.catch(() => undefined);
+  return {
+    promise,
+    signal: stop.signal,
+    by: (end: End): void => {
+      resolve(end);
+      stop.abort(new Error('left'));
+    },
+    fail: (error: unknown): void => {
+      reject(error);
+      stop.abort(error);
+    },
+  };
 }
 
 export const browseOnScreen: Show = async (context, browser, reload) => {
@@ -47,10 +37,8 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   const style = await createStyle(isColoured({ choice: globals.color, env, isTTY: true }));
   const { environment } = await context.target();
   const shown = (text: string): string => visible(context.secrets.redact(text));
-  const ending = new Ending();
-  const fail = (error: unknown): void => {
-    ending.fail(error);
-  };
+  const ending = endOfVisit();
+  const { fail } = ending;
   const onSignal = (): void => {
     fail(reasonOf(signal));
   };

@@ -125,7 +125,7 @@ function list(names: readonly string[]): string {
 }
 
 /** Quotes a text of the file, cut to a readable length. */
-export function shown(text: string): string {
+function shown(text: string): string {
   return quoted(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }
 

@@ -83,7 +83,7 @@ export function commandWords(command: string): string {
 }
 
 /** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */
-export function outcomeOf(state: Change['state']): string {
+function outcomeOf(state: Change['state']): string {
   return state === 'sent' ? 'unknown' : state;
 }
 

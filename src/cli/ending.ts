@@ -33,35 +33,29 @@ export function endingOf(
     });
   }
   const signal = AbortSignal.any([stop, deadline.signal]);
-  const onStop = (act: () => void): (() => void) => {
-    if (signal.aborted) act();
-    else signal.addEventListener('abort', act, { once: true });
-    return () => {
-      signal.removeEventListener('abort', act);
-    };
-  };
-  const overdue = new Promise<never>((_resolve, reject) => {
-    const forget = onStop(() => {
-      after(graceMs, () => {
-        reject(signal.reason as Failure);
+  const lateBy = (ms: number): { late: Promise<never>; forget: () => void } => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const onStop = (): void => {
+      after(ms, () => {
+        reject(signal.reason);
       });
-    });
-    cancels.push(forget);
-  });
-  // Only a command that is still at work hears it.
-  overdue.catch(() => undefined);
+    };
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
+    // Only who is still at work hears it.
+    late.catch(() => undefined);
+    const forget = (): void => {
+      signal.removeEventListener('abort', onStop);
+    };
+    return { late, forget };
+  };
+  const { late: overdue, forget } = lateBy(graceMs);
+  cancels.push(forget);
   return {
     signal,
     overdue,
     async taken(output) {
-      let forget: () => void = () => undefined;
-      const late = new Promise<never>((_resolve, reject) => {
-        forget = onStop(() => {
-          after(READER_MS, () => {
-            reject(signal.reason as Failure);
-          });
-        });
-      });
+      const { late, forget } = lateBy(READER_MS);
       try {
         await Promise.race([output, late]);
       } finally {
