@@ -112,7 +112,7 @@ export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
 export interface State extends Disposable {
   readonly path: string;
   /** Its methods throw {@link Failure} `state`, which names the file. It stays the same object for the life of the state. */
-  readonly database: Omit<Database, 'close' | keyof Disposable>;
+  readonly database: Pick<Database, 'exec' | 'run' | 'all' | 'get'>;
   /**
    * Runs the work in one transaction while no other process can write. If the file of the state folder is damaged, it
    * is put aside, and the work runs again in a new one.
@@ -170,7 +170,6 @@ class StateFile implements State {
       run: (...params) => this.guarded((database) => database.run(...params)),
       all: (...params) => this.guarded((database) => database.all(...params)),
       get: (...params) => this.guarded((database) => database.get(...params)),
-      isInPlace: () => this.connection.isInPlace(),
     };
   }
 

@@ -42,10 +42,9 @@ export async function requireOurs({ files, openDatabase }: Ports, form: Form, pl
     throw fileFailure('read', place.path, cause);
   });
   if (head === undefined || head.length === 0) return;
-  if (Buffer.from(head.subarray(0, MAGIC.length)).toString('latin1') !== MAGIC) {
+  if (head.length < HEADER_BYTES || !Buffer.from(head).toString('latin1').startsWith(MAGIC)) {
     throw place.isOwn ? problem(place, 'damaged') : problem(place, 'foreign', 'it is not an SQLite database');
   }
-  if (head.length < HEADER_BYTES) throw problem(place, 'damaged');
   const view = new DataView(head.buffer, head.byteOffset);
   const id = view.getInt32(68);
   if (id !== 0) {

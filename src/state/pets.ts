@@ -1,5 +1,6 @@
 /** Reads the pets that this machine has seen, for completion, without creating a file or sending a request. */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
+import { integer } from './columns.ts';
 import { hasCatalog, namesIn } from './names.ts';
 
 /** The most ids that completion proposes from a file. */
@@ -54,5 +55,5 @@ async function reading<T>(
 }
 
 function idsIn(database: Database, query: string): bigint[] {
-  return database.all(`${query} LIMIT ${MOST}`).flatMap(({ petId }) => (typeof petId === 'bigint' ? [petId] : []));
+  return database.all(`${query} LIMIT ${MOST}`).map((row) => integer(row, 'petId'));
 }

@@ -7,7 +7,7 @@ import type { State } from './database.ts';
 import { MAY_BE_WRITTEN } from './history.ts';
 
 /** Changes that one transaction removes, roughly. A longer run is removed in one, as it was recorded in one. */
-const AT_ONCE = 5_000;
+const AT_ONCE = 2_000;
 /** Begins no other transaction after so many changes. */
 export const MOST_CHANGES = 50_000;
 /** How long to wait for a process that writes, ms. */
