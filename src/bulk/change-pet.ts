@@ -51,7 +51,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
 }
 
 async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordView> {
-  const { context, session } = pet.writer;
+  const { context, session } = pet;
   const { petId } = change;
   const { environment } = session;
   const isSet = 'quantity' in change;

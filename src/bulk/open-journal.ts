@@ -42,9 +42,7 @@ async function openToRead(context: CommandContext): Promise<State> {
  */
 export async function withWritableJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
   using state = await openState(context, stateFolder(context));
-  const result = await written(state, () => work(journalIn(context, state)));
-  await pruneIfDue(context, state);
-  return result;
+  return await written(context, state, work);
 }
 
 /**
@@ -63,16 +61,15 @@ export function journalKeptOpen(context: CommandContext): WithJournal {
       opened = undefined;
       throw error;
     });
-    const state = await opened;
-    const result = await written(state, () => work(journalIn(context, state)));
-    await pruneIfDue(context, state);
-    return result;
+    return written(context, await opened, work);
   };
 }
 
-async function written<T>(state: State, work: () => T | Promise<T>): Promise<T> {
+async function written<T>(context: CommandContext, state: State, work: Work<T>): Promise<T> {
   try {
-    return await work();
+    const result = await work(journalIn(context, state));
+    await pruneIfDue(context, state);
+    return result;
   } catch (error) {
     // Too late for this command; the next one finds a new file.
     if (await state.recover(error)) {

@@ -32,23 +32,12 @@ export type Means = Pick<Writer, 'withLock'> & { readonly withJournal: WithJourn
 export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
   (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
 
-/** A pet that this process has locked: only `withPet` makes one. */
-export class LockedPet {
-  readonly writer: Writer;
-  constructor(writer: Writer) {
-    this.writer = writer;
-  }
-
-  /** Returns the same pet, to be written to through another client of the service. */
-  through(service: Session['service']): LockedPet {
-    const { session, ...writer } = this.writer;
-    return new LockedPet({ ...writer, session: { ...session, service } });
-  }
-}
+/** The writer to a pet that is locked: only `withPet` makes one. */
+export type LockedPet = Writer & { readonly isLocked: true };
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
 export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet) => Promise<T>): Promise<T> {
-  return writer.withLock(petId, () => work(new LockedPet(writer)));
+  return writer.withLock(petId, () => work({ ...writer, isLocked: true }));
 }
 
 /** Opens the journal for single writes. @param isOptional without a usable state folder the pets are not locked */
@@ -78,9 +67,8 @@ export async function withWriter<T>(
 /** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
 export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
   const { petId, before, after } = write;
-  const { service } = pet.writer.session;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(service, { petId, quantity: after, before, isCurrent }),
+    updateInventory(pet.session.service, { petId, quantity: after, before, isCurrent }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;
@@ -93,7 +81,7 @@ export async function callOne<T extends { readonly failure?: Failure | undefined
   send: () => Promise<T>,
 ): Promise<T> {
   const { answer, failure, unrecorded } = await writeOne(pet, write, send, (each) => each.failure);
-  if (unrecorded !== undefined) pet.writer.context.notices.warning('A write could not be noted in the history.');
+  if (unrecorded !== undefined) pet.context.notices.warning('A write could not be noted in the history.');
   if (answer !== undefined) return answer;
   throw failure!;
 }
@@ -106,16 +94,16 @@ interface Written<T> {
 }
 
 async function writeOne<T>(
-  { writer }: LockedPet,
+  pet: LockedPet,
   write: Write,
   send: () => Promise<T>,
   failureIn: (answer: T) => Failure | undefined = () => undefined,
 ): Promise<Written<T>> {
-  const { context, session } = writer;
+  const { context, session } = pet;
   const { openWrites } = context;
   const { petId, after: quantity } = write;
   const open: OpenWrite = { petId, quantity, environment: session.environment, outcome: 'unknown' };
-  const id = await markSent(writer, write);
+  const id = await markSent(pet, write);
   openWrites.add(open);
   let sent: Written<T>;
   try {
@@ -128,9 +116,12 @@ async function writeOne<T>(
   const outcome: RowOutcome = sent.failure === undefined ? APPLIED : rowOutcome(sent.failure);
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
-  const because = await problemOf(() => recordOutcome(writer, id, outcome));
+  const because = await recordOutcome(pet, id, outcome).catch((error: unknown) => {
+    if (isFailure(error)) return error;
+    throw error;
+  });
   openWrites.delete(open);
-  if (because === undefined) return sent;
+  if (!isFailure(because)) return sent;
   if (outcome.state === 'applied') {
     const { outcome: _, ...details } = open;
     return { ...sent, unrecorded: new Failure('unrecorded', { ...details, because }, because) };
@@ -163,14 +154,4 @@ export async function recordOutcome(
   { state, reason }: Pick<Change, 'state' | 'reason'>,
 ): Promise<void> {
   await journal?.settle(id, { state, reason });
-}
-
-async function problemOf(work: () => Promise<void>): Promise<Failure | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    if (isFailure(error)) return error;
-    throw error;
-  }
 }

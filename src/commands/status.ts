@@ -12,7 +12,7 @@ import { requireBaseUrl, requireKey, type ResolvedSettings, type Source, type So
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { shift } from '../rate-limit/rebase.ts';
-import { discardCommand, resumeCommand } from '../session/run-commands.ts';
+import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { record, type RecordView } from '../view/view.ts';
 
@@ -112,7 +112,7 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
 }
 
 function runNote(run: RunSummary): string {
-  return `run ${run.id} (${run.kind}) in ${run.environment}  (continue: ${resumeCommand(run)}; give up: ${discardCommand(run)})`;
+  return `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`;
 }
 
 function runJson(run: RunSummary): JsonValue {

@@ -5,13 +5,14 @@ import { configFolder, homeProblem, stateFolder, statePath } from '../session/pa
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { discardCommand, resumeCommand } from '../session/run-commands.ts';
+import { nextSteps } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
 import { isFailure, type Kind } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
+import { capital } from '../view/words.ts';
 import { clockTime } from '../view/progress.ts';
 import { stateSize } from './state-size.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
@@ -189,7 +190,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
   yield note('state-size', await stateSize(context, folder));
   for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
-    const fix = `Continue: ${resumeCommand(run)}\nOr give it up: ${discardCommand(run)}`;
+    const fix = nextSteps(run).map(capital).join('\n');
     yield warn('state', `Run ${run.id} (${run.kind}) in ${run.environment} is unfinished.`, fix);
   }
   return true;

@@ -13,6 +13,12 @@ export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<Run
   return `petstore --env ${environment} ${command} ${id}`;
 }
 
+/** Returns what can be done with an unfinished run, each with its command. */
+export function nextSteps(run: RunSummary): readonly string[] {
+  if (run.kind === 'smoke') return [`put its pet back: ${resumeCommand(run)}`];
+  return [`continue: ${resumeCommand(run)}`, `give up: ${discardCommand(run)}`];
+}
+
 /** Returns the command that gives up what is left of a run. */
 export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'id'>): string {
   return `petstore --env ${environment} inventory runs discard ${id}`;

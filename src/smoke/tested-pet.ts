@@ -31,7 +31,7 @@ export class TestedPet {
 
   /** Begins the run; where a smoke test was killed before it had put the pet back, that is done first. */
   async begin(): Promise<void> {
-    const { context, journal, session } = this.locked.writer;
+    const { context, journal, session } = this.locked;
     const { environment, origin } = session;
     const { clock, notices } = context;
     if (journal === undefined) return;
@@ -86,7 +86,7 @@ export class TestedPet {
 
   /** Puts it back if it may have changed, and ends the run. Warns if it cannot be put back. */
   async end(): Promise<void> {
-    const { context, journal } = this.locked.writer;
+    const { context, journal } = this.locked;
     const { environment, watch } = this.clients.restorer;
     try {
       await this.look();
@@ -142,8 +142,10 @@ export class TestedPet {
 
   private async putBack(): Promise<void> {
     if (this.present === undefined && !this.isUnreadable) return;
+    const { session } = this.locked;
+    const locked = { ...this.locked, session: { ...session, service: this.clients.restorer } };
     try {
-      await updateOne(this.locked.through(this.clients.restorer), this.change(this.original));
+      await updateOne(locked, this.change(this.original));
     } catch (error) {
       if (!isFailure(error) || !error.is('interrupted') || error.details.outcome !== 'applied') throw error;
     }

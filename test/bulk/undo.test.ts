@@ -219,7 +219,7 @@ describe('undo', () => {
     expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ code: 0 });
     expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
     const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
-    expect(JSON.parse(stdout)).toMatchObject([{ run: 1, state: 'finished', left: 0 }]);
+    expect(JSON.parse(stdout)).toMatchObject([{ run: 1, state: 'discarded', left: 0 }]);
   });
 });
 
