@@ -28,7 +28,7 @@ export async function openFile(ports: FilePorts, form: Form, place: Place): Prom
 }
 
 /** Creates a folder that only this user can open. @throws {Failure} `file` */
-export async function makeFolder(files: FilePorts['files'], folder: string): Promise<void> {
+async function makeFolder(files: FilePorts['files'], folder: string): Promise<void> {
   try {
     if (folder !== '') await files.makePrivateFolder(folder);
   } catch (cause) {
