@@ -24,6 +24,8 @@ interface LockOptions {
   readonly isOptional?: boolean;
   /** Does not announce the wait: a run has its own progress. */
   readonly isQuiet?: boolean;
+  /** Files of locks that are open already, and stay so. */
+  readonly kept?: KeptOpen;
 }
 
 /** Runs the work while it holds the pet's lock. @throws {Failure} `run-locked`: another process held it for too long */
@@ -32,9 +34,8 @@ export async function withPetLock<T>(
   petId: bigint,
   work: () => Promise<T>,
   options: LockOptions = {},
-  kept?: KeptOpen,
 ): Promise<T> {
-  using _lock = await takeLock(context, petId, options, kept);
+  using _lock = await takeLock(context, petId, options);
   return await work();
 }
 
@@ -47,7 +48,7 @@ export function petLocksOf(
   options: LockOptions,
 ): <T>(petId: bigint, work: () => Promise<T>) => Promise<T> {
   const { clock } = context;
-  const kept: KeptOpen = new Map();
+  const own: LockOptions = { ...options, kept: new Map() };
   /** Of each lock, when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
   return <T>(petId: bigint, work: () => Promise<T>): Promise<T> => {
@@ -60,7 +61,7 @@ export function petLocksOf(
     const mine = (async () => {
       const restMs = ((await before) ?? 0) - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      return withPetLock(context, petId, timed, options, kept);
+      return withPetLock(context, petId, timed, own);
     })();
     const rest = (): number => {
       const now = clock.monotonic();
@@ -76,23 +77,18 @@ function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }
 
-async function takeLock(
-  context: CommandContext,
-  petId: bigint,
-  options: LockOptions,
-  kept: KeptOpen | undefined,
-): Promise<Disposable | undefined> {
+async function takeLock(context: CommandContext, petId: bigint, options: LockOptions): Promise<Disposable | undefined> {
   const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
   let path: string;
   let lock: Disposable | undefined;
   try {
     path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
-    lock = await acquireLock(context, path, NOTICED_MS, kept);
+    lock = await acquireLock(context, path, NOTICED_MS, options.kept);
     if (lock === undefined) {
       if (options.isQuiet !== true) {
         context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
       }
-      lock = await acquireLock(context, path, patienceMs - NOTICED_MS, kept);
+      lock = await acquireLock(context, path, patienceMs - NOTICED_MS, options.kept);
     }
   } catch (error) {
     const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
