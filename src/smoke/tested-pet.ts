@@ -14,7 +14,8 @@ export class TestedPet {
   private present: bigint | undefined;
   /** What this test, or one that was killed, may have set it to. */
   private readonly written = new Set<bigint>();
-  /** True where the service breaks its contract, perhaps because of an invalid update that it has taken. */
+  /** True once the service has taken an invalid update, and once it cannot be read what it made of it. */
+  private tookInvalid = false;
   private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
@@ -76,6 +77,7 @@ export class TestedPet {
     if (stored !== undefined) this.written.add(stored);
     const isTaken = 'status' in answer && answer.status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
+    if (isTaken && wanted === undefined) this.tookInvalid = true;
     this.wasChanged = true;
     return answer;
   }
@@ -116,11 +118,9 @@ export class TestedPet {
     const { environment } = this.clients.restorer;
     const write = { petId: this.petId, quantity: this.original, environment };
     const outcome = this.present === this.original ? 'not-applied' : 'unknown';
-    if (error.is('deadline') && outcome === 'unknown') {
-      return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
-    }
-    if (!error.is('interrupted')) return error;
-    return new Failure('interrupted', { ...error.details, outcome, write }, error);
+    if (error.is('interrupted')) return new Failure('interrupted', { ...error.details, outcome, write }, error);
+    if (outcome === 'not-applied' || error.is('outcome-unknown')) return error;
+    return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
@@ -135,7 +135,7 @@ export class TestedPet {
       return (await findPet(this.clients.restorer, this.petId))?.quantity;
     } catch (error) {
       if (!isFailure(error) || !error.is('contract')) throw error;
-      this.isUnreadable = true;
+      this.isUnreadable = this.tookInvalid;
       return undefined;
     }
   }
