@@ -1,6 +1,6 @@
 /** The full screen of `inventory browse`: reads keys, draws, and reads the stock anew when asked to. */
 import { Failure, isFailure } from '../errors.ts';
-import { type Clock, reasonOf } from '../ports.ts';
+import { type Clock, type FullScreen, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
 import { waitLines } from '../view/progress.ts';
@@ -8,7 +8,6 @@ import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
 import { drawScreen, pageOf } from './draw.ts';
-import { Painter } from './painter.ts';
 
 const SECOND = 1_000;
 
@@ -145,4 +144,75 @@ function onScreen(
       notices.watchLimits(newest);
     },
   };
+}
+
+/** Of DEC private mode 2026: a terminal that knows it shows all of it at once, others ignore it. */
+const BEGIN = '\u001b[?2026h';
+const END = '\u001b[?2026l';
+const CLEAR = '\u001b[2J';
+
+class Painter {
+  private readonly screen: FullScreen;
+  private readonly clock: Clock;
+  private readonly draw: () => readonly string[];
+  private readonly onFailure: (error: unknown) => void;
+  private shown: readonly string[] | undefined;
+  private isAsked = false;
+  private isClosed = false;
+  private painting: Promise<void> | undefined;
+
+  constructor(parts: {
+    readonly screen: FullScreen;
+    readonly clock: Clock;
+    readonly draw: () => readonly string[];
+    /** Called where the terminal cannot be written to. */
+    readonly onFailure: (error: unknown) => void;
+  }) {
+    this.screen = parts.screen;
+    this.clock = parts.clock;
+    this.draw = parts.draw;
+    this.onFailure = parts.onFailure;
+  }
+
+  /** Draws soon: several keys that have arrived together are drawn once. */
+  ask(): void {
+    this.isAsked = true;
+    this.painting ??= this.paint();
+  }
+
+  /** Draws all lines again. */
+  redraw(): void {
+    this.shown = undefined;
+    this.ask();
+  }
+
+  /** Resolves once nothing is written any more. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.painting;
+  }
+
+  private async paint(): Promise<void> {
+    try {
+      while (this.isAsked && !this.isClosed) {
+        await this.clock.turn();
+        this.isAsked = false;
+        const text = this.changes();
+        if (text !== '') await this.screen.write(text);
+      }
+    } catch (error) {
+      this.onFailure(error);
+    } finally {
+      this.painting = undefined;
+    }
+  }
+
+  private changes(): string {
+    const lines = this.draw();
+    const old = this.shown;
+    this.shown = lines;
+    const changed = lines.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`));
+    const text = (old === undefined ? CLEAR : '') + changed.join('');
+    return text === '' ? '' : BEGIN + text + END;
+  }
 }

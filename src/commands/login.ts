@@ -1,13 +1,13 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
 import { textValue } from '../cli/values.ts';
-import { askBaseUrl, askEnvironment, askKey } from '../session/ask-login.ts';
 import { open } from '../session/connect.ts';
 import {
   isRemoteEnvironment,
   parseBaseUrl,
   REMOTE_ENVIRONMENTS,
   type RemoteEnvironment,
+  suggestBaseUrl,
 } from '../session/environments.ts';
 import { changeConfig, type Config, type SettingsChange, withSettings } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -16,7 +16,7 @@ import { takeKey } from '../session/resolve.ts';
 import { splitWords } from '../session/split-words.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
@@ -175,4 +175,61 @@ function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string
     ['verified', verify],
     ['config', path],
   ]);
+}
+
+/** @param fallback the answer of Enter alone */
+async function askEnvironment(context: CommandContext, fallback: RemoteEnvironment): Promise<RemoteEnvironment> {
+  const { notices, prompt, signal } = context;
+  const names = REMOTE_ENVIRONMENTS.join(' or ');
+  for (;;) {
+    const name = (await prompt.text(`Environment, ${names}`, fallback, signal)).toLowerCase();
+    if (isRemoteEnvironment(name)) return name;
+    if (name === 'sandbox') notices.warning(`The sandbox is built in and needs no login. Type ${names}.`);
+    else notices.warning(`${JSON.stringify(name)} is not an environment. Type ${names}.`);
+  }
+}
+
+/** Offers the URL that was probably meant. @param stored the answer of Enter alone */
+async function askBaseUrl(context: CommandContext, name: string, stored: string | undefined): Promise<URL> {
+  const { globals, notices, prompt, signal } = context;
+  for (;;) {
+    const text = await prompt.text(`Base URL of ${name} (https://…/v1)`, stored, signal);
+    try {
+      return parseBaseUrl(text, globals);
+    } catch (error) {
+      if (!isFailure(error) || !error.is('base-url')) throw error;
+      const suggested = suggestBaseUrl(text);
+      if (suggested !== undefined && (await prompt.confirm(`Use ${suggested.href}?`, signal, true))) return suggested;
+      const { shown, problem, hint } = error.details;
+      if (suggested === undefined) notices.warning(`The base URL ${shown} ${problem}. ${hint}`);
+    }
+  }
+}
+
+/** @param check tries the key; where the service refuses it, the question is asked again */
+async function askKey(
+  context: CommandContext,
+  environment: string,
+  check: (key: string) => Promise<void>,
+): Promise<string> {
+  const { notices, prompt, signal } = context;
+  for (;;) {
+    const typed = await prompt.hidden(`API key of ${environment}`, signal);
+    try {
+      const key = takeKey(context, typed.trim(), 'the prompt');
+      await check(key);
+      return key;
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      if (error.is('key-malformed')) notices.warning(`The key ${error.details.problem}. Type it again.`);
+      else if (error.is('unauthorized')) notices.warning(refusal(error));
+      else throw error;
+    }
+  }
+}
+
+function refusal({ details }: Failure<'unauthorized'>): string {
+  const { message } = details.serviceError;
+  const reason = message === undefined ? '' : ` (${message.replace(/\.$/, '')})`;
+  return `The service refused the key${reason}. It was not saved; check it and type it again.`;
 }

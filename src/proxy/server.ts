@@ -1,8 +1,7 @@
 /** `petstore proxy`: an HTTP server in front of the service, whose requests all pass the gate of one key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { recordedCall, sharedMeans } from '../bulk/record-call.ts';
-import type { Means } from '../bulk/write-one.ts';
+import { type Means, recordedCall, sharedMeans } from '../bulk/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { isWrite } from '../client/classify.ts';
 import { type Forwarded, forward } from '../client/raw.ts';
@@ -14,9 +13,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { type Access, isMethod, isOwnPath, limitStrangers, refusalOf, refuseOthers } from './access.ts';
 import { type Answer, answerOf, answerOfFailure } from './answers.ts';
 import { type ProxiedRequest, type Passing, Requests } from './requests.ts';
-import { pathBelowBase, sentHeaders } from './messages.ts';
+import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
 import { Metrics, ownAnswer } from './metrics.ts';
-import { sendReply, TAKING_MS } from './send-reply.ts';
 import { Turns } from './turns.ts';
 
 const HOST = '127.0.0.1';

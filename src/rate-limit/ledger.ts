@@ -17,7 +17,7 @@ import {
 } from './governor.ts';
 import { strictest, together } from '../state/batch.ts';
 import type { Reservation, Window } from './windows.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock, Machine } from '../ports.ts';
 
 /** What the ledger knows, for people and for the gate. */
 export type LedgerView = Pick<LedgerState, 'windows' | 'block' | 'strikes' | 'inFlight' | 'seenAt'>;
@@ -136,4 +136,21 @@ export function memoryLedger(clock: Pick<Clock, 'monotonic'>): Ledger {
     if (isRead !== true) ({ state } = worked);
     return Promise.resolve(worked.result);
   });
+}
+
+/** Begins a reservation's id, such as `process 4242@1f3a.4026531836/`. */
+export function ownerOf({ pid, processSpace }: Pick<Machine, 'pid' | 'processSpace'>): string {
+  return `process ${pid}@${processSpace}`;
+}
+
+/** Returns the owner for people: `process 4242`. */
+export function ownerName(id: string): string {
+  return id.split(/[@/]/)[0] ?? id;
+}
+
+/** True where the owner is known to have died. One whose process ids mean nothing here is taken to be alive. */
+export function isDeadOwner(id: string, machine: Pick<Machine, 'pid' | 'processSpace' | 'isAlive'>): boolean {
+  const [, pid, space] = /^process (\d+)@([^/]*)\//.exec(id) ?? [];
+  if (pid === undefined || space !== machine.processSpace || Number(pid) === machine.pid) return false;
+  return !machine.isAlive(Number(pid));
 }

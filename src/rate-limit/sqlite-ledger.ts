@@ -6,9 +6,8 @@
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { createLedger, type Ledger, type Step, unwrapped, type WrapStep } from './ledger.ts';
+import { createLedger, type Ledger, type Step, unwrapped, type WrapStep, isDeadOwner } from './ledger.ts';
 import { parseState, stringifyState } from './ledger-state.ts';
-import { isDeadOwner } from './owner.ts';
 import { type Moment, rebase } from './rebase.ts';
 
 type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;

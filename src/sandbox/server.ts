@@ -1,7 +1,16 @@
 /** The sandbox over HTTP, for others to talk to. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { isLoopbackAddress, isOurs } from '../http/host-check.ts';
-import { createListener, endRaw, isTooLong, listen, onBadRequest, PATIENCE, type Patience } from '../http/server.ts';
+import {
+  isLoopbackAddress,
+  isOurs,
+  createListener,
+  endRaw,
+  isTooLong,
+  listen,
+  onBadRequest,
+  PATIENCE,
+  type Patience,
+} from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import type { Controls } from './control.ts';

@@ -4,7 +4,7 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
-import { integer, text } from '../state/columns.ts';
+import { integer, text } from '../state/rows.ts';
 import { LOG_PAGES } from '../state/database.ts';
 import { APPLICATION_IDS, type Form } from '../state/form.ts';
 import { atomically } from '../state/transaction.ts';

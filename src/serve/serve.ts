@@ -2,7 +2,7 @@
 import { jsonObject, type JsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { type FaultRule, FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
-import { isLoopbackAddress } from '../http/host-check.ts';
+import { isLoopbackAddress } from '../http/server.ts';
 import type { NumberedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { type Plan, type PlanName, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';

@@ -42,7 +42,7 @@ export async function openNames(
   petsOf: () => ReadonlyMap<string, readonly bigint[]>,
 ): Promise<Names> {
   const found = await withCatalogs(context, async (database) => {
-    const { hasCatalog, namesIn } = await import('../state/names.ts');
+    const { hasCatalog, namesIn } = await import('../state/pets.ts');
     if (!hasCatalog(database)) return [];
     return [...petsOf()].map(([origin, petIds]) => [origin, namesIn(database, origin, petIds)] as const);
   });

@@ -1,7 +1,6 @@
 /** What a check is, and what came of it. */
 import type { JsonValue } from '../api/json.ts';
 import { ErrorSchema } from '../api/schemas.ts';
-import type { LockedPet } from '../bulk/write-one.ts';
 import { judgeFailure, requestInfo } from '../client/classify.ts';
 import { readServiceError } from '../client/error-body.ts';
 import { type Answer, type Evidence, probe, type Unreachable } from '../client/probe.ts';
@@ -43,8 +42,6 @@ export interface SmokeClients {
   readonly spender: Service;
   /** With the key, and waits for the service as long as --wait-ready allows. */
   readonly patient: Service;
-  /** The pet that may be written to, locked. */
-  readonly pet?: LockedPet;
   /** Called before the first request, and once the list has been asked for. @throws {Failure} `quota-insufficient` */
   afford(): Promise<void>;
   /** What would end any other command: the exit code of the run, before that of a failed check. */

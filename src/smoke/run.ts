@@ -67,8 +67,7 @@ async function check(context: CommandContext, doors: SmokeClients, options: RunO
     await doors.afford();
     if (options.waitReadyMs !== undefined) await waitReady(context, doors, options.waitReadyMs);
     const run = async (pet?: LockedPet): Promise<void> => {
-      const clients = { ...doors, ...(pet !== undefined && { pet }) };
-      for await (const each of runSmoke(clients, options)) found.set(each.id, each);
+      for await (const each of runSmoke(doors, options, pet)) found.set(each.id, each);
     };
     const { write } = options;
     if (write === undefined) await run();

@@ -1,4 +1,5 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
+import type { LockedPet } from '../bulk/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/list.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
@@ -72,9 +73,10 @@ export function requestsFor(options: SmokeOptions): number {
 
 /**
  * Runs the checks one after the other, each request once. Ends early where the list cannot be had.
+ * @param pet the one that may be written to
  * @throws {Failure} what the gate or a signal ends it with
  */
-export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): AsyncGenerator<Checked> {
+export async function* runSmoke(doors: SmokeClients, options: SmokeOptions, pet?: LockedPet): AsyncGenerator<Checked> {
   const isChosen = chosen(options);
   const answers = new Map<Question, Answer | Unreachable>();
   const answerTo = async (question: Question): Promise<Answer | Unreachable> => {
@@ -101,8 +103,8 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions): Asy
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, doors.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, doors);
   // At once: others may change the pet meanwhile.
-  if (obstacle === undefined && options.write !== undefined && doors.pet !== undefined) {
-    yield* runWrites(doors, doors.pet, options.write, first, isChosen);
+  if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
+    yield* runWrites(doors, pet, options.write, first, isChosen);
   }
   for (const check of READ_CHECKS.filter(isChosen)) {
     if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);

@@ -126,17 +126,12 @@ export class TestedPet {
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
-    const found = await this.read();
-    if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
-  }
-
-  private async read(): Promise<bigint | undefined> {
     try {
-      return (await findPet(this.clients.restorer, this.petId))?.quantity;
+      const found = (await findPet(this.clients.restorer, this.petId))?.quantity;
+      if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
     } catch (error) {
-      if (!isFailure(error) || !error.is('contract')) throw error;
-      this.isUnreadable = this.tookInvalid;
-      return undefined;
+      if (!this.tookInvalid || !isFailure(error) || !error.is('contract')) throw error;
+      this.isUnreadable = true;
     }
   }
 

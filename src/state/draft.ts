@@ -1,5 +1,5 @@
 /** The changes of `inventory browse` that are not applied yet, kept for each service: the table `draft`. */
-import { integer, quantity } from './columns.ts';
+import { integer, quantity } from './rows.ts';
 import type { Exclusive, State } from './database.ts';
 
 export interface DraftChange {

@@ -1,9 +1,9 @@
 /** Reads the journal: runs, changes and scans. */
 import type { SqlRow, SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { integer, text } from './columns.ts';
-import type { State } from './database.ts';
 import {
+  integer,
+  text,
   type Change,
   type ChangeState,
   type Run,
@@ -14,6 +14,7 @@ import {
   toRunSummary,
   toScan,
 } from './rows.ts';
+import type { State } from './database.ts';
 import type { Target } from './written.ts';
 
 export interface HistoryFilter {

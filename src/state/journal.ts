@@ -13,10 +13,9 @@
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { integer } from './columns.ts';
+import { integer, type Change, type Run, type Scan } from './rows.ts';
 import type { Exclusive } from './database.ts';
 import { History, HOLDER } from './history.ts';
-import type { Change, Run, Scan } from './rows.ts';
 import { noteWrite } from './written.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './rows.ts';

@@ -1,7 +1,6 @@
 /** Reads the pets that this machine has seen, for completion, without creating a file or sending a request. */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
-import { integer } from './columns.ts';
-import { hasCatalog, namesIn } from './names.ts';
+import { integer, text } from './rows.ts';
 
 /** The most ids that completion proposes from a file. */
 const MOST = 500;
@@ -56,4 +55,23 @@ async function reading<T>(
 
 function idsIn(database: Database, query: string): bigint[] {
   return database.all(`${query} LIMIT ${MOST}`).map((row) => integer(row, 'petId'));
+}
+
+/** True where a service has a catalog. */
+export function hasCatalog(database: Pick<Database, 'get'>): boolean {
+  return database.get('SELECT 1 FROM catalogPet LIMIT 1') !== undefined;
+}
+
+/** Returns the names of those pets of a service that have one. */
+export function namesIn(
+  database: Pick<Database, 'all'>,
+  origin: string,
+  petIds: readonly bigint[],
+): ReadonlyMap<bigint, string> {
+  const rows = database.all(
+    "SELECT petId, name FROM catalogPet WHERE origin = ? AND name <> '' AND petId IN (SELECT value FROM json_each(?))",
+    origin,
+    `[${petIds.join(',')}]`,
+  );
+  return new Map(rows.map((row) => [integer(row, 'petId'), text(row, 'name')]));
 }

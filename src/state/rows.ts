@@ -1,6 +1,5 @@
 /** Reads the rows of the journal's tables. */
 import type { SqlRow } from '../ports.ts';
-import { integer, number, optional, quantity, text } from './columns.ts';
 
 export const KINDS = ['import', 'count', 'edit', 'undo', 'smoke'] as const;
 
@@ -105,3 +104,21 @@ export function toChange(row: SqlRow): Change {
 export function toScan(row: SqlRow): Scan {
   return { seq: number(row, 'seq'), petId: integer(row, 'petId'), quantity: quantity(row, 'quantity') };
 }
+
+/** Reads a column of a row. It has the type that its STRICT table gives it. */
+type Read<T> = (row: SqlRow, column: string) => T;
+
+/** Returns undefined for NULL. */
+export function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
+  return row[column] === null ? undefined : read(row, column);
+}
+
+export const text: Read<string> = (row, column) => row[column] as string;
+
+export const integer: Read<bigint> = (row, column) => row[column] as bigint;
+
+/** Epoch ms, or a count. */
+const number: Read<number> = (row, column) => Number(row[column]);
+
+/** Reads an integer of any size, which is stored as text. */
+export const quantity: Read<bigint> = (row, column) => BigInt(text(row, column));

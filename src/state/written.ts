@@ -1,5 +1,5 @@
 /** Records the order in which this machine wrote to pets: the table `written` of the state database. */
-import { integer } from './columns.ts';
+import { integer } from './rows.ts';
 import type { State } from './database.ts';
 
 export interface Target {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { nodeContext } from '../../src/node/context.ts';
 import { type Ledger, memoryLedger } from '../../src/rate-limit/ledger.ts';
-import { ownerOf } from '../../src/rate-limit/owner.ts';
+import { ownerOf } from '../../src/rate-limit/ledger.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
 import { openState } from '../../src/state/database.ts';

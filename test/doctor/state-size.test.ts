@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stateSize } from '../../src/doctor/state-size.ts';
+import { stateSize } from '../../src/doctor/local.ts';
 import type { Files } from '../../src/ports.ts';
 
 const DAY = 86_400_000;

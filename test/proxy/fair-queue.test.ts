@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../src/proxy/fair-queue.ts';
+import { FairQueue } from '../../src/proxy/lane.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 
 function takeAll(queue: FairQueue<string>): string[] {

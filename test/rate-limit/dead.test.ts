@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownerOf } from '../../src/rate-limit/owner.ts';
+import { ownerOf } from '../../src/rate-limit/ledger.ts';
 import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
