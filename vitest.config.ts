@@ -19,7 +19,7 @@ const onLinux = ['e2e/**', 'conformance/**', 'crash/**', 'limiters/**', 'node/**
 const isPart = Number(process.env.PETSTORE_TEST_SCALE ?? 1) < 1;
 
 /** Tests that run the built program: those that another build of it, PETSTORE_BIN, is tried with. */
-const blackBox = ['test/e2e/**/*.test.ts', 'test/conformance/**/*.test.ts', 'test/rate-limit/redis-ledger.test.ts'];
+const blackBox = ['test/e2e/**/*.test.ts', 'test/conformance/**/*.test.ts'];
 
 export default defineConfig({
   test: {

@@ -33,6 +33,8 @@ export interface FileFacts {
   /** Number of the user who owns it; 0 on Windows. */
   readonly owner: number;
   /** Epoch ms. */
+  readonly accessedAt: number;
+  /** Epoch ms. */
   readonly modifiedAt: number;
 }
 
@@ -61,10 +63,12 @@ export interface Files {
   /** Names of the entries; empty where the folder does not exist. */
   list(folder: string): Promise<string[]>;
   /**
-   * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device, until the signal
-   * aborts; a FIFO must have a reader. `mode`: of a file that is new, default 0o644.
+   * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device what it takes at once;
+   * a FIFO must have a reader. `mode`: of a file that is new, default 0o644.
    */
-  replace(path: string, text: string, how?: { readonly mode?: number; readonly signal?: AbortSignal }): Promise<void>;
+  replace(path: string, text: string, how?: { readonly mode?: number }): Promise<void>;
+  /** Needs no space on the disk. A file system may cut the times to whole seconds, or ignore them. */
+  setTimes(path: string, times: Pick<FileFacts, 'accessedAt' | 'modifiedAt'>): Promise<void>;
   remove(path: string): Promise<void>;
   /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;
@@ -75,7 +79,7 @@ export interface Files {
 export interface Appender {
   /** Returns at once; the text is written in its turn. */
   write(text: string): void;
-  /** Resolves when all of it is written, or could not be: a pipe that is full is given up after a second. */
+  /** Resolves when all of it is written, or could not be. */
   close(): Promise<void>;
 }
 
@@ -286,19 +290,32 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** A Redis server. */
+export interface RunOptions {
+  readonly signal?: AbortSignal;
+  /** For connecting and running together. Default: 2000 ms. */
+  readonly timeoutMs?: number;
+}
+
+/** A Redis server, whichever one it is at the moment where several take its place. */
 export interface Redis {
-  /** Runs a Lua script as one atomic step. @throws {RedisFailure} */
-  run(script: string, key: string, args: readonly string[]): Promise<string>;
+  /**
+   * Runs a Lua script as one atomic step: by its hash, and whole where the server does not know it yet. Connects first
+   * where it must; a connection that failed is replaced by the next run, and nothing is tried twice.
+   * @throws {RedisFailure} the signal's reason
+   */
+  run(script: string, key: string, args: readonly string[], options?: RunOptions): Promise<string>;
   close(): void;
 }
 
 /** The server cannot be reached, does not answer in time, or refuses. */
 export class RedisFailure extends Error {
   override name = 'RedisFailure';
+  /** `settings`: the address, its credentials, their rights or a certificate are wrong, which no waiting changes. */
+  readonly kind: 'lost' | 'settings';
   /** The code of a connection's failure, or what the server says. */
-  constructor(cause: unknown) {
+  constructor(cause: unknown, kind: 'lost' | 'settings' = 'lost') {
     super(errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
+    this.kind = kind;
   }
 }
 
@@ -384,7 +401,7 @@ export interface Context {
    * @throws {DatabaseFailure}
    */
   openDatabase(path: string, how?: { readonly readOnly?: boolean; readonly isLock?: boolean }): Promise<Database>;
-  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. @throws {RedisFailure} */
+  /** Takes an address that parseRedisAddress can read. Connects at the first run. */
   openRedis(url: string): Promise<Redis>;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../src/api/item.ts';
 import { parseJson } from '../src/api/json.ts';
-import { readErrorBody, readItem } from '../src/api/read-item.ts';
+import { readErrorBody, readItem } from '../src/api/schemas.ts';
 import { ROUTES } from '../src/api/routes.ts';
 import { listInventory } from '../src/client/list.ts';
 import type { Service } from '../src/client/service.ts';
@@ -39,6 +39,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     http,
     gate: createGate({
       ledger: memoryLedger(clock),
+      address: '@5d0c2f',
       clock,
       random,
       maxWaitMs: 75_000,

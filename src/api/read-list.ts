@@ -1,14 +1,13 @@
 /**
  * The body of GET /inventory -> items, as they arrive. The one function that reads lists.
  *
- * A row of the contract's three fields is taken by the pattern of its layout (row-layout.ts); any other row goes
+ * A row of the contract's three fields is taken by the pattern of its layout (item.ts); any other row goes
  * through the strict reader and the schema. Both accept the same texts and give the same items (tested).
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
 import { JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
-import { type InventoryItem, RowItem } from './item.ts';
-import { RowLayout } from './row-layout.ts';
+import { type InventoryItem, RowItem, RowLayout } from './item.ts';
 
 /** One row is never larger than this many UTF-16 units, and seldom than these. */
 const MAX_ROW = 1 << 20;
@@ -165,7 +164,7 @@ class ListReader {
     // Each try begins anew: with twice the text each time, all of them together take as long as two.
     this.enough = isWhole ? 0 : Math.min(2 * left, MAX_ROW + 1);
     if (!isWhole) return undefined;
-    const { readItem, ContractViolation } = await import('./read-item.ts');
+    const { readItem, ContractViolation } = await import('./schemas.ts');
     try {
       const item = readItem(read.value);
       this.at = read.end;

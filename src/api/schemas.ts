@@ -1,10 +1,12 @@
 /**
  * The service's resources as zod schemas (service spec, part 2): the one source for the client's checks,
- * the sandbox's checks and the OpenAPI document.
+ * the sandbox's checks and the OpenAPI document. Loads zod: the list reader takes well-formed rows without it.
  * They check values read by json.ts, where an integer is a number or, beyond 15 digits, a bigint.
  */
 import * as z from 'zod/mini';
-import { INT64_MAX, INT64_MIN, PET_STATUSES } from './values.ts';
+import type { InventoryItem } from './item.ts';
+import { type JsonObject, type JsonValue, MOST_DIGITS, RawNumber, stringifyJson } from './json.ts';
+import { INT64_MAX, INT64_MIN, isOneOf, ITEM_FIELDS, PET_STATUSES } from './values.ts';
 
 const exactInteger = z.pipe(
   z.union([z.int(), z.bigint()]),
@@ -28,7 +30,7 @@ export const InventoryItemSchema = z.object({
 });
 
 /** What the client accepts: a status that the contract does not list is shown, not refused. */
-export const ReceivedItemSchema = z.extend(InventoryItemSchema, { status: z.string() });
+const ReceivedItemSchema = z.extend(InventoryItemSchema, { status: z.string() });
 
 export const InventoryUpdateSchema = z.object({ quantity: Integer });
 
@@ -37,3 +39,53 @@ export const ErrorSchema = z.object({
   message: z.string(),
   status: z.int(),
 });
+
+/** The value breaks the contract; `problem` says which field and how. */
+export class ContractViolation extends Error {
+  override name = 'ContractViolation';
+}
+
+/** @throws {ContractViolation} */
+export function readItem(value: JsonValue): InventoryItem {
+  if (!(value instanceof Map)) throw new ContractViolation(`is ${describe(value)}, not an object`);
+  const result = ReceivedItemSchema.safeParse(pick(value, ITEM_FIELDS));
+  if (!result.success) throw new ContractViolation(explain(value, result.error.issues));
+  const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
+  return extra.size === 0 ? result.data : { ...result.data, extra };
+}
+
+/** The Error body (part 2), or undefined for any other value. */
+export function readErrorBody(value: JsonValue): { code: string; message: string; status: number } | undefined {
+  if (!(value instanceof Map)) return undefined;
+  const result = ErrorSchema.safeParse(pick(value, ['code', 'message', 'status']));
+  return result.success ? result.data : undefined;
+}
+
+function pick(members: JsonObject, fields: readonly string[]): Record<string, JsonValue | undefined> {
+  return Object.fromEntries(fields.map((field) => [field, members.get(field)]));
+}
+
+function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; message: string }[]): string {
+  const issue = issues[0];
+  const field = String(issue?.path[0] ?? 'the item');
+  const value = members.get(field);
+  if (value === undefined) return `lacks the field ${field}`;
+  if (value instanceof RawNumber && value.source.length > MOST_DIGITS) {
+    return `has a number of ${value.source.length} characters as its ${field}`;
+  }
+  const wanted = field === 'status' ? 'a string' : field === 'petId' ? 'an int64' : 'an integer';
+  return `has ${describe(value)} as its ${field}, which is not ${wanted}`;
+}
+
+/** A value in words, short enough for a message. */
+function describe(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value instanceof Map) return 'an object';
+  const text = stringifyJson(value);
+  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  if (typeof value === 'string') return `the string ${shown}`;
+  return typeof value === 'boolean'
+    ? shown
+    : `the number ${value instanceof RawNumber ? value.source.slice(0, 40) : shown}`;
+}

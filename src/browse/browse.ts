@@ -14,8 +14,8 @@ import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
-import { loadRows } from './load.ts';
 import { browseOnScreen } from './on-screen.ts';
+import { loadRows } from './rows.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -94,37 +94,32 @@ class Visit {
   }
 
   async run(): Promise<View> {
-    try {
-      return await this.showAndApply();
-    } catch (error) {
-      this.tellKept();
-      throw error;
-    }
-  }
-
-  private async showAndApply(): Promise<View> {
     const { browser, context, options } = this;
     const show = options.plain === true ? byLines(context) : browseOnScreen;
     const reload: Reload = async (own) => {
       browser.replace(await loadRows(own, options, (petId) => browser.pending.has(petId)));
     };
     let done: RecordView | undefined;
-    for (;;) {
-      const end = await show(context, browser, reload);
-      if (end === 'discard') browser.keep(new Set());
-      await this.draft?.save();
-      if (end !== 'apply') {
-        this.tellKept();
-        return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
+    try {
+      for (;;) {
+        const end = await show(context, browser, reload);
+        if (end === 'discard') browser.keep(new Set());
+        await this.draft?.save();
+        if (end !== 'apply') break;
+        if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => this.plan(stock) });
+        const applied = await this.apply();
+        if (applied === undefined) continue;
+        // What went wrong has to be read before all else.
+        if (applied.failure !== undefined) return applied;
+        if (done !== undefined) context.notices.info(done.text);
+        done = applied;
       }
-      if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => this.plan(stock) });
-      const applied = await this.apply();
-      if (applied === undefined) continue;
-      // What went wrong has to be read before all else.
-      if (applied.failure !== undefined) return applied;
-      if (done !== undefined) context.notices.info(done.text);
-      done = applied;
+    } catch (error) {
+      this.tellKept();
+      throw error;
     }
+    this.tellKept();
+    return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
   }
 
   private plan(stock: Stock): Plan {

@@ -51,8 +51,8 @@ export function pageOf(rows: number): number {
 
 /** Returns one line of text for each row of the screen, none wider than it. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
-  const { columns, rows, style } = around;
-  const title = titleOf(browser, around);
+  const { columns, environment, rows, style } = around;
+  const title = titleOf(browser, environment);
   const fit = (line: string): string => truncate(line, columns);
   if (browser.mode.kind === 'help') {
     const width = Math.max(...KEYS.map(({ key }) => key.length));
@@ -92,10 +92,7 @@ function limitLines(limits: Parameters<typeof limitLine>[0]): string[] {
   return [limitLine(limits), `${remaining}/${limit} left, resets in ${duration(resetAt - now)}`];
 }
 
-function titleOf(
-  { counts, isBusy, pending, pendingWords }: Browser,
-  { environment }: Pick<Surroundings, 'environment'>,
-): string {
+function titleOf({ counts, isBusy, pending, pendingWords }: Browser, environment: string): string {
   if (isBusy && counts.all === 0) return environment;
   const found = counts.found === counts.all ? '' : `${counts.found} of `;
   const changes = pending.size === 0 ? '' : `, ${pendingWords} to apply`;

@@ -46,7 +46,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   const read = (): void => {
     stopReading = new AbortController();
     const own = { ...context, signal: AbortSignal.any([signal, ending.signal, stopReading.signal]) };
-    reading = readStock(own, browser, reload, painter).catch(fail);
+    reading = readStock(own, browser, reload, painter.ask).catch(fail);
   };
   const screen = await context.openScreen({
     onKey(key) {
@@ -66,11 +66,9 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
     browser.page = pageOf(rows);
     return drawScreen(browser, { environment, columns, rows, now: clock.now(), style, shown });
   };
-  const painter = new Painter({ screen, clock, draw, onFailure: fail });
+  const painter = painterOf({ screen, clock, draw, onFailure: fail });
   signal.addEventListener('abort', onSignal, { once: true });
-  const stopTicking = tick(clock, () => {
-    painter.ask();
-  });
+  const stopTicking = tick(clock, painter.ask);
   try {
     if (signal.aborted) throw reasonOf(signal);
     read();
@@ -96,11 +94,11 @@ function tick(clock: Clock, ring: () => void): () => void {
 }
 
 /** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
-async function readStock(context: CommandContext, browser: Browser, reload: Reload, painter: Painter): Promise<void> {
+async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
   let message = browser.message;
   const say = (text: string): void => {
     browser.message = text;
-    painter.ask();
+    redraw();
   };
   const isFirst = !browser.hasStock;
   browser.isBusy = true;
@@ -151,68 +149,55 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const CLEAR = '\u001b[2J';
 
-class Painter {
-  private readonly screen: FullScreen;
-  private readonly clock: Clock;
-  private readonly draw: () => readonly string[];
-  private readonly onFailure: (error: unknown) => void;
-  private shown: readonly string[] | undefined;
-  private isAsked = false;
-  private isClosed = false;
-  private painting: Promise<void> | undefined;
-
-  constructor(parts: {
-    readonly screen: FullScreen;
-    readonly clock: Clock;
-    readonly draw: () => readonly string[];
-    /** Called where the terminal cannot be written to. */
-    readonly onFailure: (error: unknown) => void;
-  }) {
-    this.screen = parts.screen;
-    this.clock = parts.clock;
-    this.draw = parts.draw;
-    this.onFailure = parts.onFailure;
-  }
-
-  /** Draws soon: several keys that have arrived together are drawn once. */
-  ask(): void {
-    this.isAsked = true;
-    this.painting ??= this.paint();
-  }
-
-  /** Draws all lines again. */
-  redraw(): void {
-    this.shown = undefined;
-    this.ask();
-  }
-
-  /** Resolves once nothing is written any more. */
-  async close(): Promise<void> {
-    this.isClosed = true;
-    await this.painting;
-  }
-
-  private async paint(): Promise<void> {
-    try {
-      while (this.isAsked && !this.isClosed) {
-        await this.clock.turn();
-        this.isAsked = false;
-        const text = this.changes();
-        if (text !== '') await this.screen.write(text);
-      }
-    } catch (error) {
-      this.onFailure(error);
-    } finally {
-      this.painting = undefined;
-    }
-  }
-
-  private changes(): string {
-    const lines = this.draw();
-    const old = this.shown;
-    this.shown = lines;
+/** @param onFailure called where the terminal cannot be written to */
+function painterOf(parts: {
+  readonly screen: FullScreen;
+  readonly clock: Clock;
+  readonly draw: () => readonly string[];
+  readonly onFailure: (error: unknown) => void;
+}) {
+  let shown: readonly string[] | undefined;
+  let isAsked = false;
+  let isClosed = false;
+  let painting: Promise<void> | undefined;
+  const changes = (): string => {
+    const lines = parts.draw();
+    const old = shown;
+    shown = lines;
     const changed = lines.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`));
     const text = (old === undefined ? CLEAR : '') + changed.join('');
     return text === '' ? '' : BEGIN + text + END;
-  }
+  };
+  const paint = async (): Promise<void> => {
+    try {
+      while (isAsked && !isClosed) {
+        await parts.clock.turn();
+        isAsked = false;
+        const text = changes();
+        if (text !== '') await parts.screen.write(text);
+      }
+    } catch (error) {
+      parts.onFailure(error);
+    } finally {
+      painting = undefined;
+    }
+  };
+  /** Draws soon: several keys that have arrived together are drawn once. */
+  const ask = (): void => {
+    isAsked = true;
+    painting ??= paint();
+  };
+  return {
+    ask,
+    /** Draws all lines again. */
+    redraw(): void {
+      shown = undefined;
+      ask();
+    },
+    /** Resolves once nothing is written any more. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await painting;
+    },
+  };
 }

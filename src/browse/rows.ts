@@ -1,14 +1,24 @@
-/** The pets that `inventory browse` shows: those that match what is typed, in the order that is chosen. */
+/**
+ * The pets that `inventory browse` shows, each in a few bytes, a million of them too: reads them, and finds those that
+ * match what is typed, in the order that is chosen.
+ */
 import { type InventoryItem, PlainItem } from '../api/item.ts';
 import { ItemTable } from '../api/item-table.ts';
+import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
 import type { PetStatus } from '../api/values.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import { isAscii } from '../view/width.ts';
+import type { Catalog, Entry } from '../catalog/catalog.ts';
+import { listInventory } from '../client/list.ts';
+import { openCatalog } from '../session/catalog.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { visible } from '../view/sanitise.ts';
+import { displayWidth, isAscii, prepareWidths } from '../view/width.ts';
+import { plural } from '../view/words.ts';
 
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];
 
-export interface Wanted {
+interface Wanted {
   /** A part of the id or the name, or a barcode. Empty: all. */
   readonly text: string;
   readonly status?: PetStatus | undefined;
@@ -19,27 +29,15 @@ export interface Wanted {
   readonly among?: ReadonlySet<string> | undefined;
 }
 
-/** The longest text of each column, in columns of the terminal. */
-export interface RowWidths {
-  readonly id: number;
-  readonly name: number;
-  readonly quantity: number;
-}
-
-export interface RowsParts {
-  readonly items: ItemTable;
-  readonly catalog: Catalog | undefined;
-  readonly widths: RowWidths;
-}
-
 export class Rows {
   readonly catalog: Catalog | undefined;
-  readonly widths: RowWidths;
+  /** The longest text of each column, in columns of the terminal. */
+  readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
   private readonly items: ItemTable;
   private readonly orders = new Map<Order, Uint32Array>();
   private last: { readonly wanted: Wanted; readonly found: Uint32Array } | undefined;
 
-  constructor({ items, catalog, widths }: RowsParts) {
+  constructor({ items, catalog, widths }: Pick<Rows, 'catalog' | 'widths'> & { readonly items: ItemTable }) {
     this.items = items;
     this.catalog = catalog;
     this.widths = widths;
@@ -149,12 +147,67 @@ export function idOf(item: InventoryItem): string {
   return item instanceof PlainItem ? item.textOf('petId') : item.petId.toString();
 }
 
-/** Returns the id as a number where it is exact. */
-export function idNumberOf(item: InventoryItem): number | bigint {
-  return item instanceof PlainItem ? item.numberOf('petId') : item.petId;
+/** Returns the quantity as a number where it is exact. */
+function quantityOf(item: InventoryItem): number | bigint {
+  return item instanceof PlainItem ? item.numberOf('quantity') : item.quantity;
 }
 
-/** Returns the quantity as a number where it is exact. */
-export function quantityOf(item: InventoryItem): number | bigint {
-  return item instanceof PlainItem ? item.numberOf('quantity') : item.quantity;
+/**
+ * Reads the stock.
+ * @param isWanted adds pets that the filter leaves out
+ * @throws {Failure} what connect throws, and what ends a read of the list
+ */
+export async function loadRows(
+  context: CommandContext,
+  filter: Filter,
+  isWanted: (petId: bigint) => boolean,
+): Promise<Rows> {
+  await using session = await connect(context);
+  const matches = matcher(filter);
+  const oddities = new UnexpectedFields(filter.pet);
+  const items = new ItemTable();
+  const ids = new Extent();
+  const quantities = new Extent();
+  for await (const batch of listInventory(session.service)) {
+    oddities.see(batch);
+    for (const item of batch) {
+      if (!matches(item) && !isWanted(item.petId)) continue;
+      items.put(item);
+      ids.add(item instanceof PlainItem ? item.numberOf('petId') : item.petId);
+      quantities.add(quantityOf(item));
+    }
+    context.notices.progress(`Reading the stock: ${plural(items.count, 'pet')}`);
+  }
+  context.notices.progress(undefined);
+  for (const warning of oddities.warnings()) context.notices.warning(warning);
+  const catalog = await openCatalog(context, session.origin);
+  const name = await longestName(catalog?.entries.values() ?? []);
+  return new Rows({ items, catalog, widths: { id: ids.digits, name, quantity: quantities.digits } });
+}
+
+async function longestName(entries: Iterable<Entry>): Promise<number> {
+  let most = 0;
+  const others: string[] = [];
+  for (const { name } of entries) {
+    if (isAscii(name)) most = Math.max(most, name.length);
+    else others.push(visible(name));
+  }
+  await prepareWidths(others);
+  for (const name of others) most = Math.max(most, displayWidth(name));
+  return most;
+}
+
+/** The smallest and the largest of many integers: one of them is the longest. */
+class Extent {
+  private least: number | bigint = 0;
+  private most: number | bigint = 0;
+
+  add(value: number | bigint): void {
+    if (value > this.most) this.most = value;
+    if (value < this.least) this.least = value;
+  }
+
+  get digits(): number {
+    return Math.max(`${this.least}`.length, `${this.most}`.length);
+  }
 }

@@ -174,22 +174,42 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'cli-table3': { names: ['default'], file: 'cli-table3' },
   commander: { names: ['Command', 'CommanderError', 'Option'], file: 'commander' },
   conf: { names: ['default'], file: 'conf' },
+  'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv-parse' },
   'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
   'string-width': { names: ['default'], file: 'string-width' },
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
   'zod/mini': {
-    names: ['bigint', 'enum', 'extend', 'int', 'object', 'pipe', 'refine', 'string', 'transform', 'union'],
+    names: [
+      'bigint',
+      'boolean',
+      'enum',
+      'exactOptional',
+      'extend',
+      'int',
+      'number',
+      'object',
+      'optional',
+      'pipe',
+      'record',
+      'refine',
+      'string',
+      'transform',
+      'union',
+    ],
     file: 'zod',
   },
 };
+
+/** Packages among our own code: small, and wanted by every command that sends, so that a file would cost more. */
+const INLINED: readonly string[] = ['structured-headers'];
 
 export const toVendors: Plugin = {
   name: 'to-vendors',
   setup(setup) {
     setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
-      path.startsWith('node:') || slashed(importer).includes('/node_modules/')
+      path.startsWith('node:') || INLINED.includes(path) || slashed(importer).includes('/node_modules/')
         ? undefined
         : { path, namespace: 'vendor' },
     );

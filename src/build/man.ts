@@ -36,7 +36,14 @@ export function manPage(tree: Tree, version: string): string {
       [bold('PETSTORE_ENV'), 'Production, staging or sandbox.'],
       [bold('PETSTORE_BASE_URL'), 'Address of the service, ending in /v1.'],
       [bold('PETSTORE_API_KEY'), 'The API key.'],
-      [bold('PETSTORE_LEDGER'), 'A Redis server through which machines share the limits of a key.'],
+      [
+        bold('PETSTORE_LEDGER'),
+        'A Redis server through which machines share the limits of a key, and the locks of pets.',
+      ],
+      [
+        bold('PETSTORE_LEDGER_LOST'),
+        'While it does not answer: hold (default) sends what was lent, share a part of the limit.',
+      ],
       [bold('HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY'), 'Proxies.'],
       [bold('NODE_EXTRA_CA_CERTS'), 'A file of certificate authorities to trust besides the usual ones.'],
       [bold('NO_COLOR, FORCE_COLOR'), 'Colour.'],

@@ -1,6 +1,8 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
 import { openCatalog, tableCatalog } from '../session/catalog.ts';
+import { operationOf } from '../client/attempt.ts';
+import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
@@ -12,12 +14,14 @@ import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { whereOf } from './origin.ts';
-import { forecastMs, type Plan, type Stock } from './plan.ts';
+import type { Plan, Stock } from './plan.ts';
 import { countStates, planLines, planView } from './plan-view.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { summarise, summaryMembers } from './summary.ts';
 import { recordOutcome } from './write-one.ts';
+
+const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
 export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds'> {
   /** As the history shows it. */
@@ -108,7 +112,9 @@ async function confirmPlan(
 ): Promise<{ readonly isLong: boolean } | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
-  const ms = forecastMs(requests, service.gate.limits, globals.reserve, clock.now());
+  const { reserve } = globals;
+  const held = await service.gate.forecast({ operation: UPDATES, reserve, count: requests });
+  const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
   // With --yes, the result of a single change says it all.
   const lines =
@@ -158,7 +164,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const showProgress = progressOf(context, changes);
   const pace = new Pace(session);
   const { environment, origin } = session;
-  const withLock = petLocksOf(context, { patienceMs: session.service.maxWaitMs, isOptional: true, isQuiet: true });
+  const withLock = petLocksOf(context, session, { isOptional: true, isQuiet: true });
   const runner = new Runner(
     {
       pace,

@@ -4,24 +4,12 @@ import type { CommandContext } from '../session/globals.ts';
 import { absolutePath } from '../session/paths.ts';
 import { readBytes } from '../session/read-text.ts';
 import { Failure } from '../errors.ts';
-import {
-  CATALOG_FILE,
-  type ColumnName,
-  type Columns,
-  findColumns,
-  headerProblem,
-  type Mapping,
-  parseNumber,
-} from './columns.ts';
-import { CsvError, type CsvRecord } from './csv.ts';
+import { CATALOG_FILE, type Mapping, parsePetId } from './columns.ts';
 import { decodeText } from './decode.ts';
-import { type Problem, readTable, widthOf } from './rows.ts';
+import { type FileProblems, type Problem, readRecords } from './records.ts';
 
-export interface CatalogFile {
+export interface CatalogFile extends FileProblems {
   readonly rows: readonly CatalogRow[];
-  readonly problems: readonly Problem[];
-  /** Columns that are not used. */
-  readonly ignored: readonly string[];
 }
 
 /** @throws {Failure} `file`; `usage`: it is not text */
@@ -41,51 +29,21 @@ export function badRows(file: string, problems: readonly Problem[]): Failure {
   return new Failure('invalid-rows', { source, problems, unchanged: CATALOG_FILE.unchanged });
 }
 
-/** Parses any CSV; what is wrong with it is in `problems`. */
+/** Parses any text; what is wrong with it is in `problems`. */
 export function parseCatalog(text: string, mappings: readonly Mapping[] = []): CatalogFile {
-  const refused = (line: number, reason: string): CatalogFile => ({
-    rows: [],
-    problems: [{ line, reason }],
-    ignored: [],
-  });
-  try {
-    const records = readTable(text.replace(/^\ufeff/, ''), mappings, CATALOG_FILE);
-    const header = records.next().value;
-    if (header === undefined) return refused(1, 'the file has no rows');
-    const columns = findColumns(header.cells, mappings, CATALOG_FILE);
-    const problem = headerProblem(header.cells, columns, mappings, CATALOG_FILE);
-    if (problem !== undefined) return refused(header.line, problem);
-    const parsed = [...records].map((record) => parseRow(record, columns, widthOf(header.cells)));
-    if (parsed.length === 0) return refused(header.line, 'the file has no rows');
-    return {
-      rows: parsed.filter((row) => 'petId' in row),
-      problems: parsed.filter((row) => 'reason' in row),
-      ignored: columns.ignored,
-    };
-  } catch (error) {
-    if (error instanceof CsvError) return refused(error.line, error.message);
-    throw error;
-  }
-}
-
-function parseRow({ line, cells }: CsvRecord, { found }: Columns, width: number): CatalogRow | Problem {
-  const own = widthOf(cells);
-  if (own > width) {
-    return { line, reason: `has ${own} cells, the header has ${width}: put a text with a delimiter in quotes` };
-  }
-  const cell = (column: ColumnName): string => cells[found.get(column) ?? -1]?.trim() ?? '';
-  if (cell('petId') === '') return { line, reason: 'petId is missing' };
-  const petId = parseNumber('petId', cell('petId'));
-  if (typeof petId === 'string') return { line, reason: petId };
-  return {
-    line,
-    petId,
+  const rows: CatalogRow[] = [];
+  const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
+    const petId = parsePetId(textOf('petId'));
+    if (typeof petId === 'string') return petId;
     // As our own CSV has it: a name that a spreadsheet would run as a formula follows a quote.
-    name: found.has('name') ? cell('name').replace(/^'(?=[=+\-@])/, '') : undefined,
-    barcodes: found.has('barcode')
-      ? cell('barcode')
+    const name = has('name') ? textOf('name').replace(/^'(?=[=+\-@])/, '') : undefined;
+    const barcodes = has('barcode')
+      ? textOf('barcode')
           .split(/[\s;|]+/)
           .filter(Boolean)
-      : undefined,
-  };
+      : undefined;
+    rows.push({ line, petId, name, barcodes });
+    return undefined;
+  });
+  return { ...found, rows };
 }

@@ -1,7 +1,7 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { findPet, updateCall } from '../client/update.ts';
+import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireBaseUrl } from '../session/resolve.ts';
@@ -44,7 +44,14 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   return await withWriter(
     context,
     session,
-    (writer) => withPet(writer, change.petId, (pet) => readAndWrite(pet, change)),
+    async (writer) => {
+      const attempt = (): Promise<RecordView> => withPet(writer, change.petId, (pet) => readAndWrite(pet, change));
+      // The lock was lost before the write left, so another machine may have changed the pet since it was read.
+      return await attempt().catch((error: unknown) => {
+        if (isOutdated(error)) return attempt();
+        throw error;
+      });
+    },
     // `adjust` would lose an update that comes between its read and its write.
     { isOptional: isSet },
   );

@@ -11,6 +11,9 @@ export interface FileKind {
   readonly example: string;
   /** What a file that is refused leaves as it was. */
   readonly unchanged: string;
+  readonly allowsJson: boolean;
+  /** What may be the matter with a row that has more cells than the header. */
+  readonly tooWide: string;
   /** Returns the columns that a header lacks. */
   missing(found: Found): readonly string[];
 }
@@ -19,6 +22,8 @@ export const STOCK_FILE: FileKind = {
   columns: ['petId', 'quantity', 'delta', 'current'],
   example: 'petId,quantity',
   unchanged: 'nothing was sent',
+  allowsJson: true,
+  tooWide: 'a thousands separator or decimal comma?',
   missing: (found) => (found.has('quantity') || found.has('delta') ? [] : ['quantity (or delta)']),
 };
 
@@ -26,6 +31,8 @@ export const CATALOG_FILE: FileKind = {
   columns: ['petId', 'name', 'barcode'],
   example: 'petId,name,barcode',
   unchanged: 'the catalog is unchanged',
+  allowsJson: false,
+  tooWide: 'put a text with a delimiter in quotes',
   missing: (found) => (found.has('name') || found.has('barcode') ? [] : ['name (or barcode)']),
 };
 
@@ -131,6 +138,11 @@ function shown(text: string): string {
 
 function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+/** As `parseNumber`; `text`: without the spaces around it. */
+export function parsePetId(text: string): bigint | string {
+  return text === '' ? 'petId is missing' : parseNumber('petId', text);
 }
 
 /**

@@ -13,7 +13,7 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { assertSameOrigin, whereOf } from './origin.ts';
 import { makePlan, type Stock } from './plan.ts';
-import type { Problem } from './rows.ts';
+import type { Problem } from './records.ts';
 import { findScanned, parseScan, type Pets } from './scan.ts';
 import { plural } from '../view/words.ts';
 

@@ -1,8 +1,12 @@
-/** A lock for each pet, so that commands of this machine never change the same pet at the same time. */
+/**
+ * A lock for each pet, so that commands never change the same pet at the same time: of this machine, and of all that
+ * share a ledger.
+ */
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen } from '../state/lock.ts';
+import type { Hold, LockSession } from './shared-pet-lock.ts';
 
 /** Pets share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
@@ -18,8 +22,6 @@ const REST = 0.1;
 const MOST_REST_MS = 40;
 
 interface LockOptions {
-  /** How long to wait for the lock, ms. Default: --max-wait. */
-  readonly patienceMs?: number;
   /** Does the work without a lock if this machine has no folder for locks. */
   readonly isOptional?: boolean;
   /** Does not announce the wait: a run has its own progress. */
@@ -28,40 +30,51 @@ interface LockOptions {
   readonly kept?: KeptOpen;
 }
 
+/** Runs the work while no other command changes that pet. */
+export type WithLock = <T>(petId: bigint, work: (hold: Hold) => Promise<T>) => Promise<T>;
+
+/** Without other machines: the system keeps a lock for as long as its holder lives. */
+const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
+
 /** Runs the work while it holds the pet's lock. @throws {Failure} `run-locked`: another process held it for too long */
 export async function withPetLock<T>(
   context: CommandContext,
+  session: LockSession,
   petId: bigint,
-  work: () => Promise<T>,
+  work: (hold: Hold) => Promise<T>,
   options: LockOptions = {},
 ): Promise<T> {
-  using _lock = await takeLock(context, petId, options);
-  return await work();
+  const patienceMs = Math.max(LEAST_PATIENCE_MS, session.service.maxWaitMs);
+  // First, so that only one process of each machine asks the server for a pet.
+  using _lock = await takeLock(context, petId, patienceMs, options);
+  const { redis } = session;
+  if (redis === undefined) return await work(OWN_HOLD);
+  const { takeSharedLock } = await import('./shared-pet-lock.ts');
+  const noticedMs = options.isQuiet === true ? Number.POSITIVE_INFINITY : NOTICED_MS;
+  await using hold = await takeSharedLock(context, { ...session, redis }, petId, { patienceMs, noticedMs });
+  return await work(hold ?? OWN_HOLD);
 }
 
 /**
  * Returns `withPetLock` for the rows of one run. Rows whose pets share a lock wait for each other first, however long:
  * only another process is waited for with patience. The files of the locks stay open until the process ends.
  */
-export function petLocksOf(
-  context: CommandContext,
-  options: LockOptions,
-): <T>(petId: bigint, work: () => Promise<T>) => Promise<T> {
+export function petLocksOf(context: CommandContext, session: LockSession, options: LockOptions): WithLock {
   const { clock } = context;
   const own: LockOptions = { ...options, kept: new Map() };
   /** Of each lock, when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
-  return <T>(petId: bigint, work: () => Promise<T>): Promise<T> => {
+  return <T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> => {
     const before = next.get(lockOf(petId));
     let since = Number.POSITIVE_INFINITY;
-    const timed = (): Promise<T> => {
+    const timed = (hold: Hold): Promise<T> => {
       since = clock.monotonic();
-      return work();
+      return work(hold);
     };
     const mine = (async () => {
       const restMs = ((await before) ?? 0) - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      return withPetLock(context, petId, timed, own);
+      return withPetLock(context, session, petId, timed, own);
     })();
     const rest = (): number => {
       const now = clock.monotonic();
@@ -77,8 +90,12 @@ function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }
 
-async function takeLock(context: CommandContext, petId: bigint, options: LockOptions): Promise<Disposable | undefined> {
-  const patienceMs = Math.max(LEAST_PATIENCE_MS, options.patienceMs ?? context.globals.maxWait);
+async function takeLock(
+  context: CommandContext,
+  petId: bigint,
+  patienceMs: number,
+  options: LockOptions,
+): Promise<Disposable | undefined> {
   let path: string;
   let lock: Disposable | undefined;
   try {

@@ -1,7 +1,6 @@
 /** Compares rows with the present stock: which pets to change, which to leave, and which rows cannot be applied. */
 import type { InventoryItem } from '../api/item.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
 import type { Row } from './rows.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
@@ -66,18 +65,4 @@ export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegat
 function conflictWithFile({ quantity, current }: Wanted, present: bigint): string | undefined {
   if (current === undefined || current === present || quantity === present) return undefined;
   return `the file expects ${current}, but there are ${present}`;
-}
-
-/** The shortest window to expect after this one: headers tell when a window ends, not how long it lasts. */
-const MINUTE_MS = 60_000;
-
-/** Returns the least time that N requests take at this rate limit, in ms; a limit by the day may make it longer. */
-export function forecastMs(requests: number, limits: RateLimit | undefined, reserve: number, now: number): number {
-  if (limits === undefined) return requests * 1_000;
-  const left = Math.max(0, limits.remaining - reserve);
-  if (requests <= left) return 0;
-  const each = Math.max(1, limits.limit - reserve);
-  const toEnd = Math.max(0, limits.resetAt - now);
-  const further = Math.ceil((requests - left) / each) - 1;
-  return toEnd + further * Math.max(MINUTE_MS, toEnd);
 }

@@ -100,7 +100,7 @@ export class Runner {
 
   private spawnWorkers(): void {
     const { pace } = this.options;
-    while (this.next < this.changes.length && this.stopped === undefined && this.atWork < pace.concurrency()) {
+    while (this.next < this.changes.length && this.stopped === undefined && this.atWork < pace.concurrency) {
       this.atWork++;
       const worker = this.work();
       // `run` awaits it later; until then its rejection must not count as unhandled.
@@ -113,7 +113,7 @@ export class Runner {
     const { pace } = this.options;
     const { signal } = pace.service;
     try {
-      while (this.atWork <= pace.concurrency()) {
+      while (this.atWork <= pace.concurrency) {
         if (signal.aborted) this.stop(signal.reason);
         const change = this.changes[this.next];
         if (this.stopped !== undefined || change === undefined) return;
@@ -143,7 +143,8 @@ export class Runner {
     const { journal } = writer;
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
-      if (hasWrittenSince(journal.state, change, this.seen.moment)) this.seen = await look(pace.service, journal);
+      const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
+      if (isOver) this.seen = await look(pace.service, journal);
       // A change without an outcome is left for the next time.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });

@@ -1,6 +1,6 @@
 /**
  * The one way to change stock: the pet is locked, the write is on the disk as `sent` before it leaves, and its outcome is
- * recorded before another command of this machine may change the pet. No other file sends an update or records one.
+ * recorded before another command may change the pet. No other file sends an update or records one.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
@@ -17,16 +17,16 @@ import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './origin.ts';
-import { petLocksOf, withPetLock } from './pet-lock.ts';
+import { petLocksOf, type WithLock, withPetLock } from './pet-lock.ts';
+import type { Hold } from './shared-pet-lock.ts';
 
 /** What writes need: a service, the journal, and the locks of pets. */
 export interface Writer {
   readonly context: CommandContext;
-  readonly session: Pick<Session, 'environment' | 'origin' | 'service'>;
+  readonly session: Pick<Session, 'environment' | 'origin' | 'service' | 'redis'>;
   /** Undefined if this machine has no usable state folder: its writes are in no history then. */
   readonly journal: Journal | undefined;
-  /** Runs the work while no other command of this machine changes that pet. */
-  readonly withLock: <T>(petId: bigint, work: () => Promise<T>) => Promise<T>;
+  readonly withLock: WithLock;
 }
 
 /** How a writer opens its journal and locks its pets. */
@@ -37,11 +37,11 @@ export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
   (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
 
 /** The writer to a pet that is locked: only `withPet` makes one. */
-export type LockedPet = Writer & { readonly isLocked: true };
+export type LockedPet = Writer & { readonly hold: Hold };
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
 export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet) => Promise<T>): Promise<T> {
-  return writer.withLock(petId, () => work({ ...writer, isLocked: true }));
+  return writer.withLock(petId, (hold) => work({ ...writer, hold }));
 }
 
 /** Opens the journal for single writes. @param isOptional without a usable state folder the pets are not locked */
@@ -53,7 +53,7 @@ export async function withWriter<T>(
 ): Promise<T> {
   const withJournal: WithJournal = means.withJournal ?? ((use) => withWritableJournal(context, use));
   const withLock: Writer['withLock'] =
-    means.withLock ?? ((petId, use) => withPetLock(context, petId, use, { isOptional }));
+    means.withLock ?? ((petId, use) => withPetLock(context, session, petId, use, { isOptional }));
   let isOpen = false;
   try {
     return await withJournal((journal) => {
@@ -70,9 +70,10 @@ export async function withWriter<T>(
 
 /** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
 export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
+  const { hold, session } = pet;
   const { petId, before, after } = write;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(pet.session.service, { petId, quantity: after, before, isCurrent }),
+    updateInventory(session.service, { petId, quantity: after, before, isCurrent, isLocked: () => hold.isHeld() }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;
@@ -161,8 +162,8 @@ export async function recordOutcome(
 }
 
 /** Returns what many calls at once share. */
-export function sharedMeans(context: CommandContext): Means {
-  return { withLock: petLocksOf(context, { isOptional: true }), withJournal: journalKeptOpen(context) };
+export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
+  return { withLock: petLocksOf(context, session, { isOptional: true }), withJournal: journalKeptOpen(context) };
 }
 
 /**

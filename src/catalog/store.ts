@@ -14,10 +14,10 @@ export function readCatalog(database: Pick<Database, 'all'>, origin: string): Ca
   );
   const ids = pets === undefined ? undefined : optional(pets, 'ids', text);
   if (pets === undefined || ids === undefined) return undefined;
-  const names = parseNames(text(pets, 'names'));
+  const names = JSON.parse(text(pets, 'names')) as readonly string[];
   const barcodes = database.all('SELECT barcode, petId, forced FROM catalogBarcode WHERE origin = ?', origin);
   return new Catalog(
-    ids.split(',').map((id, i) => [BigInt(id), names[i] ?? ''] as const),
+    ids.split(',').map((id, i) => [BigInt(id), names[i]!] as const),
     new Map(
       barcodes.map((row) => [
         text(row, 'barcode'),
@@ -25,11 +25,6 @@ export function readCatalog(database: Pick<Database, 'all'>, origin: string): Ca
       ]),
     ),
   );
-}
-
-function parseNames(json: string): readonly string[] {
-  const names: unknown = JSON.parse(json);
-  return Array.isArray(names) ? names.map(String) : [];
 }
 
 /** Stores checked changes; part of the caller's transaction. `force`: their barcodes come before ids. */

@@ -7,21 +7,13 @@ const GRACE_MS = 3_000;
 /** How long a reader may leave output in a full pipe then, in ms. */
 const READER_MS = 500;
 
-export interface Ending {
-  /** Aborts on the program's signal, or at the deadline. */
-  readonly signal: AbortSignal;
-  /** Rejects with the signal's reason where the command has not ended in its grace. */
-  readonly overdue: Promise<never>;
-  /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
-  taken(output: Promise<void>): Promise<void>;
-  cancel(): void;
-}
+export type Ending = ReturnType<typeof endingOf>;
 
 export function endingOf(
   { clock, signal: stop }: Pick<Context, 'clock' | 'signal'>,
   deadlineMs: number | undefined,
   graceMs = GRACE_MS,
-): Ending {
+) {
   const cancels: (() => void)[] = [];
   const after = (ms: number, ring: () => void): void => {
     cancels.push(clock.alarm(ms, ring));
@@ -52,9 +44,12 @@ export function endingOf(
   const { late: overdue, forget } = lateBy(graceMs);
   cancels.push(forget);
   return {
+    /** Aborts on the program's signal, or at the deadline. */
     signal,
+    /** Rejects with the signal's reason where the command has not ended in its grace. */
     overdue,
-    async taken(output) {
+    /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
+    async taken(output: Promise<void>): Promise<void> {
       const { late, forget } = lateBy(READER_MS);
       try {
         await Promise.race([output, late]);
@@ -62,7 +57,7 @@ export function endingOf(
         forget();
       }
     },
-    cancel: () => {
+    cancel: (): void => {
       for (const cancel of cancels) cancel();
     },
   };

@@ -87,14 +87,11 @@ async function answerHelp(
   width: number,
 ): Promise<Invocation> {
   const topic = argumentsIn(line).join(' ');
-  if (isPath(commands, topic) || topic === 'options') return printHelp(commands, { path: topic }, width);
+  const isPath = Object.keys(commands.loaders).some((path) => path === topic || path.startsWith(`${topic} `));
+  if (isPath || topic === '' || topic === 'options') return printHelp(commands, { path: topic }, width);
   const { isTopic, unknownTopic } = await import('./usage-errors.ts');
   if (isTopic(topic)) return invocation;
   throw unknownTopic(topic, await commands.tree());
-}
-
-function isPath({ loaders }: Commands, text: string): boolean {
-  return text === '' || Object.keys(loaders).some((path) => path === text || path.startsWith(`${text} `));
 }
 
 async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number): Promise<Invocation> {
@@ -104,7 +101,6 @@ async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number)
 
 /** @throws {CommanderError | Failure} */
 function parse({ line, command }: Request, paths: readonly string[], defaults: Defaults): RunInvocation {
-  let invocation: RunInvocation | undefined;
   const program = configure(new Command('petstore'));
   const globals = GLOBAL_OPTIONS.map((spec) => ({ ...spec, default: valueOf(spec, defaults, line.path) }));
   for (const spec of STORED_SETTINGS) program.setOptionValue(spec.name, valueOf(spec, defaults, line.path));
@@ -115,21 +111,14 @@ function parse({ line, command }: Request, paths: readonly string[], defaults: D
       optionWords(line, (each) => GLOBALS.includes(each)),
       { from: 'user' },
     );
-  const { unknown, pending } = line;
+  const { unknown } = line;
   if (unknown !== undefined && !paths.includes(unknown.path)) {
     buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
   } else if (command !== undefined) {
-    const given = argumentsIn(line);
-    const built = buildCommand(command, line, program, (run) => (invocation = run));
-    program.addCommand(built);
-    const options = optionWords(line, (each) => !GLOBALS.includes(each));
-    const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
-    built.parse([...refused, ...options, ...(pending === undefined ? ['--', ...given] : [])], {
-      from: 'user',
-    });
+    const input = inputOf(command, line, program);
+    return { does: 'run', command, input, globals: globalsOf(program) };
   }
-  if (invocation === undefined) throw new Error('commander ran no command, and threw nothing');
-  return invocation;
+  throw new Error('commander ran no command, and threw nothing');
 }
 
 /** @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none */
@@ -182,28 +171,30 @@ function configure(command: Command): Command {
     .showSuggestionAfterError(false);
 }
 
-type OnRun = (run: RunInvocation) => void;
-function buildCommand(spec: AnyCommand, line: Line<ScanOption>, program: Command, onRun: OnRun): Command {
-  const command = configure(new Command(nameOf(spec.path)));
-  const count = argumentsIn(line).length;
+/** Returns the values of the command's own arguments and options, by name. @throws {CommanderError | Failure} */
+function inputOf(spec: AnyCommand, line: Line<ScanOption>, program: Command): Record<string, unknown> {
+  const command = configure(new Command(nameOf(spec.path))).action(() => undefined);
+  program.addCommand(command);
+  const given = argumentsIn(line);
   const all = argumentsOf(spec);
   // The first argument may be left out before a required one: `api [method] <path>`.
-  const isShort = all[0]?.optional === true && all[1]?.optional !== true && all.length > 1 && count < all.length;
+  const isShort = all[0]?.optional === true && all[1]?.optional !== true && all.length > 1 && given.length < all.length;
   const specified = isShort ? all.slice(1) : all;
   for (const each of specified) {
     const words = each.variadic === true ? `${each.name}...` : each.name;
     command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);
   }
   for (const each of needed(optionsOf(spec), line)) command.addOption(option(each));
-  return command.action(() => {
-    const input: Record<string, unknown> = { ...command.opts() };
-    for (const [i, { name, parser }] of specified.entries()) {
-      const given: unknown = command.processedArgs[i];
-      if (isArray(given)) input[name] = given.flatMap((each) => parser.parse(String(each), name));
-      else if (typeof given === 'string') input[name] = parser.parse(given, name);
-    }
-    onRun({ does: 'run', command: spec, input, globals: globalsOf(program) });
-  });
+  const options = optionWords(line, (each) => !GLOBALS.includes(each));
+  const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
+  command.parse([...refused, ...options, ...(line.pending === undefined ? ['--', ...given] : [])], { from: 'user' });
+  const input: Record<string, unknown> = { ...command.opts() };
+  for (const [i, { name, parser }] of specified.entries()) {
+    const value: unknown = command.processedArgs[i];
+    if (isArray(value)) input[name] = value.flatMap((each) => parser.parse(String(each), name));
+    else if (typeof value === 'string') input[name] = parser.parse(value, name);
+  }
+  return input;
 }
 
 /**

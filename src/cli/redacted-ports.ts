@@ -36,7 +36,10 @@ function redactedOutput(output: Output, secrets: Secrets): Output {
     get columns() {
       return output.columns;
     },
-    write: (text) => output.write(typeof text === 'string' ? secrets.redact(text) : redactBytes(text, secrets)),
+    write: (text) =>
+      output.write(
+        typeof text === 'string' ? secrets.redact(text) : Buffer.from(secrets.redact(latin1(text)), 'latin1'),
+      ),
   };
 }
 
@@ -53,11 +56,6 @@ function redactedScreen(screen: FullScreen, secrets: Secrets): FullScreen {
       screen.close();
     },
   };
-}
-
-/** One character for each byte: secrets are ASCII, and all else comes out as it went in. */
-function redactBytes(bytes: Uint8Array, secrets: Secrets): Uint8Array {
-  return Buffer.from(secrets.redact(Buffer.from(bytes).toString('latin1')), 'latin1');
 }
 
 function redactedFiles(files: Files, secrets: Secrets): Files {
@@ -133,7 +131,6 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
   let isHeldClean = true;
   let step: Step | undefined;
   const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
-    // One character for each byte: secrets are ASCII, and all else comes out as it went in.
     const text = latin1(Buffer.concat([held, chunk]));
     step ??= stepFor(text, matcher);
     const [done, rest] = step(text, isLast);
@@ -168,6 +165,7 @@ function isClean(before: Uint8Array, chunk: Uint8Array, matcher: Matcher): boole
   return !matcher.mayMatch(seam) && !matcher.mayMatch(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
 }
 
+/** Returns one character for each byte: secrets are ASCII, and all else comes out as it went in. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
@@ -176,11 +174,8 @@ type Step = (text: string, isLast: boolean) => readonly [done: string, rest: str
 
 /** Returns how a body that begins like this is redacted. */
 function stepFor(text: string, matcher: Matcher): Step {
-  return matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text) ? strings(matcher) : texts(matcher);
-}
-
-function texts(matcher: Matcher): Step {
-  return (text, isLast) => (isLast ? [matcher.redact(text), ''] : matcher.redactStart(text));
+  if (matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return strings(matcher);
+  return (part, isLast) => (isLast ? [matcher.redact(part), ''] : matcher.redactStart(part));
 }
 
 /** For JSON: only text between quotes is redacted. */

@@ -19,7 +19,7 @@ import { decoded, Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hasUnicode } from '../view/bar.ts';
-import { render } from '../view/render.ts';
+import { render } from '../view/formats.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
 import type { View } from '../view/view.ts';
 
@@ -43,7 +43,7 @@ export async function run(
   try {
     request = await readRequest(commands, argv);
     onCommand?.(codeName(request, context.env));
-    invocation = await resolveRequest(request, commands, helpWidth(context.stdout), defaults);
+    invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), defaults);
     if (invocation.does === 'print') {
       await safe.stdout.write(invocation.text);
       return EXIT.ok;
@@ -79,13 +79,10 @@ async function runCommand(
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
       await ending.taken(notices.flush());
       const { columns: width, isTTY } = context.stdout;
-      const redact = (text: string): string => secrets.redact(text);
-      const screen = { width, isTTY, style: stdoutStyle, redact, isUnicode: hasUnicode(context) };
+      const screen = { width, isTTY, style: stdoutStyle, isUnicode: hasUnicode(context), format: globals.output };
+      const shown = isSilent(view, globals) ? ({ view: 'nothing' } as const) : view;
       const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
-      const chunks = render(isSilent(view, globals) ? { view: 'nothing' } : view, {
-        format: globals.output,
-        ...screen,
-      });
+      const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
       const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
         (error: unknown) => {
           // A reader that has gone does not make a failed command succeed.
@@ -224,10 +221,6 @@ function withHelp(failure: Failure, path: string): Failure {
 
 function stderrFormat(format: string | undefined): 'json' | 'text' {
   return format === 'json' || format === 'ndjson' ? 'json' : 'text';
-}
-
-function helpWidth(stdout: Output): number {
-  return Math.max(stdout.columns ?? 80, 20);
 }
 
 /** Passwords that the environment holds for other purposes, and that an error text might repeat. */

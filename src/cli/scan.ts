@@ -29,21 +29,23 @@ export interface Line<O extends ScanOption> {
   readonly path: string;
   readonly isCommand: boolean;
   readonly tokens: readonly Token<O>[];
-  readonly help?: '-h' | '--help';
+  readonly help: '-h' | '--help' | undefined;
   readonly version: boolean;
   /** The value of `--output`, as it was typed; `json` for `--json`. */
-  readonly format?: string;
+  readonly format: string | undefined;
   /** The first word that is neither a known command nor a known option. */
-  readonly unknown?: {
-    readonly kind: 'command' | 'option';
-    readonly text: string;
-    /** What the words before it have named. */
-    readonly path: string;
-  };
+  readonly unknown:
+    | {
+        readonly kind: 'command' | 'option';
+        readonly text: string;
+        /** What the words before it have named. */
+        readonly path: string;
+      }
+    | undefined;
   /** The option whose value would come next. */
-  readonly pending?: O;
+  readonly pending: O | undefined;
   /** The option that takes a next word that does not look like an option. */
-  readonly variadic?: O;
+  readonly variadic: O | undefined;
   /** True after `--`: no further word is an option. */
   readonly isOver: boolean;
 }
@@ -114,18 +116,17 @@ class Scanner<O extends ScanOption> {
     while (this.next < this.argv.length) this.read(this.next, this.argv[this.next++]!);
     const { tokens, path, isCommand, isOver, unknown, pending, variadic } = this;
     const help = this.used('--help');
-    const format = this.used('--json') === undefined ? lastValue(this, '--output') : 'json';
     return {
       path,
       isCommand,
       tokens,
+      help: help === '-h' || help === undefined ? help : '--help',
       version: this.used('--version') !== undefined,
+      format: this.used('--json') === undefined ? lastValue(this, '--output') : 'json',
+      unknown,
+      pending,
+      variadic,
       isOver,
-      ...(help !== undefined && { help: help === '-h' ? '-h' : '--help' }),
-      ...(format !== undefined && { format }),
-      ...(unknown !== undefined && { unknown }),
-      ...(pending !== undefined && { pending }),
-      ...(variadic !== undefined && { variadic }),
     };
   }
 

@@ -41,9 +41,7 @@ export const textValue: Parser<string> = { parse: (text) => text };
 export const nameValue = parserOf('a name', (text) => (text.trim() === '' ? undefined : text.trim()));
 
 /** Parses a canonical decimal int64 into a bigint. */
-export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, {
-  isPet: true,
-});
+export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, { isPet: true });
 
 /** Parses a canonical decimal integer of either sign into a bigint. */
 export const integerValue = parserOf('a whole number such as 12, without separators', parseInteger);
@@ -112,14 +110,12 @@ const BYTES: Readonly<Record<string, number>> = {
   GB: 1e9,
 };
 
-function parseSize(text: string): number | undefined {
+/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
+export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text) => {
   const match = SIZE.exec(text);
   const bytes = match === null ? Number.NaN : Number(match[1]) * (match[2] === undefined ? 1 : BYTES[match[2]]!);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
-}
-
-/** Parses `1048576`, `256MiB`, `1GB` into bytes. */
-export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', parseSize);
+});
 
 /**
  * Parses how long to keep something into ms; `forever` is Infinity. There is a minimum, because a number without its

@@ -7,7 +7,7 @@
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
-import { ContractViolation, readItem } from '../api/read-item.ts';
+import { ContractViolation, readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -31,6 +31,8 @@ export interface Update {
   readonly before?: bigint | undefined;
   /** See Call; where it is false, the failure `isOutdated`. */
   readonly isCurrent?: (() => boolean) | undefined;
+  /** Asked just before each attempt: false where another machine may change the pet, and nothing is sent either. */
+  readonly isLocked?: () => boolean;
 }
 
 /** True for a write that was not sent because what was read for it was too old by then. */
@@ -56,8 +58,9 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
  * @throws {Failure} `outcome-unknown` where even looking did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
+  const { isCurrent = always, isLocked = always } = update;
   const operation: Operation<InventoryItem> = {
-    call: { ...updateCall(update), ...(update.isCurrent !== undefined && { isCurrent: update.isCurrent }) },
+    call: { ...updateCall(update), isCurrent: () => isLocked() && isCurrent() },
     petId: update.petId,
     read: (reply) => readStored(reply, update, service),
   };
@@ -67,7 +70,8 @@ export async function updateInventory(service: Service, update: Update): Promise
     const seen = await look(service, update, first);
     if (seen !== undefined) return finished(service, seen, update);
     if (first.repeat === 'look-only') throw first.failure;
-    const again = { ...operation, call: { ...operation.call, isCurrent: isRecent(service) } };
+    const isFresh = isRecent(service);
+    const again = { ...operation, call: { ...operation.call, isCurrent: () => isLocked() && isFresh() } };
     const second = await sendOnce(service, again, 1).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first one may still be on its way, or at work behind a gateway that has given up.
@@ -77,6 +81,8 @@ export async function updateInventory(service: Service, update: Update): Promise
     if (second !== undefined || looks === MOST_LOOKS) throw unknown(service, update, second ?? first, { looked: true });
   }
 }
+
+const always = (): boolean => true;
 
 /** Returns a function that is true for a short time: others may change what was read while a request waits. */
 function isRecent({ clock }: Service): () => boolean {

@@ -7,7 +7,7 @@ import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '..
 import { catalogOrigin, openCatalog } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
-import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
 import { confirmation, list, type RecordView } from '../view/view.ts';
@@ -89,13 +89,7 @@ export const catalogList = defineCommand({
       },
       {
         jsonText: ({ petId, name, barcodes }) =>
-          stringifyJson(
-            new Map<string, JsonValue>([
-              ['petId', petId],
-              ['name', name],
-              ['barcodes', barcodes.map(labelOf)],
-            ]),
-          ),
+          stringifyJson(jsonObject({ petId, name, barcodes: barcodes.map(labelOf) })),
         empty: `The catalog of ${await environmentOf(context)} is empty. Import one: petstore catalog import FILE`,
       },
     );

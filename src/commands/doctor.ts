@@ -93,7 +93,7 @@ export const doctor = defineCommand({
     const { diagnosisView } = await import('../doctor/diagnosis.ts');
     const found: Diagnosis[] = [];
     try {
-      for await (const each of await steps(input, context)) {
+      for await (const each of steps(input, context)) {
         found.push(each);
         context.notices.progress(`Checked ${each.id} …`);
       }
@@ -104,20 +104,18 @@ export const doctor = defineCommand({
   },
 });
 
-async function steps(input: DoctorInput, context: CommandContext): Promise<AsyncIterable<Diagnosis>> {
+/** A domain, or this machine first, then the way to the service. */
+async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerator<Diagnosis> {
   const options = domainOptions(input);
   if (options !== undefined) {
     const { walkDomain } = await import('../doctor/domain.ts');
-    return walkDomain(context, options);
+    yield* walkDomain(context, options);
+    return;
   }
-  return examine(context, input.offline === true);
-}
-
-/** This machine first, then the way to the service. */
-async function* examine(context: CommandContext, isOffline: boolean): AsyncGenerator<Diagnosis> {
   const { skipped } = await import('../doctor/diagnosis.ts');
   const { lookAtMachine } = await import('../doctor/local.ts');
   const { lookAtService } = await import('../doctor/connectivity.ts');
+  const isOffline = input.offline === true;
   const settings = yield* lookAtMachine(context, isOffline);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
   else if (settings === undefined) yield skipped('service', 'No base URL is known.');
@@ -140,12 +138,5 @@ function domainOptions(input: DoctorInput): DomainOptions | undefined {
       hint: 'It is shown under Domains in the settings of the project.',
     });
   }
-  return {
-    domain,
-    target,
-    redirects: redirect ?? [],
-    ...(ca !== undefined && { ca }),
-    ...(dnsServer !== undefined && { dnsServer }),
-    ...(connect !== undefined && { connect }),
-  };
+  return { domain, target, redirects: redirect ?? [], ca, dnsServer, connect };
 }

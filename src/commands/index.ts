@@ -1,12 +1,10 @@
 /** Every command, in the order of the help, each loaded by itself: a line loads the one that it names. */
 import type { AnyCommand } from '../cli/command.ts';
 
-type Loader = () => Promise<AnyCommand>;
-
 interface Section {
   readonly title: string;
   /** By path. */
-  readonly commands: Readonly<Record<string, Loader>>;
+  readonly commands: Readonly<Record<string, () => Promise<AnyCommand>>>;
 }
 
 /** `petstore --help` has a line for each command of the first, and one line for each of the others. */

@@ -13,8 +13,9 @@ export const inventoryAdjust = defineCommand({
   summary: "Add to or take from one pet's stock",
   description:
     'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
-    'Commands on this machine that change the same pet take turns. The service can only set a quantity: a change made ' +
-    'by another machine between the read and the write is overwritten.',
+    'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
+    'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
+    'write is overwritten.',
   examples: [
     { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
     { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },

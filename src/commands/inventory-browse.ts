@@ -1,7 +1,6 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { integerValue } from '../cli/values.ts';
-import type { View } from '../view/view.ts';
 
 export const inventoryBrowse = defineCommand({
   path: 'inventory browse',
@@ -27,7 +26,7 @@ export const inventoryBrowse = defineCommand({
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     const { browse } = await import('../browse/browse.ts');
     return browse(context, input);
   },

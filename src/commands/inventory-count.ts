@@ -1,6 +1,5 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { integerValue, textValue } from '../cli/values.ts';
-import type { View } from '../view/view.ts';
 
 export const inventoryCount = defineCommand({
   path: 'inventory count',
@@ -23,7 +22,7 @@ export const inventoryCount = defineCommand({
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     const { count } = await import('../bulk/count.ts');
     return count(context, input);
   },

@@ -1,6 +1,5 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
-import type { View } from '../view/view.ts';
 
 export const inventoryEdit = defineCommand({
   path: 'inventory edit',
@@ -20,7 +19,7 @@ export const inventoryEdit = defineCommand({
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     const { edit } = await import('../bulk/edit.ts');
     return edit(context, input);
   },

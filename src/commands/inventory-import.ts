@@ -1,4 +1,3 @@
-import type { RecordView, View } from '../view/view.ts';
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { parseMapping } from '../bulk/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/values.ts';
@@ -51,7 +50,7 @@ export const inventoryImport = defineCommand({
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     if (input.exitCode === true && input.dryRun !== true) {
       throw new Failure('usage', {
         problem: '--exit-code needs --dry-run; nothing was sent.',
@@ -60,8 +59,7 @@ export const inventoryImport = defineCommand({
     }
     const bulk = await import('../bulk/import.ts');
     if (input.dryRun === true) return bulk.dryRun(context, input);
-    const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]): Promise<RecordView> =>
-      bulk.runImport(context, input, onOutcome);
+    const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]) => bulk.runImport(context, input, onOutcome);
     if (input.events !== true) return work();
     const { eventsView } = await import('../bulk/events.ts');
     return eventsView(work);

@@ -1,5 +1,4 @@
 import { type InventoryItem, itemToJsonText, jsonTextOfFields, PlainItem } from '../api/item.ts';
-import { stringifyJson } from '../api/json.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { SortedItems, type Sort, SORTS } from '../api/item-table.ts';
@@ -7,7 +6,6 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
-import { filterOf, named, NAMED_FIELDS } from '../cli/named-items.ts';
 import {
   countValue,
   durationValue,
@@ -23,8 +21,10 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
-import type { Column, RowsView, View } from '../view/view.ts';
+import { type Column, jsonCell, type View } from '../view/view.ts';
 
+/** The columns of a table where there is a catalog. */
+const NAMED_FIELDS = ['petId', 'name', 'quantity', 'status'] as const;
 /** Rows to read before a column that none of them has is refused. */
 const MOST_HELD = 10_000;
 
@@ -64,15 +64,6 @@ const OPTIONS = {
   }),
 };
 
-const ARGUMENTS = {
-  petId: {
-    parser: listOf(petIdValue),
-    description: 'show only these pets, as with --pet',
-    optional: true,
-    variadic: true,
-  },
-} as const;
-
 type ListInput = InputOf<typeof OPTIONS>;
 
 export const inventoryList = defineCommand({
@@ -92,7 +83,14 @@ export const inventoryList = defineCommand({
     { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
-  arguments: ARGUMENTS,
+  arguments: {
+    petId: {
+      parser: listOf(petIdValue),
+      description: 'show only these pets, as with --pet',
+      optional: true,
+      variadic: true,
+    },
+  },
   options: OPTIONS,
   more: ['output', 'scripting', 'exit-codes'],
   async run({ petId, ...options }, context): Promise<View> {
@@ -108,24 +106,17 @@ export const inventoryList = defineCommand({
       });
     }
     if (input.desc === true && input.sort === undefined) {
-      throw new Failure('usage', {
-        problem: '--desc needs --sort.',
-        hint: 'Add --sort quantity.',
-      });
+      throw new Failure('usage', { problem: '--desc needs --sort.', hint: 'Add --sort quantity.' });
     }
     const catalog = await catalogFor(input, context);
     const filter = filterOf(input, catalog);
     const { columns } = input;
     const names = catalog !== undefined && showsNames(input, context) ? catalog : undefined;
-    const rows = filtered(
-      { input, filter, fields: columns?.filter((name) => names === undefined || name !== 'name') },
-      context,
-    );
-    const ordered =
-      input.sort === undefined
-        ? limited(rows, input.limit)
-        : sorted(rows, input.desc === true ? descending(input.sort) : input.sort, input.limit);
-    const view: RowsView<InventoryItem> = {
+    const fields = columns?.filter((name) => names === undefined || name !== 'name');
+    const rows = filtered(input, filter, fields, context);
+    const sort = (input.desc === true && SORTS.find((each) => each === `-${input.sort}`)) || input.sort;
+    const ordered = sort === undefined ? limited(rows, input.limit) : sorted(rows, sort, input.limit);
+    return {
       view: 'rows',
       columns: (columns ?? (names === undefined ? ITEM_FIELDS : NAMED_FIELDS)).map(column),
       rows: names === undefined ? ordered : named(ordered, names),
@@ -134,7 +125,6 @@ export const inventoryList = defineCommand({
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
     };
-    return view;
   },
 });
 
@@ -151,6 +141,26 @@ async function catalogFor(input: ListInput, context: CommandContext): Promise<Ca
   return openCatalog(context, originOf(await context.target()));
 }
 
+/** Turns --name into the ids that have it. */
+function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefined): Filter {
+  if (name === undefined) return { ...filter, ...(pet !== undefined && { pet }) };
+  const found = catalog?.containing(name).map(({ petId }) => petId) ?? [];
+  return { ...filter, pet: found.filter((petId) => pet?.includes(petId) !== false) };
+}
+
+/** Returns the items with a field `name`; empty for a pet that the catalog does not have. */
+async function* named(
+  batches: AsyncIterable<readonly InventoryItem[]>,
+  catalog: Catalog,
+): AsyncGenerator<readonly InventoryItem[]> {
+  for await (const items of batches) {
+    yield items.map(({ petId, quantity, status, extra }) => {
+      const name = ['name', catalog.nameOf(petId)] as const;
+      return { petId, quantity, status, extra: new Map([...(extra ?? []), name]) };
+    });
+  }
+}
+
 function column(name: string): Column<InventoryItem> {
   const field = ITEM_FIELDS.find((each) => each === name);
   return {
@@ -164,13 +174,7 @@ function column(name: string): Column<InventoryItem> {
 
 function cell(item: InventoryItem, name: string): string | bigint | number {
   if (name === 'petId' || name === 'quantity' || name === 'status') return item[name];
-  const value = item.extra?.get(name) ?? null;
-  if (value === null) return '';
-  return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
-}
-
-function descending(sort: Sort): Sort {
-  return SORTS.find((each) => each === `-${sort}`) ?? sort;
+  return jsonCell(item.extra?.get(name) ?? null);
 }
 
 async function* sorted(
@@ -226,7 +230,9 @@ async function* withColumns(
 
 /** Streams. The session lives as long as its rows are read. */
 async function* filtered(
-  { input, filter, fields = [] }: { input: ListInput; filter: Filter; fields?: readonly string[] | undefined },
+  input: ListInput,
+  filter: Filter,
+  fields: readonly string[] = [],
   context: CommandContext,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);

@@ -2,7 +2,6 @@ import { defineCommand, flag, option, optionalArgument, under } from '../cli/com
 import { countValue, integerValue, wordValue } from '../cli/values.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
-import type { View } from '../view/view.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
@@ -32,7 +31,7 @@ export const inventoryRuns = defineCommand({
     }),
   },
   more: ['output', 'exit-codes'],
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context): Promise<View> {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
     const runs = await import('../bulk/runs.ts');
     if (action === 'discard') {
       if (run === undefined)

@@ -1,6 +1,5 @@
 import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
 import { integerValue } from '../cli/values.ts';
-import type { View } from '../view/view.ts';
 
 export const inventoryUndo = defineCommand({
   path: 'inventory undo',
@@ -22,7 +21,7 @@ export const inventoryUndo = defineCommand({
   },
   experimental: true,
   more: ['output', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     const { undo } = await import('../bulk/undo.ts');
     return undo(context, input);
   },

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../api/json.ts';
+import { jsonObject, type JsonValue } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
@@ -7,9 +7,16 @@ import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import { type LedgerView, tightestWindow, ownerName } from '../rate-limit/ledger.ts';
-import { blockWords, rateLimitWords } from '../session/limit-words.ts';
+import {
+  blockWords,
+  rateLimitWords,
+  type Sharing,
+  sharingJson,
+  sharingOf,
+  sharingWords,
+} from '../session/limit-words.ts';
 import { shift } from '../rate-limit/rebase.ts';
-import type { Window } from '../rate-limit/windows.ts';
+import { isLive, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
 
@@ -22,7 +29,8 @@ export const limits = defineCommand({
   summary: 'Show the remaining rate limit, without a request',
   description:
     'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests in flight, ' +
-    `and when it was last updated. ${RISK}`,
+    'and when it was last updated. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
+    `how many machines share the key, or since when the server has not answered. ${RISK}`,
   examples: [
     { says: 'What is known', command: 'petstore limits' },
     { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
@@ -35,21 +43,21 @@ export const limits = defineCommand({
   more: ['rate-limits'],
   async run(input, context) {
     const target = await context.target();
-    if (input.refresh === true) await askService(context);
-    using opened = await openLedger(context, target);
+    if (input.refresh === true) {
+      await using session = await connect(context);
+      await listInventory(session.service).next();
+    }
+    await using opened = await openLedger(context, target, { isShown: true });
+    const show = (view: LedgerView): RecordView =>
+      describe(view, opened.redis && sharingOf(view, context.clock), target.environment, context);
     const view = await opened.ledger.view();
     const isBlocked = view.block !== undefined;
     if (input.clearBlock === true && !isBlocked) context.notices.info('No block is active.');
-    if (input.clearBlock !== true || !isBlocked) return describe(view, target.environment, context);
+    if (input.clearBlock !== true || !isBlocked) return show(view);
     await confirmClearing(context);
-    return describe(await opened.ledger.clearBlock(), target.environment, context);
+    return show(await opened.ledger.clearBlock());
   },
 });
-
-async function askService(context: CommandContext): Promise<void> {
-  await using session = await connect(context);
-  await listInventory(session.service).next();
-}
 
 /** @throws {Failure} `cancelled`, `no-terminal` */
 async function confirmClearing(context: CommandContext): Promise<void> {
@@ -63,18 +71,25 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   if (word !== 'clear') throw new Failure('cancelled', {});
 }
 
-function describe(known: LedgerView, environment: string, { clock }: CommandContext): RecordView {
+function describe(
+  known: LedgerView,
+  sharing: Sharing | undefined,
+  environment: string,
+  { clock }: CommandContext,
+): RecordView {
   const now = clock.now();
   // Instants of the ledger are monotonic; people and programs want the wall clock.
   const view = shift(known, now - clock.monotonic());
-  const live = view.windows.filter(({ resetAt }) => resetAt > now);
-  const isShared = live.some(({ sharedWithOthers }) => sharedWithOthers);
+  const live = view.windows.filter((each) => isLive(each, now));
   const lines: [string, string][] = [
     ['environment', environment],
     ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
     ['block', blockWords(view, now)],
-    ['in flight', inFlightWords(view, now)],
-    ['others', isShared ? 'another client uses this key too' : 'none seen'],
+    [
+      'in flight',
+      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none',
+    ],
+    ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies [string, string]]),
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
@@ -82,46 +97,28 @@ function describe(known: LedgerView, environment: string, { clock }: CommandCont
   const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
   const members: [string, JsonValue][] = [
     ['environment', environment],
-    ['limit', (tightest ?? view.windows.at(-1))?.limit ?? null],
+    ['limit', (tightest ?? view.windows[0])?.limit ?? null],
     ['remaining', tightest?.remaining ?? null],
     ['resetAt', iso(tightest?.resetAt)],
-    // Where operations have limits of their own.
-    ...(live.length > 1
-      ? [['windows', live.map((window) => windowJson(window, iso(window.resetAt)))] as [string, JsonValue]]
-      : []),
-    ['block', block === undefined ? null : blockJson(view, iso(block.until), block.until <= now)],
     [
-      'inFlight',
-      view.inFlight.map(({ id, at }) => new Map([['by', ownerName(id)] as const, ['since', iso(at)] as const])),
+      'windows',
+      live.map(({ operation, limit, remaining, resetAt }) =>
+        jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: iso(resetAt) }),
+      ),
     ],
-    ['othersSeen', isShared],
+    [
+      'block',
+      block === undefined
+        ? null
+        : jsonObject({ why: block.why, strikes: view.strikes, until: iso(block.until), over: block.until <= now }),
+    ],
+    ['inFlight', view.inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) }))],
+    ['ledger', sharing === undefined ? null : sharingJson(sharing)],
     ['knownAt', iso(view.seenAt)],
   ];
-  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight'].includes(name));
+  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
   return record(lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'), members, {
+    margin: 13,
     csv: [...cells, ['blockedUntil', iso(block?.until)]],
   });
-}
-
-function windowJson({ operations, limit, remaining }: Window, resetAt: string | null): JsonValue {
-  return new Map<string, JsonValue>([
-    ['operations', [...operations]],
-    ['limit', limit],
-    ['remaining', remaining],
-    ['resetAt', resetAt],
-  ]);
-}
-
-function blockJson({ block, strikes }: LedgerView, until: JsonValue, over: boolean): JsonValue {
-  return new Map<string, JsonValue>([
-    ['why', block?.why ?? null],
-    ['strikes', strikes],
-    ['until', until],
-    ['over', over],
-  ]);
-}
-
-function inFlightWords({ inFlight }: LedgerView, now: number): string {
-  if (inFlight.length === 0) return 'none';
-  return inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
 }

@@ -13,7 +13,7 @@ import { changeConfig, type Config, type SettingsChange, withSettings } from '..
 import type { CommandContext } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { takeKey } from '../session/resolve.ts';
-import { splitWords } from '../session/split-words.ts';
+import { splitWords } from '../session/key-command.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -110,32 +110,23 @@ async function chooseBaseUrl(context: CommandContext, environment: string, store
 
 /** Returns what to store: a key or a command, the one in place of the other. */
 async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<SettingsChange> {
+  const { keyCommand, keyStdin } = input;
   const check = async (key: string): Promise<void> => {
     if (input.verify) await verify(context, place, key);
   };
-  const { keyCommand } = input;
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
     if (input.verify) await check(await keyFromCommand(context, keyCommand));
     return { apiKey: undefined, keyCommand };
   }
-  return { apiKey: await takeNewKey(input, context, place, check), keyCommand: undefined };
-}
-
-async function takeNewKey(
-  { keyStdin }: LoginInput,
-  context: CommandContext,
-  { environment }: Place,
-  check: (key: string) => Promise<void>,
-): Promise<string> {
   if (keyStdin === true) {
     // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
     const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
-    const key = takeKey(context, text, 'stdin');
-    await check(key);
-    return key;
+    const apiKey = takeKey(context, text, 'stdin');
+    await check(apiKey);
+    return { apiKey, keyCommand };
   }
-  if (canAsk(context)) return await askKey(context, environment, check);
+  if (canAsk(context)) return { apiKey: await askKey(context, place.environment, check), keyCommand };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',

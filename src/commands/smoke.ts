@@ -3,7 +3,7 @@ import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordV
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import { list, type RowsView, type View } from '../view/view.ts';
+import { list } from '../view/view.ts';
 
 /** The formats of smoke/reporters.ts, which only a run loads. */
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
@@ -78,13 +78,12 @@ export const smoke = defineCommand({
   graceMs: 6_000,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<View> {
+  async run(input, context) {
     if (input.list === true) {
       const { ALL } = await import('../smoke/suite.ts');
-      return listed(ALL);
+      return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/run.ts');
-    const { only, skip, maxLatency, waitReady } = input;
     const pet = await writablePet(input, context);
     await allowProvoking(input, context);
     const isJson = ['json', 'ndjson'].includes(context.globals.output);
@@ -93,11 +92,11 @@ export const smoke = defineCommand({
       out: input.out ?? [],
       maxSkewMs: input.maxSkew,
       provoke: input.provoke429 === true,
-      ...(pet !== undefined && { write: pet }),
-      ...(only !== undefined && { only }),
-      ...(skip !== undefined && { skip }),
-      ...(maxLatency !== undefined && { maxLatencyMs: maxLatency }),
-      ...(waitReady !== undefined && { waitReadyMs: waitReady }),
+      write: pet,
+      only: input.only,
+      skip: input.skip,
+      maxLatencyMs: input.maxLatency,
+      waitReadyMs: input.waitReady,
     });
   },
 });
@@ -122,13 +121,4 @@ async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContex
     problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
     hint: 'Use --env staging or --env sandbox.',
   });
-}
-
-interface Listed {
-  readonly id: string;
-  readonly title: string;
-}
-
-function listed(checks: readonly Listed[]): RowsView<Listed> {
-  return list(checks, { id: ({ id }) => id, title: ({ title }) => title });
 }

@@ -1,16 +1,17 @@
-import type { JsonValue } from '../api/json.ts';
+import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
 import { maskKey } from '../session/config-keys.ts';
 import { unknownVariables, VARIABLES } from '../session/defaults.ts';
-import { blockWords, rateLimitWords } from '../session/limit-words.ts';
-import { type LedgerTarget, openLedger, sharedLedger } from '../session/open-ledger.ts';
+import { blockWords, rateLimitWords, sharingOf, sharingWords } from '../session/limit-words.ts';
+import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireBaseUrl, requireKey, type ResolvedSettings, type Source, type Sourced } from '../session/resolve.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import { shift } from '../rate-limit/rebase.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
@@ -21,7 +22,8 @@ export const status = defineCommand({
   common: 'environment',
   summary: 'Show the active settings, the rate limit and unfinished runs',
   description:
-    'Sends nothing, and runs no key command. Names the source of each value: option, variable, config, key-command or ' +
+    'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
+    'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command or ' +
     'built in; and unfinished runs with the command that continues each.',
   examples: [
     { says: 'The active settings and their sources', command: 'petstore status' },
@@ -63,14 +65,10 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
   }
   return [
     line('environment', environment),
-    line('baseUrl', baseUrl, baseUrl && shownUrl(baseUrl.value, context)),
+    // A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked.
+    line('baseUrl', baseUrl, baseUrl && parseBaseUrl(baseUrl.value, context.globals).href),
     line('apiKey', keyCommand ?? apiKey, apiKey && maskKey(apiKey.value)),
   ];
-}
-
-/** A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked. */
-function shownUrl(text: string, context: CommandContext): string {
-  return parseBaseUrl(text, context.globals).href;
 }
 
 type Note = readonly [name: string, words: string];
@@ -82,21 +80,24 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
 }
 
-/** Returns what this machine knows of the key's rate limit and block; nothing where that would need a key command or Redis. */
+/** Returns what is known of the key's rate limit and block; nothing where that would need a key command. */
 async function limitNotes(context: CommandContext): Promise<Note[]> {
-  if ((await context.settings()).keyCommand !== undefined || sharedLedger(context) !== undefined) return [];
+  if ((await context.settings()).keyCommand !== undefined) return [];
   try {
     const { clock } = context;
-    using opened = await openLedger(context, await ledgerTarget(context));
+    await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
+    const known = await opened.ledger.view();
+    const sharing = opened.redis && sharingOf(known, clock);
     const now = clock.now();
-    const view = shift(await opened.ledger.view(), now - clock.monotonic());
+    const view = shift(known, now - clock.monotonic());
     return [
+      ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies Note]),
       ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
       ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
     ];
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return [];
+    return error.is('ledger-refused') ? [['shared', describeFailure(error, context.clock.now()).message]] : [];
   }
 }
 
@@ -109,20 +110,6 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
     if (!isFailure(error)) throw error;
     return [];
   }
-}
-
-function runNote(run: RunSummary): string {
-  return `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`;
-}
-
-function runJson(run: RunSummary): JsonValue {
-  return new Map<string, JsonValue>([
-    ['run', run.id],
-    ['kind', run.kind],
-    ['environment', run.environment],
-    ['left', run.left],
-    ['resume', resumeCommand(run)],
-  ]);
 }
 
 async function describe(
@@ -141,23 +128,28 @@ async function describe(
   const more = [
     ['config', configNote(file, context)] as const,
     ...notes,
-    ...runs.map((run) => ['unfinished', runNote(run)] as const),
+    ...runs.map((run): Note => [
+      'unfinished',
+      `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`,
+    ]),
   ].map(([name, words]) => `${name.padEnd(width)}  ${words}`);
   const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
     name,
-    new Map<string, JsonValue>([
-      ['value', value ?? null],
-      ['source', source === undefined ? null : words(source)],
-      ['shadows', shadows === undefined ? null : words(shadows)],
-    ]),
+    jsonObject({
+      value: value ?? null,
+      source: source === undefined ? null : words(source),
+      shadows: shadows === undefined ? null : words(shadows),
+    }),
   ]);
-  return record(
-    [...text, ...more].join('\n'),
-    [...members, ['config', configJson(file)], ['unfinished', runs.map(runJson)]],
-    {
-      csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
-    },
-  );
+  const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
+  const unfinished = runs.map((run) => {
+    const { id, kind, environment, left } = run;
+    return jsonObject({ run: id, kind, environment, left, resume: resumeCommand(run) });
+  });
+  return record([...text, ...more].join('\n'), [...members, ['config', config], ['unfinished', unfinished]], {
+    margin: width + 2,
+    csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
+  });
 }
 
 function words(source: Source): string {
@@ -180,12 +172,4 @@ function configNote(file: ConfigFile, context: CommandContext): string {
   if (!file.exists) return `${path}  (not there yet)`;
   if (file.isForeign) return `${path}  (belongs to another user)`;
   return file.exposed ? `${path}  (others may read it: run chmod 600 ${path})` : path;
-}
-
-function configJson(file: ConfigFile): JsonValue {
-  return new Map<string, JsonValue>([
-    ['path', file.path],
-    ['exists', file.exists],
-    ['private', !file.exposed],
-  ]);
 }

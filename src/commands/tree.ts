@@ -1,32 +1,15 @@
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
-import { childrenOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
+import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../cli/help/tree.ts';
 import { shapeOf } from '../cli/scan.ts';
 import type { Parser } from '../cli/values.ts';
-import { GROUPS, SECTIONS } from './index.ts';
+import { GROUPS, LOADERS, SECTIONS } from './index.ts';
+
+/** What `help` takes as well as a topic, and cannot know itself. */
+const FIRST_WORDS = [...new Set(Object.keys(LOADERS).map((path) => path.split(' ')[0]!))];
 
 /** Returns the command specs as plain data. The build evaluates it once, and puts its result in its place. */
 export async function buildTree(): Promise<Tree> {
-  const tree = await rawTree();
-  const commands = childrenOf(tree, '').map(({ name }) => name);
-  return {
-    ...tree,
-    sections: tree.sections.map((section) => ({ ...section, commands: section.commands.map(withCommands(commands)) })),
-  };
-}
-
-/** `help` takes a command as well as a topic, and cannot know them itself. */
-function withCommands(names: readonly string[]): (command: TreeCommand) => TreeCommand {
-  return (command) =>
-    command.path !== 'help'
-      ? command
-      : {
-          ...command,
-          arguments: command.arguments.map((each) => ({ ...each, words: [...(each.words ?? []), ...names] })),
-        };
-}
-
-async function rawTree(): Promise<Tree> {
   return {
     name: 'petstore',
     summary: 'Manage the stock of a pet store from the command line.',
@@ -60,7 +43,7 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
       optional,
       variadic,
       list: parser.isList === true,
-      ...proposals(name, parser),
+      ...proposals(name, parser, spec.path === 'help' ? [...(parser.words ?? []), ...FIRST_WORDS] : parser.words),
     })),
     options: await Promise.all(optionsOf(spec).map(treeOption)),
     experimental: spec.experimental === true,

@@ -4,7 +4,7 @@ import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, petOptions } from '../cli/pet-options.ts';
 import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
 
@@ -45,7 +45,7 @@ export const wait = defineCommand({
     }),
   },
   more: ['scripting', 'rate-limits', 'exit-codes'],
-  async run(input, context): Promise<RecordView> {
+  async run(input, context) {
     const { pet: petId, name, barcode, quantity, min, max, status } = input;
     const missing = { problem: 'Which pet? Use --pet, --name or --barcode.' };
     const pet = await petIdOf(context, { petId, name, barcode }, missing);

@@ -2,14 +2,14 @@
 import { judgeFailure, judgeStatus, requestInfo } from '../client/classify.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { sharedLedger } from '../session/open-ledger.ts';
+import { sharingOf } from '../session/limit-words.ts';
+import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { requireBaseUrl, type ResolvedSettings } from '../session/resolve.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
-import { isFailure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
-import { certificate } from './certificate.ts';
-import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { bad, certificate, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { type Answer, dateOf, probe } from '../client/probe.ts';
 
 /** A clock that is off by more than this makes logs and certificates doubtful. */
@@ -25,9 +25,13 @@ export async function* lookAtService(context: CommandContext, settings: Resolved
       yield skipped('service', 'No base URL is set.');
       return;
     }
-    yield* lookAtLedger(context);
+    const maySend = yield* lookAtLedger(context);
     if (!(yield* lookAtWay(context, await networkOf(context), url))) {
       yield skipped('service', 'It cannot be reached.');
+      return;
+    }
+    if (!maySend) {
+      yield skipped('service', 'Nothing is sent without the Redis server of PETSTORE_LEDGER.');
       return;
     }
   }
@@ -43,24 +47,38 @@ function baseUrlOf(context: CommandContext, settings: ResolvedSettings): URL | u
   }
 }
 
-/** `PETSTORE_LEDGER`, where there is one. */
-async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis> {
+/** Reads and writes a key as the lock of a pet does, which the server may allow its user or not. */
+const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', 'PX', 1) return ''";
+
+/**
+ * `PETSTORE_LEDGER`, where there is one: a step of the key that is used, and one of the lock of a pet.
+ * @returns whether a request may be sent, as far as that server is asked
+ */
+async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
+  const { clock } = context;
+  const id = 'shared-ledger';
   try {
-    const address = sharedLedger(context);
-    if (address === undefined) return;
-    const redis = await context.openRedis(address);
-    try {
-      await redis.run("return 'here'", 'petstore:doctor', []);
-      yield ok('shared-ledger', 'The server of PETSTORE_LEDGER answers.');
-    } finally {
-      redis.close();
-    }
+    if (sharedLedger(context) === undefined) return true;
+    await using opened = await openLedger(context, await context.target(), { isShown: true });
+    const lost = sharingOf(await opened.ledger.view(), clock)?.lost;
+    if (lost !== undefined) throw new RedisFailure(new Error(lost.says));
+    await opened.redis?.run(LOCK_RIGHTS, 'petstore:pet:doctor', []);
+    yield ok(id, 'The Redis server of PETSTORE_LEDGER answers, and allows what petstore needs.');
+    return true;
   } catch (error) {
-    if (error instanceof RedisFailure) {
-      const fix = 'Start it, or fix the address; until then each machine knows only its own requests.';
-      yield bad('shared-ledger', `The server of PETSTORE_LEDGER does not answer: ${error.message}.`, fix);
-      // A malformed address is reported among the checks of the machine.
-    } else if (!isFailure(error)) throw error;
+    if (error instanceof RedisFailure && error.kind === 'lost') {
+      const says = `The Redis server of PETSTORE_LEDGER does not answer (${error.message}).`;
+      yield bad(id, says, 'Start it, or fix the address.');
+      return false;
+    }
+    const failure = error instanceof RedisFailure ? new Failure('ledger-refused', { says: error.message }) : error;
+    if (!isFailure(failure)) throw failure;
+    if (failure.is('ledger-refused')) {
+      yield failed(id, failure, clock.now());
+      return false;
+    }
+    // A key that is missing, or an address that is malformed, is reported among the other checks.
+    return true;
   }
 }
 

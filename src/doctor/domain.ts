@@ -1,10 +1,8 @@
 /** Doctor's walk through the custom-domain workflow (service spec, part 1): from the record to the certificate. */
 import type { CommandContext } from '../session/globals.ts';
-import { type DnsResolver, type Network, NetworkFailure, type Peer } from '../ports.ts';
-import { certificate } from './certificate.ts';
-import { bad, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
+import { type CaaProperty, type DnsResolver, type DnsType, type Network, NetworkFailure, type Peer } from '../ports.ts';
+import { bad, certificate, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
 import { networkOf, orNetworkFailure } from './connectivity.ts';
-import { addressesOf, authoritiesOf, findZone, recordsOf, type Zone } from './dns-zone.ts';
 
 export interface Redirect {
   readonly from: string;
@@ -17,11 +15,11 @@ export interface DomainOptions {
   /** The platform's name that the CNAME must point to. */
   readonly target: string;
   /** The authority that the platform uses, as CAA records name it. */
-  readonly ca?: string;
+  readonly ca: string | undefined;
   /** In place of the system's. */
-  readonly dnsServer?: string;
+  readonly dnsServer: string | undefined;
   /** Where to check the certificate, in place of the domain's own address and port 443. */
-  readonly connect?: Pick<Peer, 'address' | 'port'>;
+  readonly connect: Pick<Peer, 'address' | 'port'> | undefined;
   readonly redirects: readonly Redirect[];
 }
 
@@ -188,4 +186,68 @@ async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promi
 
 function isSameName(one: string, other: string): boolean {
   return one.toLowerCase().replace(/\.$/, '') === other;
+}
+
+interface Zone {
+  /** The nearest name above, or the domain itself, that has an SOA record. */
+  readonly name: string;
+  readonly isApex: boolean;
+  /** The domain's name within it; `@` for the apex. */
+  readonly label: string;
+}
+
+/** @throws {NetworkFailure} DNS does not answer */
+async function findZone(dns: DnsResolver, domain: string): Promise<Zone | undefined> {
+  for (let name = domain; name.includes('.'); name = parentOf(name)) {
+    if ((await recordsOf(dns, 'SOA', name)).length === 0) continue;
+    const isApex = name === domain;
+    return { name, isApex, label: isApex ? '@' : domain.slice(0, -name.length - 1) };
+  }
+  return undefined;
+}
+
+/** Empty where the name does not exist. @throws {NetworkFailure} DNS does not answer */
+function recordsOf(dns: DnsResolver, type: DnsType, name: string): Promise<readonly string[]> {
+  return noneIfMissing(dns.records(type, name));
+}
+
+/** IPv4 first. @throws {NetworkFailure} DNS does not answer */
+async function addressesOf(dns: DnsResolver, name: string): Promise<readonly string[]> {
+  return [...(await recordsOf(dns, 'A', name)), ...(await recordsOf(dns, 'AAAA', name))];
+}
+
+interface Authorities {
+  /** Where the records are: the domain itself or a name above it (RFC 8659, 3). */
+  readonly name: string;
+  /** Authorities that may issue for a host; undefined: any; empty: none. */
+  readonly mayIssue: readonly string[] | undefined;
+}
+
+/** Undefined: nothing is restricted. @throws {NetworkFailure} DNS does not answer */
+async function authoritiesOf(dns: DnsResolver, domain: string): Promise<Authorities | undefined> {
+  for (let name = domain; name !== ''; name = parentOf(name)) {
+    const found = await noneIfMissing(dns.authorities(name));
+    if (found.length > 0) return { name, mayIssue: mayIssue(found) };
+  }
+  return undefined;
+}
+
+/** `issue` alone counts for a host; its parameters come after a semicolon, and an empty name forbids all. */
+function mayIssue(properties: readonly CaaProperty[]): readonly string[] | undefined {
+  const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
+  if (issue.length === 0) return undefined;
+  return issue.map(({ value }) => (value.split(';')[0] ?? '').trim().toLowerCase()).filter((name) => name !== '');
+}
+
+async function noneIfMissing<T>(question: Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await question;
+  } catch (error) {
+    if (error instanceof NetworkFailure && error.code === 'ENOTFOUND') return [];
+    throw error;
+  }
+}
+
+function parentOf(name: string): string {
+  return name.split('.').slice(1).join('.');
 }

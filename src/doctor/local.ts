@@ -222,7 +222,7 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
     return;
   }
   try {
-    using opened = await openLedger(context, await context.target());
+    await using opened = await openLedger(context, await context.target());
     const { block } = await opened.ledger.view();
     const until = block === undefined ? now : toWall(context.clock, block.until);
     const says = `The service asked this key to wait; nothing is sent before ${clockTime(until, now)}.`;

@@ -11,6 +11,8 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+/** Of the machine, each looked up at its first use. */
+let boot: string | undefined;
 let space: string | undefined;
 let user: string | undefined;
 
@@ -42,7 +44,7 @@ export function nodeContext(): Context {
         return (user ??= userName());
       },
       get bootId() {
-        return bootId();
+        return (boot ??= bootId());
       },
       get processSpace() {
         return (space ??= `${bootId().slice(0, 8)}.${namespace('pid')}`);
@@ -52,10 +54,10 @@ export function nodeContext(): Context {
     uncaught: uncaughtError(),
     openHttp: async () => (await import('./http.ts')).openHttp(process.env),
     openNetwork: async (limits) => (await import('./network.ts')).openNetwork(process.env, limits),
-    openEditor: async (path, until) => (await import('./editor.ts')).openEditor(process.env, path, until),
+    openEditor: async (path, until) => (await import('./user-programs.ts')).openEditor(process.env, path, until),
     openScreen: async (events) => (await import('./full-screen.ts')).openScreen(events),
     runKeyCommand: async (words, options) =>
-      (await import('./key-command.ts')).runKeyCommand(process.env, words, options),
+      (await import('./user-programs.ts')).runKeyCommand(process.env, words, options),
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
@@ -100,17 +102,11 @@ function userName(): string {
   }
 }
 
-let knownBootId: string | undefined;
-
-function bootId(): string {
-  return (knownBootId ??= readBootId());
-}
-
 /**
  * Returns Linux's id of the boot, with the time namespace where it is not the machine's own: its monotonic clock is
  * another one. Empty elsewhere: there the monotonic clock itself tells a reboot, and a clock that is set does not.
  */
-function readBootId(): string {
+function bootId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const time = namespace('time');

@@ -12,12 +12,15 @@ import fs, {
   readSync,
   statfsSync,
   statSync,
+  utimesSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
 
-// Windows has neither this nor O_NONBLOCK: undefined counts as 0 in the sum of bits.
-const { O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+// Without O_NONBLOCK, opening a FIFO would hang. Windows has neither this nor O_NOFOLLOW: undefined counts as 0 in the
+// sum of bits.
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /** File systems of Linux that several machines may mount at once: the `f_type` of statfs(2). */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
@@ -40,8 +43,7 @@ function kindOf(found: fs.Stats): FileKind {
 /** Does the work on the opened file. */
 function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
   return atOnce(() => {
-    // O_NONBLOCK: opening a FIFO without a writer must not hang.
-    const file = openSync(path, flags | constants.O_NONBLOCK);
+    const file = openSync(path, flags | O_NONBLOCK);
     try {
       return work(file);
     } finally {
@@ -81,7 +83,7 @@ export function closeDatabaseFile(file: number): void {
 }
 
 function headOf(path: string, bytes: number): Uint8Array | undefined {
-  const file = openSync(path, O_RDONLY | constants.O_NONBLOCK);
+  const file = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) return undefined;
     const head = new Uint8Array(bytes);
@@ -111,9 +113,11 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Loads what most commands do not need, and with it node:net and node:tty. */
-function specialFiles(): Promise<typeof import('./special-files.ts')> {
-  return import('./special-files.ts');
+/** Returns this process's stdout or stderr where the path names it: opened anew, a socket fails and a file is overwritten. */
+function ownOutput(path: string): Writable | undefined {
+  const [, name] = /^\/(?:dev\/(?:fd\/)?|proc\/self\/fd\/)(1|2|stdout|stderr)$/.exec(path) ?? [];
+  if (name === undefined) return undefined;
+  return name === '1' || name === 'stdout' ? process.stdout : process.stderr;
 }
 
 export const nodeFiles: Files = {
@@ -121,8 +125,8 @@ export const nodeFiles: Files = {
     atOnce(() => {
       const found = lstatSync(path, { throwIfNoEntry: false });
       if (found === undefined) return undefined;
-      const { mode, size, uid: owner, mtimeMs: modifiedAt } = found;
-      return { kind: kindOf(found), mode: mode & 0o7777, size, owner, modifiedAt };
+      const { mode, size, uid: owner, atimeMs: accessedAt, mtimeMs: modifiedAt } = found;
+      return { kind: kindOf(found), mode: mode & 0o7777, size, owner, accessedAt, modifiedAt };
     }),
 
   read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => readFileSync(file, 'utf8')),
@@ -136,19 +140,27 @@ export const nodeFiles: Files = {
       makeFolder(path);
     }),
 
-  stream: async (path, signal) => (await specialFiles()).readPieces(path, signal),
+  // Loaded with node:net and node:tty, which most commands do not need.
+  stream: async (path, signal) => (await import('./special-files.ts')).readPieces(path, signal),
 
   async append(path, onFailure) {
-    const { openSink } = await specialFiles();
-    const { stream, close } = await openSink(path, constants.O_APPEND | constants.O_CREAT);
+    const own = ownOutput(path);
+    const flags = O_WRONLY | O_NONBLOCK | constants.O_APPEND | constants.O_CREAT;
+    const stream: Writable = own ?? (await fs.promises.open(path, flags, 0o600)).createWriteStream();
     stream.once('error', (error: NodeJS.ErrnoException) => {
       onFailure(error.code ?? error.message);
     });
     return {
       write: (text) => {
-        if (!stream.destroyed) stream.write(text);
+        if (stream.writable) stream.write(text);
       },
-      close,
+      async close() {
+        await new Promise<void>((resolve) => {
+          // An output of this process stays open for the rest that it has to say.
+          if (own === undefined) stream.end(resolve);
+          else resolve();
+        });
+      },
     };
   },
 
@@ -165,11 +177,20 @@ export const nodeFiles: Files = {
     }
   },
 
-  async replace(path, text, { mode = 0o644, signal } = {}) {
-    const { isOwnOutput, writeSpecial } = await specialFiles();
+  async replace(path, text, { mode = 0o644 } = {}) {
+    const own = ownOutput(path);
+    if (own !== undefined) {
+      await new Promise<void>((resolve, reject) => {
+        own.once('error', reject).write(text, (error) => {
+          if (error == null) resolve();
+          else reject(error);
+        });
+      });
+      return;
+    }
     const found = await fs.promises.stat(path).catch(() => undefined);
-    if (isOwnOutput(path) || (found !== undefined && !found.isFile())) {
-      await writeSpecial(path, text, signal);
+    if (found?.isFile() === false) {
+      await fs.promises.writeFile(path, text, { flag: O_WRONLY | O_NONBLOCK });
       return;
     }
     // A link stays one: what it points to is replaced.
@@ -183,6 +204,11 @@ export const nodeFiles: Files = {
       throw error;
     }
   },
+
+  setTimes: (path, { accessedAt, modifiedAt }) =>
+    atOnce(() => {
+      utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
+    }),
 
   remove: (path) => fs.promises.rm(path, { force: true }),
 

@@ -1,9 +1,8 @@
 /** Turns what undici, node:net, node:tls and node:zlib throw into the Http port's failures. */
 import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
+import { CERTIFICATE } from './certificates.ts';
 import { portOf } from './proxies.ts';
 
-const CERTIFICATE =
-  /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
 const NAME = /^(ENOTFOUND|EAI_)/;
 
 const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {

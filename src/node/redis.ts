@@ -1,39 +1,290 @@
-/** The Redis port over @redis/client: one connection, no reconnection, no queue, an answer in time or none. */
+/**
+ * The Redis port over @redis/client: one attempt, an answer in time or none. The library's clients for Sentinel and
+ * Cluster try again in the background without end; so each server gets a plain client, and asking the Sentinels and
+ * following a cluster's redirections is done here.
+ */
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { createClient } from '@redis/client';
-import { type Redis, RedisFailure } from '../ports.ts';
-import { CHECKED } from './certificates.ts';
+import { errorCode, type Redis, RedisFailure } from '../ports.ts';
+import { parseRedisAddress, type RedisAddress, type RedisPlace } from '../redis-address.ts';
+import { CERTIFICATE, CHECKED, openChecked } from './certificates.ts';
 import { inTime } from './in-time.ts';
 
-/** A ledger that answers later than that is lost, ms. */
 const PATIENCE_MS = 2_000;
+/** A run follows this many redirections of a cluster. */
+const MOST_REDIRECTIONS = 5;
+/** So many keys are remembered with the node of the cluster that has them. */
+const MOST_KEYS = 1_000;
 
-/** @throws {RedisFailure} */
-export async function openRedis(url: string): Promise<Redis> {
-  const client = createClient({
-    url,
-    disableOfflineQueue: true,
-    socket: {
-      connectTimeout: PATIENCE_MS,
-      reconnectStrategy: false,
-      ...(url.startsWith('rediss:') && { tls: true as const, ...CHECKED }),
+/** Errors that last until the address, a password, a right or a certificate is changed. */
+const SETTINGS = [
+  /\b(WRONGPASS|NOAUTH|NOPERM|DENIED)\b/,
+  /^ERR (unknown command|invalid password|AUTH|Client sent AUTH|(invalid )?DB index|SELECT)/,
+  // What a script may not do, in Redis 7.0 and since.
+  /user executing the script can't|ACL failure/,
+  // Of a socket.
+  /^EACCES$/,
+  CERTIFICATE,
+];
+/** So does this where one server is named, unless it has run well before and has been demoted since. */
+const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b/;
+/** What a server does that expects TLS, or a certificate of the client, and gets none. */
+const HANGS_UP = /^(ECONNRESET|EPIPE|Socket closed unexpectedly)$/;
+const REDIRECTION = /^(MOVED|ASK) [0-9]+ (.*):([0-9]+)/;
+
+type Socket = NonNullable<NonNullable<Parameters<typeof createClient>[0]>['socket']>;
+type Client = ReturnType<typeof newClient>;
+type Command = readonly [script: string, key: string, args: readonly string[]];
+
+export function openRedis(url: string): Redis {
+  const address = parseRedisAddress(url);
+  if (address === undefined) throw new RedisFailure('the address cannot be read', 'settings');
+  /** The one to try first comes first. */
+  const places = [...address.places];
+  let current: Link | undefined;
+  let hasRun = false;
+  /** Makes the next run connect anew. Runs that still wait for this link go on waiting. */
+  const retire = (link: Link): void => {
+    if (link === current) {
+      current = undefined;
+      rotate(places);
+    }
+    if (link.runs === 0) link.end();
+  };
+  return {
+    async run(script, key, args, { signal, timeoutMs = PATIENCE_MS } = {}) {
+      signal?.throwIfAborted();
+      const link = (current ??= new Link(address, places, timeoutMs, retire));
+      link.runs++;
+      let isOver = false;
+      try {
+        const command: Command = [script, address.prefix + key, args];
+        const late = (): Error => noAnswer(timeoutMs, address.isTls && !link.isOpen ? 'TLS connection' : 'answer');
+        const reply = await inTime({ timeoutMs, signal }, late, () => link.run(command, () => isOver));
+        if (typeof reply !== 'string') throw new RedisFailure('the answer is not text');
+        hasRun = true;
+        return reply;
+      } catch (error) {
+        const failure = signal?.aborted === true ? error : toFailure(link.broken ?? error, address, hasRun);
+        retire(link);
+        throw failure;
+      } finally {
+        isOver = true;
+        link.runs--;
+        if (link !== current) retire(link);
+      }
     },
-  });
-  // Errors are reported by the call that they affect.
-  client.on('error', () => undefined);
-  const answered = async <T>(work: () => Promise<T>): Promise<T> => {
+    close() {
+      current?.end();
+      current = undefined;
+    },
+  };
+}
+
+function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasRun: boolean): RedisFailure {
+  if (error instanceof RedisFailure) return error;
+  const words = errorCode(error) ?? messageOf(error);
+  const isOther = kind === 'server' && !hasRun && OTHER_SERVER.test(words);
+  const isSettings = isOther || SETTINGS.some((each) => each.test(words));
+  // A server that does not know AUTH repeats the password; one that refuses a script adds its hash and line.
+  const line = words.split(/, with args| script: |\n/)[0]!.slice(0, 200);
+  const shown = password === '' ? line : line.replaceAll(password, '…');
+  const wanted = isTls ? 'a client certificate' : 'TLS (rediss://)';
+  const guess = hasRun || !HANGS_UP.test(words) ? '' : ` before any answer: perhaps the server wants ${wanted}`;
+  return new RedisFailure(shown + guess, isSettings ? 'settings' : 'lost');
+}
+
+/** What one attempt to connect led to: the server, or several nodes of a cluster. All of it ends together. */
+class Link {
+  /** How many runs wait for it. */
+  runs = 0;
+  isOpen = false;
+  /** Why it ended by itself. */
+  broken: unknown;
+  readonly #address: RedisAddress;
+  readonly #retire: (link: Link) => void;
+  readonly #over = new AbortController();
+  readonly #nodes = new Map<string, Promise<Client>>();
+  /** Keys and the nodes that have them. */
+  readonly #homes = new Map<string, Promise<Client>>();
+  readonly #first: Promise<Client>;
+
+  constructor(address: RedisAddress, places: RedisPlace[], timeoutMs: number, retire: (link: Link) => void) {
+    this.#address = address;
+    this.#retire = retire;
+    setMaxListeners(0, this.#over.signal);
+    // A run that has less time than others must not end the attempt for them.
+    this.#first = this.#reach(places, Math.max(timeoutMs, PATIENCE_MS) / places.length);
+  }
+
+  end(): void {
+    this.#over.abort();
+  }
+
+  /** Connects to the first place that leads to a server. Those that do not are put last. */
+  async #reach(places: RedisPlace[], timeoutMs: number): Promise<Client> {
+    const { signal } = this.#over;
+    for (let left = places.length - 1; ; left--) {
+      const [place] = places as [RedisPlace];
+      try {
+        const late = (): Error => noAnswer(timeoutMs, 'answer');
+        const connect = () => (this.#address.kind === 'sentinel' ? this.#master(place) : this.#node(place));
+        const client = await inTime({ timeoutMs, signal }, late, connect);
+        this.isOpen = true;
+        return client;
+      } catch (error) {
+        if (left === 0 || signal.aborted || toFailure(error, this.#address, true).kind === 'settings') throw error;
+        rotate(places);
+      }
+    }
+  }
+
+  /** Asks a Sentinel for the master. It may want the same password, or none and refuse every one. */
+  async #master(place: RedisPlace): Promise<Client> {
+    const { master, username, password } = this.#address;
+    const sentinel = await this.#connect(place, { username: '', password: '', database: 0 });
+    const retire = (): void => {
+      this.#retire(this);
+    };
+    sentinel.on('error', retire);
+    const ask = () => sentinel.sendCommand<unknown>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
+    const found = await ask().catch(async (error: unknown) => {
+      if (password === '' || !messageOf(error).startsWith('NOAUTH')) throw error;
+      await sentinel.sendCommand(['AUTH', ...(username === '' ? [] : [username]), password]);
+      return ask();
+    });
+    if (found === null) throw new RedisFailure(`the Sentinel knows no master ${master}`, 'settings');
+    if (!Array.isArray(found)) throw new RedisFailure('the answer of the Sentinel cannot be read');
+    // The old master takes writes for ten seconds more, and then loses them. Without the right to hear of it, so be it.
+    const onSwitch = (message: string): void => {
+      if (message.startsWith(`${master} `)) retire();
+    };
+    sentinel.subscribe('+switch-master', onSwitch).catch(() => undefined);
+    return this.#node({ host: String(found[0]), port: Number(found[1]) });
+  }
+
+  #node(place: RedisPlace): Promise<Client> {
+    const name = JSON.stringify(place);
+    const node = this.#nodes.get(name) ?? this.#newNode(place);
+    this.#nodes.set(name, node);
+    return node;
+  }
+
+  async #newNode(place: RedisPlace): Promise<Client> {
+    const client = await this.#connect(place, this.#address);
+    client.on('error', (error) => {
+      this.broken ??= error;
+      this.#retire(this);
+      this.end();
+    });
+    return client;
+  }
+
+  async #connect(place: RedisPlace, login: Login): Promise<Client> {
+    const { signal } = this.#over;
+    const { isTls, files } = this.#address;
+    // An address cannot be a server name (RFC 6066, 3): the certificate is compared with `host` then.
+    const servername = 'host' in place && isIP(place.host) === 0 ? place.host : '';
+    const secure = isTls && { tls: true as const, servername, ...CHECKED, ...(await contents(files)) };
+    signal.throwIfAborted();
+    const client = newClient({ ...place, ...secure, signal, reconnectStrategy: false }, login);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    // An answer that is not of the protocol is an event, and no end of the connection.
+    client.on('error', reject);
+    openChecked(() => client.connect()).then(resolve, reject);
     try {
-      return await inTime({ timeoutMs: PATIENCE_MS }, () => new Error(`no answer within ${PATIENCE_MS} ms`), work);
+      await promise;
     } catch (error) {
       client.destroy();
-      throw new RedisFailure(error);
+      throw error;
+    }
+    client.unref();
+    return client;
+  }
+
+  /** @param isOver true once nobody waits for the answer: nothing is sent then */
+  async run(command: Command, isOver: () => boolean): Promise<unknown> {
+    const key = command[1];
+    let client = await (this.#homes.get(key) ?? this.#first);
+    let isAsking = false;
+    for (let left = MOST_REDIRECTIONS; !isOver(); left--) {
+      try {
+        return await evaluate(client, command, isAsking);
+      } catch (error) {
+        const redirection = REDIRECTION.exec(messageOf(error));
+        if (redirection === null || this.#address.kind !== 'cluster' || left === 0) throw error;
+        const [, word, host, port] = redirection;
+        const node = this.#node({ host: host === '' ? hostOf(client) : String(host), port: Number(port) });
+        isAsking = word === 'ASK';
+        if (this.#homes.size === MOST_KEYS) this.#homes.clear();
+        if (!isAsking) this.#homes.set(key, node);
+        client = await node;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** @param isAsking the key is on its way to this node (Redis Cluster Specification, "ASK redirection") */
+async function evaluate(client: Client, [script, key, args]: Command, isAsking: boolean): Promise<unknown> {
+  const send = async (name: string, text: string): Promise<unknown> => {
+    const asking = isAsking ? client.sendCommand(['ASKING']) : undefined;
+    const [reply] = await Promise.all([client.sendCommand<unknown>([name, text, '1', key, ...args]), asking]);
+    return reply;
+  };
+  try {
+    return await send('EVALSHA', createHash('sha1').update(script).digest('hex'));
+  } catch (error) {
+    if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
+    return send('EVAL', script);
+  }
+}
+
+type Login = Pick<RedisAddress, 'username' | 'password' | 'database'>;
+
+function newClient(socket: Socket, { username, password, database }: Login) {
+  return createClient({
+    // The older protocol: proxies speak it too, and it can log in without a user's name.
+    RESP: 2,
+    ...(username !== '' && { username }),
+    password,
+    database,
+    socket,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandOptions: { timeout: 0 },
+  });
+}
+
+/** @throws {RedisFailure} */
+async function contents(files: RedisAddress['files']): Promise<Record<string, string>> {
+  const read = async ([option, path]: [string, string]): Promise<[string, string]> => {
+    try {
+      return [option, await readFile(path, 'utf8')];
+    } catch (error) {
+      throw new RedisFailure(`${path} cannot be read: ${errorCode(error) ?? messageOf(error)}`, 'settings');
     }
   };
-  await answered(() => client.connect());
-  return {
-    run: async (script, key, args) =>
-      String(await answered<unknown>(() => client.eval(script, { keys: [key], arguments: [...args] }))),
-    close: () => {
-      if (client.isOpen) client.destroy();
-    },
-  };
+  return Object.fromEntries(await Promise.all(Object.entries(files).map(read)));
+}
+
+/** Returns where a node of a cluster is: a redirection without a host means the same one. */
+function hostOf({ options: { socket } }: Client): string {
+  return socket !== undefined && 'host' in socket ? String(socket.host) : '';
+}
+
+function noAnswer(timeoutMs: number, what: 'answer' | 'TLS connection'): RedisFailure {
+  return new RedisFailure(`no ${what} within ${Math.round(timeoutMs)} ms`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function rotate(list: unknown[]): void {
+  list.push(...list.splice(0, 1));
 }

@@ -1,5 +1,5 @@
-/** The Database port over node:sqlite: WAL, private files, exact integers. */
-import { constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+/** The Database port over node:sqlite: private files, exact integers. */
+import { existsSync, openSync, readSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
@@ -40,24 +40,17 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   }
 };
 
-// Windows has no O_NONBLOCK: undefined counts as 0 in the sum of bits.
-const NEW_OR_OLD = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
-
 /** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
 function makeFile(path: string, isLock: boolean): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
-    const found = statSync(each, { throwIfNoEntry: false });
-    if (found === undefined || found.isFile()) continue;
-    const kind = found.isDirectory() ? 'folder' : found.isFIFO() ? 'FIFO' : 'special file';
-    throw new DatabaseFailure('other', new Error(`${each} is a ${kind}, not a plain file`));
-  }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === false) throw new DatabaseFailure('other', new Error(`${path} is not a plain file`));
   // To close it would free the lock, should this process hold it.
-  if (isLock && existsSync(path)) return;
+  if (isLock && found !== undefined) return;
   // SQLite makes -wal and -shm with the mode of the file itself.
-  closeDatabaseFile(openSync(path, NEW_OR_OLD, 0o600));
+  closeDatabaseFile(openSync(path, 'a', 0o600));
 }
 
-const TO_WRITE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL';
+const TO_WRITE = 'PRAGMA synchronous = NORMAL';
 const TO_READ = 'PRAGMA query_only = 1';
 /** Without a file beside it, as nothing is written; its callers wait themselves. */
 const TO_LOCK = 'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY';

@@ -34,6 +34,7 @@ const STATUS: Partial<Record<Kind, number>> = {
   'outcome-unknown': 502,
   'run-locked': 503,
   interrupted: 503,
+  'ledger-refused': 503,
   state: 503,
   file: 503,
 };

@@ -2,6 +2,7 @@
 import type { ProxiedRequest } from './requests.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
+import { type Sharing, sharingJson } from '../session/limit-words.ts';
 import { type Answer, answerOf } from './answers.ts';
 import type { Turns } from './turns.ts';
 
@@ -15,6 +16,8 @@ export interface Gauges {
   readonly limit?: number;
   readonly remaining?: number;
   readonly isBlocked: boolean;
+  /** With PETSTORE_LEDGER. */
+  readonly sharing?: Sharing | undefined;
 }
 
 export class Metrics {
@@ -34,7 +37,7 @@ export class Metrics {
   }
 
   /** Returns the whole exposition. */
-  text({ waiting, inFlight, limit, remaining, isBlocked }: Gauges): string {
+  text({ waiting, inFlight, limit, remaining, isBlocked, sharing }: Gauges): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
@@ -51,6 +54,12 @@ export class Metrics {
       gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', isBlocked ? 1 : 0),
       gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', limit),
       gauge('petstore_rate_limit_remaining', 'Requests left in the window, by the newest answer.', remaining),
+      gauge(
+        'petstore_ledger_up',
+        '1 while the Redis server of PETSTORE_LEDGER answers.',
+        sharing && (sharing.lost ? 0 : 1),
+      ),
+      gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', sharing?.machines),
     ];
     return `${families.join('')}# EOF\n`;
   }
@@ -75,7 +84,7 @@ interface Sources {
 
 /** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
 export async function ownAnswer(url: string, { session, turns, metrics }: Sources): Promise<Answer> {
-  const [limits, block] = await Promise.all([session.allowance(), session.block()]);
+  const [limits, block, sharing] = await Promise.all([session.allowance(), session.block(), session.sharing()]);
   const { waiting, inFlight } = turns;
   switch (url) {
     case '/__petstore/status': {
@@ -86,11 +95,12 @@ export async function ownAnswer(url: string, { session, turns, metrics }: Source
         inFlight,
         rateLimit: limits === undefined ? null : jsonObject({ ...limits, resetAt: timeOf(limits.resetAt) }),
         block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
+        ledger: sharing === undefined ? null : sharingJson(sharing),
       });
       return textAnswer('application/json', `${stringifyJson(status)}\n`);
     }
     case '/__petstore/metrics': {
-      const text = metrics.text({ ...limits, waiting, inFlight, isBlocked: block !== undefined });
+      const text = metrics.text({ ...limits, waiting, inFlight, isBlocked: block !== undefined, sharing });
       return textAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
     }
     default:

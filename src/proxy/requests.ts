@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
-import type { Claim } from './lane.ts';
+import type { Claim } from './turns.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 

@@ -85,11 +85,10 @@ class ProxyServer {
     this.context = context;
     this.session = session;
     this.options = options;
-    this.means = sharedMeans(context);
+    this.means = sharedMeans(context, session);
     const { clock, globals } = context;
     const { gate } = session.service;
-    const block = (): ReturnType<Session['block']> => session.block();
-    this.turns = new Turns({ gate, clock, block, maxWaitMs: globals.maxWait, reserve: globals.reserve });
+    this.turns = new Turns({ gate, clock, maxWaitMs: globals.maxWait, reserve: globals.reserve });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): void {

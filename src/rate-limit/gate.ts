@@ -4,10 +4,11 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import type { Decision, Hold, Intent, WaitReason } from './governor.ts';
+import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, type LedgerView, tightestWindow } from './ledger.ts';
 import { toWall } from './rebase.ts';
+import type { Demand } from './windows.ts';
 
 export interface RateLimit {
   readonly limit: number;
@@ -61,6 +62,8 @@ export interface Gate {
     connect: () => Promise<C>,
     own?: OwnLimits,
   ): Promise<{ ticket: Ticket; connection: C }>;
+  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
+  forecast(demand: Demand): Promise<Hold | undefined>;
   /** By the newest headers. */
   readonly limits: RateLimit | undefined;
 }
@@ -73,6 +76,8 @@ export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'rese
 
 export interface GateOptions {
   readonly ledger: Ledger;
+  /** What the service's address is called, such as `@5d0c2f`: operations at other addresses have windows of their own. */
+  readonly address: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly maxWaitMs: number;
@@ -132,13 +137,15 @@ class LedgerGate implements Gate {
     const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
     if (this.refusals > probes) throw await this.giveUp();
     const id = `${owner}/${this.entered++}/${random()}`;
-    const intent: Intent = { id, operation, maxWaitMs, reserve, timeoutMs };
+    const intent: Intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
     const since = clock.monotonic();
     const waiting = new WaitLoop(options, signal, this.refusals + 1);
     const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
       // Waits add up: another client's probe may be asked after again and again.
       if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
-      await waiting.sleepThrough(held);
+      // What may be over at any time is asked after for no longer than allowed.
+      const again = held.again === undefined ? {} : { again: Math.min(held.again, since + maxWaitMs + 1) };
+      await waiting.sleepThrough({ ...held, ...again });
     };
     let connection: C | undefined;
     let { connectsFirst = false } = own;
@@ -167,6 +174,16 @@ class LedgerGate implements Gate {
       waiting.end();
       connection?.release();
     }
+  }
+
+  async forecast(demand: Demand): Promise<Hold | undefined> {
+    const { clock, ledger } = this.options;
+    return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });
+  }
+
+  /** Returns the operation as the ledger calls it, with the address. */
+  private at(operation: string): string {
+    return operation.replace(' ', ` ${this.options.address}`);
   }
 
   private ticket({ id, operation }: Intent, leave: Leave): Ticket {
@@ -207,13 +224,21 @@ class LedgerGate implements Gate {
     return this.failure({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
   }
 
-  private failure({ until, why }: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
-    const { clock } = this.options;
-    const waitMs = Math.max(0, until - clock.monotonic());
-    const facts = { retryAt: clock.now() + waitMs, waitMs, maxWaitMs, refusals: this.refusals };
-    if (why === 'banned' || why === 'paused') return new Failure(why, facts);
-    return new Failure('rate-limited', { why, ...facts });
+  private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
+    return heldFailure(held, this.options.clock, { maxWaitMs, refusals: this.refusals });
   }
+}
+
+/** Returns why a request is not sent. */
+export function heldFailure(
+  { until, why, says }: Hold,
+  clock: Clock,
+  known: { readonly maxWaitMs: number; readonly refusals: number },
+): Failure {
+  const waitMs = Math.max(0, until - clock.monotonic());
+  const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };
+  if (why === 'banned' || why === 'paused') return new Failure(why, facts);
+  return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
 /** The waits before one request, and reports them: once a second, and at the end. */

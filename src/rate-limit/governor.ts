@@ -21,22 +21,21 @@ import { banMs, blockMs, pauseMs } from './block.ts';
 import type { LimitHeaders } from './headers.ts';
 import {
   countDrawn,
-  countSent,
-  hasRoom,
+  type Demand,
   isLive,
   observeWindow,
   type Reservation,
-  type Reserve,
+  roomAt,
   type Window,
+  windowOf,
   windowsFor,
-  windowsOf,
 } from './windows.ts';
 
 /** 429, 403, or a 503 that names a time. */
 export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
-/** `asking`: waiting for another request's response. `paced`: the service sends no limit headers, so requests are spaced. */
-export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced';
+/** `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer. `paced`: the service sends no limit headers, so requests are spaced. */
+export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 
 export interface Block {
   readonly since: number;
@@ -50,6 +49,51 @@ export interface Pace {
   readonly nextAt: number;
 }
 
+/** What one machine was lent of the windows that several machines share (lease.ts). */
+export interface Lease {
+  /** Random: one state folder since its machine has started. */
+  readonly machine: string;
+  /** Of the newest reply: which state, how often the server's clock had been set, and what the three clocks showed. */
+  readonly met?: Instant & { readonly id: string; readonly steps: number; readonly server: number };
+  /** How many machines share the windows. */
+  readonly machines: number;
+  /** Requests of each operation that may still be sent. */
+  readonly permits: Readonly<Record<string, Permits>>;
+  /** Why the server had none, and until when. */
+  readonly holds: Readonly<Record<string, Hold>>;
+  /** The newest permits: a machine that uses them up within a second is lent twice as many. */
+  readonly granted?: { readonly many: number; readonly at: number };
+  /** Until when a process of this machine asks the server: one at a time does. */
+  readonly askedUntil?: number;
+  /** True while the server counts something as lent that may be settled. */
+  readonly isLent: boolean;
+  /** Since when this machine is to find out whether sending is allowed again, and whether it has found that it is. */
+  readonly probesSince?: number;
+  readonly hasOpened?: boolean;
+  readonly lost?: Loss;
+}
+
+interface Permits {
+  readonly many: number;
+  readonly until: number;
+}
+
+/** The server does not answer. */
+export interface Loss {
+  readonly since: number;
+  readonly says: string;
+  /** When to try again, and how long after the try before. */
+  readonly next: number;
+  readonly everyMs: number;
+  /** When this machine's next share of the window is due. */
+  readonly shareAt?: number;
+}
+
+export interface Instant {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
 export interface LedgerState {
   readonly windows: readonly Window[];
   readonly block?: Block;
@@ -61,13 +105,14 @@ export interface LedgerState {
   readonly pace?: Pace;
   /** When the service last answered. */
   readonly seenAt?: number;
+  /** Where several machines share the windows: what this one was lent. */
+  readonly lease?: Lease;
 }
 
 export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
 
-export interface Intent extends Reserve {
+export interface Intent extends Demand {
   readonly id: string;
-  readonly operation: string;
   readonly maxWaitMs: number;
   /** Longest time that its answer may take, ms. */
   readonly timeoutMs: number;
@@ -79,6 +124,8 @@ export interface Hold {
   readonly why: WaitReason;
   /** Where it may be over at any time: when to ask again. */
   readonly again?: number;
+  /** Of `ledger-lost`: what the server said last. */
+  readonly says?: string;
 }
 
 /** `at`: when leave was given, which does not last. */
@@ -97,8 +144,8 @@ const PACE_MS = 1_000;
 const SLOWEST_PACE_MS = 60_000;
 /** The pace recovers by a thousandth with each answer: from half to whole in some 700. */
 const RECOVERY = 0.999;
-/** When to give up on a probe or reservation that was never answered: at the least. */
-const LOST_AFTER_MS = 120_000;
+/** How much longer than its answer may take a request that was never answered is waited for. */
+const LATE_MS = 5_000;
 /** How soon to ask again while another's probe is under way. */
 const POLL_MS = 50;
 
@@ -107,49 +154,54 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   const state = forgetLost(before, now);
   const held = hold(state, now, intent);
   if (held !== undefined) {
-    const tooLong = (held.again ?? held.until) - now > intent.maxWaitMs;
-    return { state, decision: { do: tooLong ? 'refuse' : 'wait', ...held } };
+    return { state, decision: { do: isTooLong(held, now, intent.maxWaitMs) ? 'refuse' : 'wait', ...held } };
   }
   const { id, operation } = intent;
-  const lostAt = now + Math.max(LOST_AFTER_MS, 2 * intent.timeoutMs);
-  const left = leftOf(state, now, operation);
-  const reservation = { id, operation, at: now, lostAt, ...(left !== undefined && { left }) };
+  const lostAt = now + intent.timeoutMs + LATE_MS;
+  const reservation = { id, operation, at: now, lostAt };
   const probes = mustProbe(state, now, operation);
   return {
-    state: {
-      ...state,
-      windows: countSent(state.windows, operation),
-      inFlight: [...state.inFlight, reservation],
-      ...(probes && { probe: reservation }),
-    },
+    state: { ...state, inFlight: [...state.inFlight, reservation], ...(probes && { probe: reservation }) },
     decision: { do: 'send', at: now },
   };
 }
 
-function leftOf({ windows }: LedgerState, now: number, operation: string): number | undefined {
-  const live = windows.filter((window) => isLive(window, now));
-  const own = windowsOf(live, operation);
-  const known = own.length > 0 ? own : live;
-  return known.length === 0 ? undefined : Math.max(...known.map(({ remaining }) => remaining));
+/** True where a wait is longer than allowed. A ban is for a person to look at: none is waited out. */
+export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: number): boolean {
+  return why === 'banned' || (again ?? until) - now > maxWaitMs;
 }
 
 /** Returns the reason to hold a request, if any. */
 function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined {
-  const { block, pace, inFlight } = state;
   const { operation } = intent;
-  if (block !== undefined && now < block.until) return { until: block.until, why: block.why };
   const asking = mustProbe(state, now, operation) ? state.probe : undefined;
-  if (asking !== undefined && !isPastFirst(state, now, operation)) return forAnswer(asking, now);
-  // After a block its probe is due, whatever the windows say.
-  if (block !== undefined) return undefined;
-  const spent = windowsFor(state.windows, operation).filter(
-    (window) => isLive(window, now) && !hasRoom(window, state.windows, inFlight, intent),
-  );
-  if (spent.length > 0) return { until: Math.max(...spent.map(({ resetAt }) => resetAt)), why: 'window-spent' };
+  if (asking !== undefined && !isBlocked(state, now) && !isPastFirst(state, now, operation))
+    return forAnswer(asking, now);
+  return forecast(state, now, intent);
+}
+
+/** Returns until when a demand has to wait, and why, as far as is known; undefined: it need not. */
+export function forecast(state: LedgerState, now: number, demand: Demand): Hold | undefined {
+  const { block, pace, inFlight, windows } = state;
+  const { operation, count = 1 } = demand;
+  if (block !== undefined) {
+    // After a block its probe is due, whatever the windows say.
+    return isBlocked(state, now) ? { until: block.until, why: block.why } : undefined;
+  }
+  const room = roomAt(windows, inFlight, demand, now);
+  if (room !== undefined) {
+    const { until, isEdge } = room;
+    return isEdge ? { until, why: 'asking', again: now + POLL_MS } : { until, why: 'window-spent' };
+  }
   if (pace === undefined || !isWindowless(state, now, operation)) return undefined;
   const unanswered = inFlight.find((each) => isWindowless(state, now, each.operation));
-  if (unanswered !== undefined) return forAnswer(unanswered, now);
-  return now < pace.nextAt ? { until: pace.nextAt, why: 'paced' } : undefined;
+  if (unanswered !== undefined && count === 1) return forAnswer(unanswered, now);
+  const until = pace.nextAt + (count - 1) * pace.everyMs;
+  return now < until ? { until, why: 'paced' } : undefined;
+}
+
+function isBlocked({ block }: LedgerState, now: number): boolean {
+  return block !== undefined && now < block.until;
 }
 
 /**
@@ -157,7 +209,7 @@ function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined
  * as long as the windows that are known have room.
  */
 function isPastFirst({ block, probe, windows }: LedgerState, now: number, operation: string): boolean {
-  const isNew = windowsOf(windows, operation).length === 0 && windows.some((window) => isLive(window, now));
+  const isNew = windowOf(windows, operation) === undefined && windowsFor(windows, operation, now).length > 0;
   return block === undefined && isNew && probe !== undefined && now - probe.at >= PACE_MS;
 }
 
@@ -171,13 +223,14 @@ function mustProbe(state: LedgerState, now: number, operation: string): boolean 
 
 /** True where no window is known that the operation uses now. */
 function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
-  return !windowsOf(windows, operation).some((window) => isLive(window, now));
+  const own = windowOf(windows, operation);
+  return own === undefined || !isLive(own, now);
 }
 
 /** Drops reservations from windows that are over, and those that were never answered. */
 function forgetLost(state: LedgerState, now: number): LedgerState {
   const isKept = (each: Reservation): boolean =>
-    now <= each.lostAt || windowsFor(state.windows, each.operation).some((window) => isLive(window, now));
+    now <= each.lostAt || windowsFor(state.windows, each.operation, now).length > 0;
   const { probe, ...rest } = state;
   if (state.inFlight.every(isKept) && (probe === undefined || now <= probe.lostAt)) return state;
   const inFlight = state.inFlight.filter(isKept);
@@ -205,6 +258,14 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   if (block === undefined || block.until <= learnt.since) return { ...state, block: learnt };
   const why = [block.why, learnt.why].includes('banned') ? 'banned' : learnt.why;
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
+}
+
+/** Returns the block that a decision names. */
+export function blockOf(decision: Decision): Block | undefined {
+  if (decision.do === 'send') return undefined;
+  const { until, why } = decision;
+  const named = BLOCK_REASONS.find((each) => each === why);
+  return named && { since: until, until, why: named };
 }
 
 /** The user cleared the block: allow one probe. */
@@ -257,8 +318,7 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
     const reported = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
-    const report = { now, operation, reported, sent, inFlight: state.inFlight };
-    return { ...state, windows: observeWindow(state.windows, report) };
+    return { ...state, windows: observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now }) };
   }
   // One answer without headers within a known window: count it ourselves.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };

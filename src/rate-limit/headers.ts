@@ -1,10 +1,11 @@
 /**
- * Reads the rate-limit headers of a response (service spec, part 8; the IETF drafts `RateLimit`, 6 to 8).
+ * Reads the rate-limit headers of a response (service spec, part 8; draft-ietf-httpapi-ratelimit-headers, to 10).
  *
  * A wait is read generously, and always to the longer side: sending too early can get the key banned, waiting a little
  * longer cannot. Dates and `Reset` are instants on the server's clock; the response's own `Date` turns them into waits,
  * so that a wrong clock on this machine changes nothing.
  */
+import { parseList } from 'structured-headers';
 import { parseHttpDate } from './http-date.ts';
 
 export interface LimitHeaders {
@@ -15,6 +16,8 @@ export interface LimitHeaders {
     readonly remaining: number;
     /** From receipt until the window has certainly ended, in ms. */
     readonly resetInMs: number;
+    /** Length of a whole window, where the headers tell it, ms. */
+    readonly lengthMs?: number;
   };
   /** The longest wait that a Retry-After names, from receipt, in ms. */
   readonly retryAfterMs?: number;
@@ -28,11 +31,17 @@ export interface LimitHeaders {
 
 type Headers = ReadonlyMap<string, readonly string[]>;
 
-/** The server's clock and this machine's at the moment of receipt, epoch ms. `hasDate`: the first comes from the response. */
+/** The server's clock (this machine's where the response has no Date) and this machine's on receipt, epoch ms. */
 interface Clocks {
   readonly server: number;
   readonly local: number;
-  readonly hasDate: boolean;
+}
+
+/** What one kind of headers says. `resets`: the waits of a refusal, undefined where one cannot be read. */
+interface Found {
+  readonly window: LimitHeaders['window'];
+  readonly left: number | undefined;
+  readonly resets: readonly (number | undefined)[];
 }
 
 /** Length of a window whose end the headers do not tell, ms. */
@@ -50,23 +59,13 @@ const AGREEING_MS = 60_000;
 
 /** Seconds below this are a number of seconds from now, above it an instant (1973). */
 const SMALLEST_EPOCH_S = 100_000_000;
-/** Above each bound an instant is in the next smaller unit. `perMs`: how many of the unit make one ms. */
-const EPOCH_UNITS = [
-  { upTo: 1e11, perMs: 1e-3 }, // seconds, to the year 5138
-  { upTo: 1e14, perMs: 1 },
-  { upTo: 1e17, perMs: 1e3 },
-  { upTo: 1e20, perMs: 1e6 },
-] as const;
+/** Up to each bound an instant is in seconds (to the year 5138), ms, µs or ns. */
+const EPOCH_BOUNDS = [1e11, 1e14, 1e17, 1e20];
 
-/** Where limit, remaining and reset are found, in order of preference. The drafts' members are in one header. */
-const DIALECTS: readonly ((
-  headers: Headers,
-) => Readonly<Record<'limit' | 'remaining' | 'reset', readonly string[]>>)[] = [
-  separate('x-ratelimit-'),
-  separate('x-rate-limit-'),
-  separate('ratelimit-'),
-  draftMembers,
-];
+/** Headers of their own for limit, remaining and reset, in order of preference. The drafts from 7 on come last. */
+const PREFIXES = ['x-ratelimit-', 'x-rate-limit-', 'ratelimit-'] as const;
+/** What is read of a window, and the parameters of drafts 8 to 10 that hold it. */
+const PARAMETERS = { limit: 'q', remaining: 'r', reset: 't', length: 'w' } as const;
 
 /** Headers that name a wait like Retry-After does; the value's unit in ms. */
 const RETRY_HEADERS = [
@@ -79,57 +78,70 @@ const RETRY_HEADERS = [
 
 /** Reads any headers without failing. `receivedAt`: epoch ms on this machine's clock. */
 export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHeaders {
-  const date = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt);
-  const clocks = { server: date ?? receivedAt, local: receivedAt, hasDate: date !== undefined };
-  const found = DIALECTS.map((read) => read(headers)).filter(
-    ({ limit, remaining, reset }) => limit.length + remaining.length + reset.length > 0,
-  );
-  const windows = found.map((each) => readWindow(each, clocks));
-  const window = windows.find((each) => each !== undefined);
+  const server = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt) ?? receivedAt;
+  const clocks = { server, local: receivedAt };
+  const policies = valuesOf(headers, 'ratelimit-policy').flatMap(membersOf);
+  // Draft 6 has one window, whose length its policy names.
+  const length = policies.length === 1 ? policies[0]!.getAll('w') : [];
+  const separate = PREFIXES.map((prefix) => {
+    const isDraft = prefix === 'ratelimit-';
+    return readCounts((part) => (part === 'length' && isDraft ? length : valuesOf(headers, prefix + part)), clocks);
+  });
+  const found = [...separate, readDrafts(headers, policies, clocks)];
+  const window = found.map((each) => each.window).find((each) => each !== undefined);
+  const left = found.map((each) => each.left).find((each) => each !== undefined);
 
-  const named = RETRY_HEADERS.flatMap(([name, unit]) =>
-    listOf(valuesOf(headers, name)).map((text) => ({ text, unit })),
+  const resets = found.flatMap((each) => each.resets);
+  const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
+    listOf(valuesOf(headers, name)).map(
+      (text) => [readRetryAfter(text, unit, clocks), guessDelay(text, unit)] as const,
+    ),
   );
-  const retries = named.map(({ text, unit }) => readRetryAfter(text, unit, clocks));
-  const guesses = named.flatMap(({ text, unit }, i) => (retries[i] === undefined ? [guessDelay(text, unit)] : []));
-  const resets = found.flatMap(({ reset }) => listOf(reset).map((text) => readReset(text, clocks)));
-  const retryAfterMs = longest([...retries, ...guesses]);
+  const retryAfterMs = longest(retries.map(([exact, guess]) => exact ?? guess));
   const resetMs = longest(resets);
-  const remaining = found.map((each) => least(each.remaining)).find((each) => each !== undefined);
+  const isUnreadable = retries.length > 0 ? retries.some(([exact]) => exact === undefined) : resets.includes(undefined);
   return {
     ...(window !== undefined && { window }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(resetMs !== undefined && { resetMs }),
-    ...(remaining !== undefined && remaining > 0 && { hasRemaining: true }),
-    ...((retries.includes(undefined) || (retries.length === 0 && resets.includes(undefined))) && { unreadable: true }),
+    ...(left !== undefined && left > 0 && { hasRemaining: true }),
+    ...(isUnreadable && { unreadable: true }),
   };
 }
 
-/** Returns a reader of headers of their own for each count. */
-function separate(prefix: string): (headers: Headers) => Record<'limit' | 'remaining' | 'reset', readonly string[]> {
-  const [limit, remaining, reset] = [`${prefix}limit`, `${prefix}remaining`, `${prefix}reset`];
-  return (headers) => ({
-    limit: valuesOf(headers, limit),
-    remaining: valuesOf(headers, remaining),
-    reset: valuesOf(headers, reset),
+/**
+ * Reads `RateLimit: "name";r=3;t=23` with `RateLimit-Policy: "name";q=60;w=60` (drafts 8 to 10), and
+ * `RateLimit: limit=60, remaining=3, reset=23` with `RateLimit-Policy: 60;w=60` (draft 7).
+ *
+ * The policy of requests with the least left is the window. Where a policy has nothing left, whatever its unit, those
+ * with something left do not name the wait.
+ */
+function readDrafts(headers: Headers, policies: readonly URLSearchParams[], clocks: Clocks): Found {
+  const members = valuesOf(headers, 'ratelimit').flatMap(membersOf);
+  const found = members.map((member) => {
+    const name = member.get('limit') ?? member.get('name');
+    const all = new URLSearchParams([...member, ...(policies.find((each) => each.get('name') === name) ?? [])]);
+    const counts = readCounts((part) => [...all.getAll(part), ...all.getAll(PARAMETERS[part])], clocks);
+    return { ...counts, isOfRequests: /^requests?$/.test(all.get('qu') ?? 'requests') };
   });
+  const end = ({ window }: Found): number => window?.resetInMs ?? 0;
+  found.sort((a, b) => (a.left ?? Infinity) - (b.left ?? Infinity) || end(b) - end(a));
+  const left = found[0]?.left;
+  const resets = found.flatMap((each) => (left !== 0 || (each.left ?? 0) === 0 ? each.resets : []));
+  return { window: found.find((each) => each.isOfRequests)?.window, left, resets };
 }
 
-/**
- * Reads `RateLimit: limit=60, remaining=3, reset=23` (draft 7) and `RateLimit: "name"; r=3; t=23` with
- * `RateLimit-Policy: "name"; q=60; w=60` (draft 8). Of several policies the one with the least left counts.
- */
-function draftMembers(headers: Headers): Record<'limit' | 'remaining' | 'reset', readonly string[]> {
-  if (!headers.has('ratelimit') && !headers.has('ratelimit-policy')) return { limit: [], remaining: [], reset: [] };
-  const text = valuesOf(headers, 'ratelimit').join(', ');
-  const member = (from: string, names: string): string[] =>
-    [...from.matchAll(new RegExp(`(?:^|[,;])\\s*(?:${names})=([^,;\\s]+)`, 'gi'))].map(([, value]) => value ?? '');
-  const left = member(text, 'remaining|r');
-  const at = left.indexOf(`${least(left) ?? ''}`);
-  const limits = member(text, 'limit').concat(member(valuesOf(headers, 'ratelimit-policy').join(', '), 'q'));
-  const resets = member(text, 'reset|t');
-  const one = (values: readonly string[]): readonly string[] => values.slice(Math.max(at, 0)).slice(0, 1);
-  return { limit: one(limits), remaining: one(left), reset: left.length === resets.length ? one(resets) : resets };
+/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone of what is none, as in draft 7. */
+function membersOf(line: string): URLSearchParams[] {
+  try {
+    return parseList(line).map(([name, parameters]) => {
+      const member = new URLSearchParams({ name: String(name) });
+      for (const [key, value] of parameters) member.append(key, String(value));
+      return member;
+    });
+  } catch {
+    return [new URLSearchParams(line.toLowerCase().replace(/\s*[,;]\s*/g, '&'))];
+  }
 }
 
 /** The values of a header, one for each line, without the white space around them (RFC 9110, 5.5). */
@@ -140,10 +152,8 @@ function valuesOf(headers: Headers, name: string): readonly string[] {
 /** Splits comma-joined values, but not at the comma within a date. A value that is empty as a whole stays. */
 function listOf(values: readonly string[]): string[] {
   return values.flatMap((value) => {
-    if (!value.includes(',')) return value.trim();
     const parts = value.split(/,(?!\s*[0-9]{1,2}[ -][a-z]{3})/i).map((each) => each.trim());
-    const filled = parts.filter((each) => each !== '');
-    return filled.length === 0 ? [''] : filled;
+    return parts.some(Boolean) ? parts.filter(Boolean) : [''];
   });
 }
 
@@ -156,8 +166,7 @@ function longest(waits: readonly (number | undefined)[]): number | undefined {
 function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | undefined {
   const seconds = /^\+?([0-9]+(?:\.[0-9]+)?)\s*s?$/i.exec(text)?.[1];
   if (seconds !== undefined) return Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
-  const date = parseHttpDate(text, clocks.server);
-  return date === undefined ? undefined : waitUntil(date, clocks);
+  return waitUntil(parseHttpDate(text, clocks.server), clocks);
 }
 
 // At most one blank at a time: of many, a long header would take for ever.
@@ -170,12 +179,8 @@ const DELAY = new RegExp(
 
 /** Reads `"7200"`, `7200 seconds`, `7200; why`, `7200 (why)`, `2h 30m`, `PT2H`, `7200000ms`, `7.2e3`, as a minute at least. */
 function guessDelay(text: string, unitMs: number): number | undefined {
-  const amounts = DELAY.exec(
-    text
-      .replace(/[;(].*$/, '')
-      .trim()
-      .replace(/^"(.*)"$/, '$1'),
-  )?.slice(1);
+  const plain = text.replace(/[;(].*$/, '').trim();
+  const amounts = DELAY.exec(plain.replace(/^"(.*)"$/, '$1'))?.slice(1);
   if (amounts === undefined || !amounts.some(Boolean)) return undefined;
   const units = [86_400_000, 3_600_000, 60_000, 1_000, 1, unitMs];
   const ms = units.reduce((sum, unit, i) => sum + Number(amounts[i] ?? 0) * unit, 0);
@@ -184,56 +189,42 @@ function guessDelay(text: string, unitMs: number): number | undefined {
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */
 function readReset(text: string, clocks: Clocks): number | undefined {
-  const instant = instantOf(text, clocks);
-  if (instant === undefined) return undefined;
-  const wait = 'fromNow' in instant ? instant.fromNow : waitFor(instant.at, clocks);
+  const value = /^[0-9]{1,20}(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
+  const unit = EPOCH_BOUNDS.findIndex((bound) => value <= bound);
+  const at = unit < 0 ? parseHttpDate(text, clocks.server) : Math.ceil(value / 1_000 ** (unit - 1));
+  // One within the server's present second may still be ahead.
+  const isNow = at !== undefined && at <= clocks.server && clocks.server - at < ROUNDING_MS;
+  const wait = value < SMALLEST_EPOCH_S ? Math.ceil(value * 1_000) : isNow ? 0 : waitUntil(at, clocks);
   return wait !== undefined && wait + ROUNDING_MS <= LONGEST_WINDOW_MS ? wait : undefined;
-}
-
-/** A Reset within the server's present second may still be ahead. */
-function waitFor(at: number, clocks: Clocks): number | undefined {
-  const passed = clocks.server - at;
-  return passed >= 0 && passed < ROUNDING_MS ? 0 : waitUntil(at, clocks);
-}
-
-function instantOf(text: string, clocks: Clocks): { fromNow: number } | { at: number } | undefined {
-  if (!/^[0-9]{1,20}(?:\.[0-9]+)?$/.test(text)) {
-    const at = parseHttpDate(text, clocks.server);
-    return at === undefined ? undefined : { at };
-  }
-  const value = Number(text);
-  if (value < SMALLEST_EPOCH_S) return { fromNow: Math.ceil(value * 1_000) };
-  const unit = EPOCH_UNITS.find(({ upTo }) => value <= upTo);
-  return unit === undefined ? undefined : { at: Math.ceil(value / unit.perMs) };
 }
 
 /**
  * Turns an instant into a wait. The server's `Date` counts; the local clock only where it agrees with it, or where by
  * the server's the instant has passed, and only to make the wait longer.
  */
-function waitUntil(at: number, { server, local, hasDate }: Clocks): number | undefined {
-  const byServer = at - server;
-  const byLocal = at - local;
-  const agree = Math.abs(server - local) <= AGREEING_MS;
-  if (agree && hasDate && Math.max(byServer, byLocal) > 0)
-    return Math.min(Math.max(byServer, byLocal), LONGEST_WAIT_MS);
-  if (byServer > 0) return Math.min(byServer, LONGEST_WAIT_MS);
+function waitUntil(at: number | undefined, { server, local }: Clocks): number | undefined {
+  if (at === undefined) return undefined;
+  const [byServer, byLocal] = [at - server, at - local];
+  const wait = Math.abs(server - local) <= AGREEING_MS ? Math.max(byServer, byLocal) : byServer;
+  if (wait > 0) return Math.min(wait, LONGEST_WAIT_MS);
   return byLocal > 0 && byLocal <= 86_400_000 ? byLocal : undefined;
 }
 
-function readWindow(
-  texts: Readonly<Record<'limit' | 'remaining' | 'reset', readonly string[]>>,
-  { server }: Clocks,
-): LimitHeaders['window'] {
+function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[], clocks: Clocks): Found {
+  const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
+  const [limit, left] = [least(limits), least(counts)];
+  const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
   // A count on two lines is ambiguous: a proxy may have added one of them.
-  if (texts.limit.length > 1 || texts.remaining.length > 1) return undefined;
-  const limit = least(texts.limit);
-  const remaining = least(texts.remaining);
-  if (limit === undefined || remaining === undefined || remaining > limit) return undefined;
+  if (limits.length > 1 || counts.length > 1) return found;
+  if (limit === undefined || left === undefined || left > limit) return found;
   // Only the server's clock: a window must not be thought longer because the clocks differ.
-  const only = { server, local: server, hasDate: true };
-  const resets = listOf(texts.reset).map((text) => readReset(text, only));
-  return { limit, remaining, resetInMs: (longest(resets) ?? UNKNOWN_RESET_MS - ROUNDING_MS) + ROUNDING_MS };
+  const only = { server: clocks.server, local: clocks.server };
+  const lengthMs = longest(textsOf('length').map((text) => readReset(text, only) || undefined));
+  const end = longest(ends.map((text) => readReset(text, only))) ?? lengthMs ?? UNKNOWN_RESET_MS - ROUNDING_MS;
+  // Whatever was cut from the Reset, no window ends later than a whole one that begins now.
+  const resetInMs = Math.max(end, Math.min(end + ROUNDING_MS, lengthMs ?? Infinity));
+  const window = { limit, remaining: left, resetInMs };
+  return { ...found, window: lengthMs === undefined ? window : { ...window, lengthMs } };
 }
 
 /** The least of the counts: `60`, `3, 3;w=90`, `0.0`. */

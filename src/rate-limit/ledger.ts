@@ -16,11 +16,11 @@ import {
   UNKNOWN,
 } from './governor.ts';
 import { strictest, together } from '../state/batch.ts';
-import type { Reservation, Window } from './windows.ts';
+import { isLive, leftOf, type Window, windowsFor } from './windows.ts';
 import type { Clock, Machine } from '../ports.ts';
 
 /** What the ledger knows, for people and for the gate. */
-export type LedgerView = Pick<LedgerState, 'windows' | 'block' | 'strikes' | 'inFlight' | 'seenAt'>;
+export type LedgerView = LedgerState;
 
 export interface Ledger {
   /** Returns whether a request would have to wait, and reserves nothing. */
@@ -34,6 +34,8 @@ export interface Ledger {
   view(): Promise<LedgerView>;
   /** Clears the block at the user's risk. */
   clearBlock(): Promise<LedgerView>;
+  /** Gives back what was lent and is not used. */
+  close(): Promise<void>;
 }
 
 /** What a step of a ledger computes from the state at `now`. */
@@ -50,11 +52,6 @@ export interface StepOptions {
 
 /** Runs one step atomically. */
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
-
-/** Changes how steps are run. */
-export type WrapStep = (step: Step) => Step;
-
-export const unwrapped: WrapStep = (step) => step;
 
 /**
  * Returns a way to run the steps of many requests as one: those that are asked for within one turn of the event loop,
@@ -84,6 +81,8 @@ export function inBatches(step: Step, turn: () => Promise<void>): Step {
 }
 
 /** Makes a ledger from one way to run a step atomically. */
+export type MakeLedger = (step: Step) => Ledger;
+
 export function createLedger(step: Step): Ledger {
   const decided =
     (intent: Intent): Work<Decision> =>
@@ -103,6 +102,7 @@ export function createLedger(step: Step): Ledger {
     },
     view: () => step(kept, { isRead: true }),
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true }),
+    close: () => Promise.resolve(),
   };
 }
 
@@ -121,17 +121,17 @@ export function tightestWindow(
   now: number,
   operation?: string,
 ): (Window & { readonly left: number }) | undefined {
-  const uses = ({ operations }: Window, name: string): boolean => operations.includes(name);
-  const live = windows.filter((each) => now < each.resetAt && (operation === undefined || uses(each, operation)));
-  const leftOf = (window: Window): number =>
-    window.remaining - inFlight.filter((each: Reservation) => uses(window, each.operation)).length;
-  return live.map((each) => ({ ...each, left: Math.max(0, leftOf(each)) })).sort((a, b) => a.left - b.left)[0];
+  const live =
+    operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
+  return live
+    .map((each) => ({ ...each, left: Math.max(0, leftOf(each, windows, inFlight, now).left) }))
+    .sort((a, b) => a.left - b.left)[0];
 }
 
 /** Returns a ledger that lives as long as the program. */
-export function memoryLedger(clock: Pick<Clock, 'monotonic'>): Ledger {
+export function memoryLedger(clock: Pick<Clock, 'monotonic'>, make: MakeLedger = createLedger): Ledger {
   let state: LedgerState = UNKNOWN;
-  return createLedger((work, { isRead } = {}) => {
+  return make((work, { isRead } = {}) => {
     const worked = work(state, clock.monotonic());
     if (isRead !== true) ({ state } = worked);
     return Promise.resolve(worked.result);

@@ -3,7 +3,6 @@
  */
 import type { Clock } from '../ports.ts';
 import type { LedgerState } from './governor.ts';
-import type { Reservation } from './windows.ts';
 
 export interface Moment {
   /** Empty where the system has no name for a boot. */
@@ -35,6 +34,7 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
       remaining: Math.max(0, window.remaining - state.inFlight.length),
       resetAt: move(window.resetAt),
       seenAt: now.monotonic,
+      answeredAt: move(window.resetAt),
     })),
     ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
   };
@@ -45,17 +45,12 @@ export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): num
   return clock.now() + at - clock.monotonic();
 }
 
-/** Returns the state with all its times moved by so many ms. */
-export function shift(state: LedgerState, by: number): LedgerState {
-  const { windows, block, inFlight, probe, pace, seenAt } = state;
-  const move = (each: Reservation): Reservation => ({ ...each, at: each.at + by, lostAt: each.lostAt + by });
-  return {
-    ...state,
-    windows: windows.map((each) => ({ ...each, resetAt: each.resetAt + by, seenAt: each.seenAt + by })),
-    inFlight: inFlight.map(move),
-    ...(probe !== undefined && { probe: move(probe) }),
-    ...(block !== undefined && { block: { ...block, since: block.since + by, until: block.until + by } }),
-    ...(pace !== undefined && { pace: { ...pace, nextAt: pace.nextAt + by } }),
-    ...(seenAt !== undefined && { seenAt: seenAt + by }),
-  };
+const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'nextAt']);
+
+/** Returns a state, or a part of one, with all its times moved by so many ms. */
+export function shift<T>(value: T, by: number): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: unknown) => shift(each, by)) as T;
+  const move = (name: string, each: unknown): unknown => (TIMES.has(name) ? Number(each) + by : shift(each, by));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, move(name, each)])) as T;
 }

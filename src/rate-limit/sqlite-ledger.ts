@@ -1,13 +1,11 @@
 /**
- * The ledger that all processes of this user share: one row for each origin and key in the state database, named by a
- * salted hash, so that neither the file nor this code knows which key it is about.
+ * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash, so that neither the file nor this code knows which key it is about.
  * Each step is one immediate transaction. It is never held while a request is under way.
  */
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { createLedger, type Ledger, type Step, unwrapped, type WrapStep, isDeadOwner } from './ledger.ts';
-import { parseState, stringifyState } from './ledger-state.ts';
+import { createLedger, isDeadOwner, type Ledger, type MakeLedger, type Step } from './ledger.ts';
 import { type Moment, rebase } from './rebase.ts';
 
 type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
@@ -17,7 +15,7 @@ export function sqliteLedger(
   ports: Ports,
   state: State,
   nameOf: (salt: string) => string,
-  wrap: WrapStep = unwrapped,
+  make: MakeLedger = createLedger,
 ): Ledger {
   const read = (now: Moment): LedgerState => {
     const salt = knownSalt(state);
@@ -33,7 +31,7 @@ export function sqliteLedger(
     const name = nameOf(knownSalt(state) ?? newSalt(ports, state));
     state.database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      ...[name, stringifyState(after), boot, monotonic, wall],
+      ...[name, JSON.stringify(after), boot, monotonic, wall],
     );
   };
   const step: Step = async (work, { isRead, ...how } = {}) => {
@@ -55,7 +53,7 @@ export function sqliteLedger(
       return result;
     }, how);
   };
-  return createLedger(wrap(step));
+  return make(step);
 }
 
 function momentOf({ clock, machine }: Ports): Moment {
@@ -78,4 +76,14 @@ function newSalt({ randomBytes }: Ports, { database }: State): string {
   const salt = Buffer.from(randomBytes(32)).toString('hex');
   database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
   return salt;
+}
+
+/** Parses a state. What is none is unknown: one probe finds out, and a block is in the reserve file, too. */
+function parseState(text: string): LedgerState {
+  try {
+    const state = JSON.parse(text) as LedgerState;
+    return Array.isArray(state.windows) && Array.isArray(state.inFlight) ? state : UNKNOWN;
+  } catch {
+    return UNKNOWN;
+  }
 }

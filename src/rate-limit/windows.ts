@@ -1,268 +1,184 @@
 /**
- * The rate-limit windows of one key. A service may count all operations together or each apart, so a window belongs to
- * the operations whose answers have named it: by its limit and its end. Limits of several operations are never mixed.
- * An operation that no answer has named yet may use any window: it needs room in all of them.
+ * The rate-limit windows of one key: for each operation, what its newest answers have said. Which operations share a
+ * window is derived, not remembered: windows of one limit that end together are taken for one, until an answer has shown
+ * more left than the other had. An operation without a window of its own may draw on any at its address.
  */
 import type { LimitHeaders } from './headers.ts';
 
 /** A request that was let through and is not answered yet. */
 export interface Reservation {
   readonly id: string;
-  /** Such as `PATCH /inventory/{id}`. */
+  /** Method and address without ids, such as `PATCH @5d0c2f/inventory/{id}`. */
   readonly operation: string;
   readonly at: number;
   /** When to give up waiting for its answer, because its process was killed for instance. */
   readonly lostAt: number;
-  /** The most that was left of a window that it may draw on when it was sent, those under way not counted. */
-  readonly left?: number;
-}
-
-/** What a request leaves to others. */
-export interface Reserve {
-  readonly reserve: number;
-  /** True where a shared ledger knows what the key's other clients send, so that none has to be kept for them here. */
-  readonly coordinated?: boolean;
 }
 
 export interface Window {
+  readonly operation: string;
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
-  /** Such as `GET /inventory`. */
-  readonly operations: readonly string[];
-  /** The lowest remaining count reported for each operation: what it has if the window turns out to be its own. */
-  readonly reported: Readonly<Record<string, number>>;
-  /** When the window was first seen, what was left then, and how many of our own requests were sent since. */
+  /** How long a whole window lasts, ms: as named, or as long as the ends of two were apart. */
+  readonly lengthMs?: number;
+  /** When an answer first named it. */
   readonly seenAt: number;
-  readonly atFirst: number;
-  readonly sent: number;
-  /** True while another client is taken to use the same window. */
-  readonly sharedWithOthers: boolean;
-  /** True once more was drawn in this window than we have sent. */
-  readonly overdrawn: boolean;
-  /** Windows in a row in which no other client was seen to draw. */
-  readonly quiet: number;
+  /** When one last did; its end, once a request was counted that the service may not have got. */
+  readonly answeredAt: number;
+  /** Operations whose windows look like this one, and have proved to be others. */
+  readonly apart: readonly string[];
 }
 
-type ReportedWindow = NonNullable<LimitHeaders['window']>;
+/** What is asked of the windows: room for so many requests of an operation, while others keep the reserve. */
+export interface Demand {
+  readonly operation: string;
+  readonly reserve: number;
+  /** Default 1. */
+  readonly count?: number;
+  /** Uses this part of what is left, evenly until the window ends, for one request after another. Default: all, at once. */
+  readonly share?: number;
+}
 
 /** Two answers may name the end of one window this far apart, ms: rounding, and the time that an answer takes. */
-const SAME_WINDOW_MS = 2_500;
-/** Requests left to another client that is seen to use the window. */
-const OTHERS_RESERVE = 2;
-/** Another client is forgotten after as many windows without it. */
-const FORGOTTEN_AFTER = 5;
+const SAME_END_MS = 2_500;
+/** A service may cut its times to whole seconds. */
+const ROUNDING_MS = 1_000;
+/** The last requests of a window go one at a time: another client may take some of them. */
+const EDGE = 2;
+/** The shortest length to expect of a window whose length nothing has told, ms. */
+const LEAST_LENGTH_MS = 60_000;
 /** A window that ended longer ago tells nothing, ms. */
 const KEPT_MS = 86_400_000;
 /** More than a service has; a hostile one cannot make the state grow. */
-const MOST_WINDOWS = 16;
-const MOST_OPERATIONS = 32;
+const MOST_WINDOWS = 32;
 
-export function isLive(window: Window, now: number): boolean {
-  return now < window.resetAt;
+export function isLive({ resetAt }: Window, now: number): boolean {
+  return now < resetAt;
 }
 
-/** Returns the windows that the operation has been seen to use. */
-export function windowsOf(windows: readonly Window[], operation: string): readonly Window[] {
-  return windows.filter(({ operations }) => operations.includes(operation));
+/** Returns the window that an answer to the operation has named, over or not. */
+export function windowOf(windows: readonly Window[], operation: string): Window | undefined {
+  return windows.find((each) => each.operation === operation);
 }
 
-/** Returns the windows that a request of the operation may draw on: all of them where none is known. */
-export function windowsFor(windows: readonly Window[], operation: string): readonly Window[] {
-  const own = windowsOf(windows, operation);
-  return own.length > 0 ? own : windows;
+/** Returns the live windows that a request of the operation may draw on. */
+export function windowsFor(windows: readonly Window[], operation: string, now: number): readonly Window[] {
+  const own = windowOf(windows, operation);
+  const live = windows.filter((each) => isLive(each, now) && addressOf(each.operation) === addressOf(operation));
+  return own === undefined ? live : live.filter((each) => mayBeOne(each, own, now));
 }
 
-/** True where the window is one of `windowsFor`. */
-function mayDrawOn(window: Window, windows: readonly Window[], operation: string): boolean {
-  return window.operations.includes(operation) || windowsOf(windows, operation).length === 0;
+function addressOf(operation: string): string {
+  return /^\S+ (@[0-9a-f]*)/.exec(operation)?.[1] ?? '';
 }
 
-/** Returns whether a request may be drawn from the window, those under way counted. */
-export function hasRoom(
+/** Returns the operation for people, without its address: `PATCH /inventory/{id}`. */
+export function shownOperation(operation: string): string {
+  return operation.replace(addressOf(operation), '');
+}
+
+function mayBeOne(live: Window, other: Window, now: number): boolean {
+  if (live.limit !== other.limit) return false;
+  if (live.apart.includes(other.operation) || other.apart.includes(live.operation)) return false;
+  return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
+}
+
+/** Returns what is left of a window, or less than nothing; requests under way count as sent. */
+export function leftOf(
   window: Window,
   windows: readonly Window[],
   inFlight: readonly Reservation[],
-  { reserve, coordinated }: Reserve,
-): boolean {
-  const isShared = window.sharedWithOthers && coordinated !== true;
-  const wanted = isShared ? Math.max(OTHERS_RESERVE, reserve) : reserve;
-  // A reserve as large as the window would let nothing through, ever.
-  const kept = Math.min(wanted, Math.max(0, window.limit - 1));
-  const underWay = inFlight.filter(({ operation }) => mayDrawOn(window, windows, operation)).length;
-  const left = window.remaining - underWay;
-  if (left - kept < 1) return false;
-  // Near the edge another client may take the last ones: one at a time, each answer report what is left.
-  return !isShared || underWay === 0 || left > 2 * kept + 1;
+  now: number,
+): { readonly left: number; readonly underWay: number } {
+  const underWay = inFlight.filter(({ operation }) => windowsFor(windows, operation, now).includes(window)).length;
+  return { left: window.remaining - underWay, underWay };
 }
 
-/** Notes that a request of ours is sent. */
-export function countSent(windows: readonly Window[], operation: string): readonly Window[] {
-  return windows.map((each) => (mayDrawOn(each, windows, operation) ? { ...each, sent: each.sent + 1 } : each));
+/**
+ * Returns when all the windows have room for the demand, requests under way counted as sent; undefined: they have now.
+ * `isEdge`: an answer that is under way may make room sooner.
+ */
+export function roomAt(
+  windows: readonly Window[],
+  inFlight: readonly Reservation[],
+  { operation, reserve, count = 1, share }: Demand,
+  now: number,
+): { readonly until: number; readonly isEdge: boolean } | undefined {
+  const full = windowsFor(windows, operation, now).flatMap((window) => {
+    const { limit, resetAt, lengthMs = Math.max(LEAST_LENGTH_MS, resetAt - now) } = window;
+    // A reserve as large as the window would let nothing through, ever.
+    const kept = Math.min(reserve, Math.max(0, limit - 1));
+    const { left, underWay } = leftOf(window, windows, inFlight, now);
+    const wanting = count - Math.max(0, left - kept);
+    const own = Math.floor((left - kept) * (share ?? 1));
+    if (share !== undefined) return [{ until: now + (resetAt - now) / Math.max(1, own), isEdge: false }];
+    if (wanting <= 0) return left <= EDGE && underWay > 0 ? [{ until: resetAt, isEdge: true }] : [];
+    return [{ until: resetAt + (Math.ceil(wanting / Math.max(1, limit - kept)) - 1) * lengthMs, isEdge: false }];
+  });
+  return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }
 
 /** Notes that the service counted a request although no answer confirmed it. */
 export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
+  const drawn = windowsFor(windows, operation, now);
   return windows.map((each) => {
-    if (!mayDrawOn(each, windows, operation) || !isLive(each, now)) return each;
-    const reported = each.reported[operation];
-    return {
-      ...each,
-      remaining: Math.max(0, each.remaining - 1),
-      reported: { ...each.reported, ...(reported !== undefined && { [operation]: Math.max(0, reported - 1) }) },
-    };
+    if (!drawn.includes(each)) return each;
+    return { ...each, remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt };
   });
 }
 
-/** What an answer tells, and about which request. */
-export interface Report {
-  readonly now: number;
-  readonly operation: string;
-  readonly reported: ReportedWindow;
-  /** The request, if it is known. */
-  readonly sent: Reservation | undefined;
-  /** Requests that are still under way. */
-  readonly inFlight: readonly Reservation[];
-}
-
-/** Returns the windows after an answer that names one. */
-export function observeWindow(windows: readonly Window[], report: Report): readonly Window[] {
-  const { now, operation, reported } = report;
-  const resetAt = now + reported.resetInMs;
-  const isSame = (each: Window): boolean =>
-    each.limit === reported.limit && isLive(each, now) && Math.abs(each.resetAt - resetAt) <= SAME_WINDOW_MS;
-  const own = windowsOf(windows, operation);
-  const same = own.find(isSame) ?? windows.find((each) => isSame(each) && !hasMore(each, report));
-  if (same !== undefined) return tidy(inSame(windows, same, report, resetAt), now);
-  const current = own.filter(({ limit }) => limit === reported.limit).sort((a, b) => b.resetAt - a.resetAt)[0];
-  if (current === undefined) {
-    // Operations that shared a window with this one are taken to share the new one.
-    const operations = [...new Set([operation, ...own.flatMap((each) => each.operations)])];
-    return tidy([...windows, begun(report, windows, operations)], now);
-  }
-  return tidy(changed(windows, current, report, resetAt), now);
-}
-
-/** An answer names the limit and the end of a window that is known. */
-function inSame(windows: readonly Window[], same: Window, report: Report, resetAt: number): readonly Window[] {
-  const { operation } = report;
-  if (isApart(same, report)) return split(windows, same, report);
-  const isKnown = same.operations.includes(operation);
-  const joined = withOperation(isKnown ? merged(same, report) : recounted(same, report, windows), operation);
-  // Each answer names the end or a moment after it. Of one operation the earliest is safe; several may yet prove to have
-  // windows of their own.
-  const end = joined.operations.length === 1 ? Math.min(same.resetAt, resetAt) : Math.max(same.resetAt, resetAt);
-  return replaced(leaveEnded(windows, same, report), same, { ...joined, resetAt: end });
-}
-
-/** The window with one operation more, whose requests so far were not counted: who draws is counted from now on. */
-function recounted(window: Window, report: Report, windows: readonly Window[]): Window {
-  const operations = [...window.operations, report.operation];
-  const remaining = Math.min(window.remaining, report.reported.remaining);
-  const reported = { ...window.reported, [report.operation]: report.reported.remaining };
-  return { ...window, remaining, reported, atFirst: remaining, sent: underWayIn(operations, report, windows) };
-}
-
-/** True where a window that several are thought to share proves to be none of this operation's. */
-function isApart(window: Window, report: Report): boolean {
-  return window.operations.some((name) => name !== report.operation) && hasMore(window, report);
-}
-
-/** True where more is left after the request than there was of that window before it: it drew on another one. */
-function hasMore({ seenAt }: Window, { sent, reported }: Report): boolean {
-  return sent?.left !== undefined && sent.at >= seenAt && reported.remaining >= sent.left;
-}
-
-/** The operation leaves the window that it was thought to share. */
-function split(windows: readonly Window[], shared: Window, report: Report): readonly Window[] {
-  const { operation } = report;
-  const { [operation]: own = report.reported.remaining, ...reported } = shared.reported;
-  const operations = shared.operations.filter((each) => each !== operation);
-  const remaining = operations.every((name) => name in reported)
-    ? Math.min(...Object.values(reported))
-    : shared.remaining;
-  // What looked like another client was this operation.
-  const others = { overdrawn: false, sharedWithOthers: false };
-  const sent = underWayIn(operations, report, windows);
-  const without = { ...shared, ...others, operations, reported, remaining, atFirst: remaining, sent };
-  const left = { ...report, reported: { ...report.reported, remaining: Math.min(own, report.reported.remaining) } };
-  return [...replaced(windows, shared, without), begun(left, windows, [operation])];
-}
-
-/** An answer names another end of a window that the operation is known to use. */
-function changed(windows: readonly Window[], current: Window, report: Report, resetAt: number): readonly Window[] {
-  const { now, sent } = report;
-  const isAlone = current.operations.length === 1;
-  const isLater = resetAt > current.resetAt;
-  if (!isLive(current, now) || (isLater && (isAlone || now >= current.resetAt - SAME_WINDOW_MS))) {
-    return replaced(windows, current, renewed(current, report, windows));
-  }
+/** Returns the windows after an answer that names one. Within a window what is left only falls. */
+export function observeWindow(
+  windows: readonly Window[],
+  { resetInMs, ...named }: NonNullable<LimitHeaders['window']>,
+  { operation, sentAt, now }: { readonly operation: string; readonly sentAt: number; readonly now: number },
+): readonly Window[] {
+  const known = windowOf(windows, operation);
+  const resetAt = now + resetInMs;
+  const before = known?.limit === named.limit ? known : undefined;
+  const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before says nothing of this one.
-  if (!isLater && sent !== undefined && sent.at < current.seenAt) return windows;
-  if (isApart(current, report)) return split(windows, current, report);
-  const longer = { ...merged(current, report), resetAt: Math.max(resetAt, current.resetAt) };
-  return replaced(windows, current, longer);
-}
-
-function underWayIn(operations: readonly string[], { inFlight }: Report, windows: readonly Window[]): number {
-  const isIn = (name: string): boolean => windowsOf(windows, name).length === 0 || operations.includes(name);
-  return inFlight.filter(({ operation }) => isIn(operation)).length;
-}
-
-function begun(report: Report, windows: readonly Window[], operations: readonly string[]): Window {
-  const { now, operation, reported } = report;
-  return {
-    reported: { [operation]: reported.remaining },
-    limit: reported.limit,
-    remaining: reported.remaining,
-    resetAt: now + reported.resetInMs,
-    operations,
-    seenAt: now,
-    atFirst: reported.remaining,
-    sent: underWayIn(operations, report, windows),
-    sharedWithOthers: false,
-    overdrawn: false,
-    quiet: 0,
-  };
-}
-
-/** The next window of the same limit. */
-function renewed(before: Window, report: Report, windows: readonly Window[]): Window {
-  const quiet = before.overdrawn ? 0 : before.quiet + 1;
-  const sharedWithOthers = before.sharedWithOthers && quiet < FORGOTTEN_AFTER;
-  return { ...begun(report, windows, before.operations), sharedWithOthers, quiet };
-}
-
-/** The same window with what is left by now: it only falls. */
-function merged(window: Window, { operation, reported: { remaining } }: Report): Window {
-  const overdrawn = window.overdrawn || window.atFirst - remaining > window.sent;
-  return {
-    ...window,
-    remaining: Math.min(window.remaining, remaining),
-    reported: { ...window.reported, [operation]: Math.min(window.reported[operation] ?? remaining, remaining) },
-    overdrawn,
-    sharedWithOthers: window.sharedWithOthers || overdrawn,
-  };
-}
-
-function withOperation(window: Window, operation: string): Window {
-  if (window.operations.includes(operation)) return window;
-  return { ...window, operations: [...window.operations, operation].slice(-MOST_OPERATIONS) };
-}
-
-/** An operation that has moved to another window of the same limit no longer belongs to the one that ended. */
-function leaveEnded(windows: readonly Window[], joined: Window, { now, operation }: Report): readonly Window[] {
-  const leaves = (each: Window): boolean => each !== joined && each.limit === joined.limit && !isLive(each, now);
-  return windows.map((each) =>
-    leaves(each) ? { ...each, operations: each.operations.filter((name) => name !== operation) } : each,
+  if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
+  // What has as much left after a request as another window had before it is not that window. A refusal draws nothing.
+  // The first answer of the next window proves nothing: the others may be about to end.
+  const isNext = before !== undefined && !isCurrent;
+  const isLike = (each: Window): boolean =>
+    isLive(each, now) && each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
+  const others = isNext ? [] : windows.filter((each) => each.operation !== operation && isLike(each));
+  const proved = others.filter((each) => sentAt > each.answeredAt && named.remaining >= Math.max(1, each.remaining));
+  const apart = [...new Set([...(known?.apart ?? []), ...proved.map((each) => each.operation)])].slice(-MOST_WINDOWS);
+  const moved = resetAt - (before?.resetAt ?? resetAt);
+  const lengthMs =
+    named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
+  const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
+  // An answer that took long names a later end of the same window: the service counted at any time since `sentAt`.
+  const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;
+  const late = isLate && { remaining: Math.min(before.remaining, named.remaining), seenAt: before.seenAt };
+  return mergeWindow(
+    windows.filter((each) => each.resetAt > now - KEPT_MS),
+    { ...found, ...late, ...(lengthMs !== undefined && { lengthMs }) },
   );
 }
 
-function replaced(windows: readonly Window[], old: Window, by: Window): readonly Window[] {
-  return windows.map((each) => (each === old ? by : each));
+/** Returns the windows with one that an answer has named, here or on another machine. Within a window what is left only falls. */
+export function mergeWindow(windows: readonly Window[], found: Window): readonly Window[] {
+  const known = windowOf(windows, found.operation);
+  const rest = windows.filter((each) => each !== known);
+  return [known === undefined ? found : newest(known, found), ...rest].slice(0, MOST_WINDOWS);
 }
 
-function tidy(windows: readonly Window[], now: number): readonly Window[] {
-  const kept = windows.filter(({ operations, resetAt }) => operations.length > 0 && resetAt > now - KEPT_MS);
-  return kept.length <= MOST_WINDOWS ? kept : kept.sort((a, b) => b.resetAt - a.resetAt).slice(0, MOST_WINDOWS);
+function newest(known: Window, found: Window): Window {
+  const apart = [...new Set([...known.apart, ...found.apart])].slice(-MOST_WINDOWS);
+  // Short windows that follow each other end close together, too.
+  const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
+  const isSame = known.limit === found.limit && isOneTime && Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
+  if (!isSame) return { ...(found.seenAt >= known.seenAt ? found : known), apart };
+  return {
+    ...{ ...found, apart },
+    remaining: Math.min(known.remaining, found.remaining),
+    resetAt: Math.min(known.resetAt, found.resetAt),
+    seenAt: Math.min(known.seenAt, found.seenAt),
+    answeredAt: Math.max(known.answeredAt, found.answeredAt),
+  };
 }

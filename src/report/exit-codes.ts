@@ -18,7 +18,7 @@ export const EXIT_CODES: readonly ExitCodeHelp[] = [
   row(EXIT.ok, 'done (also: an empty list, a reader that closed the pipe)', 'continue'),
   row(EXIT.bug, 'a bug in petstore', 'report it'),
   row(EXIT.usage, 'usage: nothing was sent', 'fix the call'),
-  row(EXIT.local, 'config, file or disk; or stdout could not be written', 'fix the machine'),
+  row(EXIT.local, 'config, file, disk or Redis; or stdout could not be written', 'fix the machine'),
   row(EXIT.key, 'no API key, or the service refused it (401)', 'get a new key'),
   row(EXIT.notFound, 'not found (404)', 'fix the id'),
   row(

@@ -1,5 +1,5 @@
 /** The columns of the table of failures, and the values that many of its rows share. */
-import type { ExitCode, FailureDetails, Kind, Outcome } from '../errors.ts';
+import type { ExitCode, Outcome } from '../errors.ts';
 
 export interface FailureMeaning {
   readonly exit: ExitCode;
@@ -29,9 +29,11 @@ export interface RowOutcome {
   readonly continues: 'always' | 'unless-often' | 'never';
 }
 
-export type FailureTable<K extends Kind> = {
-  readonly [L in K]: (details: FailureDetails[L], now: number) => FailureMeaning;
-};
+/** Says what a kind of failure means. The type of its `details` is what a Failure of the kind holds. `now`: epoch ms. */
+export type FailureRow<Details> = (details: Details, now: number) => FailureMeaning;
+
+/** Kind of failure -> its row. */
+export type FailureTable = Readonly<Record<string, FailureRow<never>>>;
 
 type SharedMeaning = Pick<FailureMeaning, 'exit' | 'retryable' | 'outcome' | 'bulkRow'>;
 

@@ -1,8 +1,10 @@
-/** The one table of failures: what each kind means, and its words. A kind that lacks a column does not compile. */
-import { EXIT, type Failure, type FailureDetails, type Kind, type WriteFailures } from '../errors.ts';
+/** The one table of failures: details, meaning and words of each kind. A kind that lacks a column does not compile. */
+import { EXIT, type Failure, type FailureDetails, type Kind, type Outcome, type PetWrite } from '../errors.ts';
+import type { SignalName } from '../ports.ts';
 import { CAUSES_FIRST_TO_LAST } from './exit-codes.ts';
 import {
   type FailureMeaning,
+  type FailureRow,
   type FailureTable,
   NO_ANSWER,
   type RowOutcome,
@@ -13,7 +15,20 @@ import { LOCAL_FAILURES } from './local-failures.ts';
 import { RUN_FAILURES } from './run-failures.ts';
 import { SERVICE_FAILURES } from './service-failures.ts';
 
-const WRITE_FAILURES = {
+/**
+ * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
+ * `POST /path`). `found`: the pet's quantity now, which is neither the earlier nor the wanted one. `because`: what went
+ * wrong with the write itself.
+ */
+type OutcomeUnknown = { environment: string; because: Failure } & (
+  { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }
+);
+
+/** Failures because of another one. Their types are written out, since that of `Failure` follows from the table. */
+const FAILURES_BECAUSE: {
+  readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
+  readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;
+} = {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),
     message: describeUnknown(details, now),
@@ -30,24 +45,35 @@ const WRITE_FAILURES = {
     hint: 'Do not repeat the write. Fix the cause first.',
     outcome: 'applied',
   }),
-  'stored-differently': ({ petId, quantity, stored, environment }) => ({
+};
+
+/** `write`: the one that was in flight; `outcome`: what became of it. */
+interface Interruption {
+  signal: SignalName;
+  outcome?: Outcome;
+  write?: PetWrite;
+  during?: 'prompt' | 'input' | 'watch';
+}
+
+const WRITE_FAILURES = {
+  'stored-differently': ({ stored, ...write }: PetWrite & { stored: { petId: bigint; quantity: bigint } }) => ({
     ...uncertain(EXIT.outcomeUnknown, `the service stored ${stored.quantity}`),
-    message: `Pet ${petId} was set to ${quantity} in ${environment}, but the service stored ${stored.quantity} for pet ${stored.petId}.`,
-    hint: `See all pets: petstore --env ${environment} inventory list`,
+    message: `Pet ${write.petId} was set to ${write.quantity} in ${write.environment}, but the service stored ${stored.quantity} for pet ${stored.petId}.`,
+    hint: `See all pets: petstore --env ${write.environment} inventory list`,
   }),
-  'precondition-failed': ({ petId, expected, found }) => ({
+  'precondition-failed': ({ petId, expected, found }: { petId: bigint; expected: bigint; found: bigint }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
     hint: `To change it anyway, use --expect ${found}.`,
     outcome: 'not-applied',
   }),
-  'below-zero': ({ petId, found, delta }) => ({
+  'below-zero': ({ petId, found, delta }: { petId: bigint; found: bigint; delta: bigint }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has only ${found}; ${delta < 0n ? 'taking away' : 'adding'} ${delta < 0n ? -delta : delta} would leave ${found + delta}.`,
     hint: 'To allow a quantity below zero, add --allow-negative.',
     outcome: 'not-applied',
   }),
-  interrupted: (details) => ({
+  interrupted: (details: Interruption) => ({
     ...stops(EXIT[details.signal]),
     message: describeInterrupted(details),
     hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
@@ -61,18 +87,23 @@ const WRITE_FAILURES = {
       continues: 'never',
     },
   }),
-  bug: ({ message }) => ({
+  bug: ({ message }: { message: string }) => ({
     ...stops(EXIT.bug),
     message: `This is a bug in petstore: ${message}`,
     hint: 'Report it to the person who gave you petstore, with the command and its output with --debug.',
   }),
-} satisfies FailureTable<keyof WriteFailures>;
+} satisfies FailureTable;
 
-const FAILURES: FailureTable<Kind> = { ...LOCAL_FAILURES, ...SERVICE_FAILURES, ...WRITE_FAILURES, ...RUN_FAILURES };
+const FAILURES = { ...LOCAL_FAILURES, ...SERVICE_FAILURES, ...FAILURES_BECAUSE, ...WRITE_FAILURES, ...RUN_FAILURES };
+
+/** The type of the table: errors.ts takes kinds and details from it. */
+export type Failures = typeof FAILURES;
+
+const ROWS: { readonly [K in Kind]: FailureRow<FailureDetails[K]> } = FAILURES;
 
 /** Returns the failure's row of the table; `now` is epoch ms. */
 export function describeFailure<K extends Kind>({ kind, details }: Failure<K>, now: number): FailureMeaning {
-  return FAILURES[kind](details, now);
+  return ROWS[kind](details, now);
 }
 
 /** Returns what the failure of a row's request means for the row and its run. */
@@ -91,7 +122,7 @@ export function firstCause(causes: readonly Failure[]): Failure | undefined {
   return causes.toSorted((a, b) => place(a) - place(b))[0];
 }
 
-function describeUnknown(details: FailureDetails['outcome-unknown'], now: number): string {
+function describeUnknown(details: OutcomeUnknown, now: number): string {
   const { environment } = details;
   if ('call' in details) return `No answer: ${details.call} may or may not have taken effect in ${environment}.`;
   const { petId, quantity, looked, found, because } = details;
@@ -112,11 +143,11 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
 }
 
 /** True for Ctrl-C while no write was under way. */
-function isPlainStop({ signal, outcome }: Pick<FailureDetails['interrupted'], 'signal' | 'outcome'>): boolean {
+function isPlainStop({ signal, outcome }: Interruption): boolean {
   return signal === 'SIGINT' && outcome === undefined;
 }
 
-function describeInterrupted(details: FailureDetails['interrupted']): string {
+function describeInterrupted(details: Interruption): string {
   const { signal, outcome, write, during } = details;
   if (during === 'prompt') return 'Cancelled.';
   if (isPlainStop(details)) return 'Stopped.';

@@ -1,69 +1,79 @@
 /** The part of the table of failures about the call, the config and this machine. */
-import { EXIT, type LocalFailures } from '../errors.ts';
+import { EXIT } from '../errors.ts';
 import { type FailureTable, stops } from './failure-meaning.ts';
 
 const LOGIN = 'Log in with: petstore login';
 
 export const LOCAL_FAILURES = {
-  usage: ({ problem, hint }) => ({ ...stops(EXIT.usage), message: problem, hint: hint ?? 'See: petstore --help' }),
-  'invalid-value': ({ name, value, expected, hint }) => ({
+  usage: ({ problem, hint }: { problem: string; hint?: string }) => ({
     ...stops(EXIT.usage),
-    message: `${name} must be ${expected}, not ${JSON.stringify(value)}.`,
-    hint,
+    message: problem,
+    hint: hint ?? 'See: petstore --help',
   }),
-  'production-not-confirmed': ({ command }) => ({
+  'invalid-value': (details: { name: string; value: string; expected: string; hint?: string }) => ({
+    ...stops(EXIT.usage),
+    message: `${details.name} must be ${details.expected}, not ${JSON.stringify(details.value)}.`,
+    hint: details.hint,
+  }),
+  'production-not-confirmed': ({ command }: { command: string }) => ({
     ...stops(EXIT.usage),
     message:
       'Writing to production without a terminal needs --env production, PETSTORE_ENV=production or --yes; nothing was sent.',
     hint: `Run petstore --env production ${command}`,
   }),
-  cancelled: () => ({
+  /** The user answered no, or ended the question. */
+  cancelled: (_: Record<string, never>) => ({
     ...stops(EXIT.usage),
     message: 'Cancelled. Nothing was changed.',
     hint: undefined,
     text: 'plain',
   }),
-  'no-terminal': ({ what, instead }) => ({
+  'no-terminal': ({ what, instead }: { what: string; instead: string }) => ({
     ...stops(EXIT.usage),
     message: `Cannot ask for ${what} without a terminal.`,
     hint: instead,
   }),
 
-  'config-invalid': ({ path, problem, line, column }) => ({
+  'config-invalid': (details: { path: string; problem: string; line?: number; column?: number }) => ({
     ...stops(EXIT.local),
-    message: `The config file ${path}${line === undefined ? '' : `:${line}:${column}`} ${problem}; it was left as it is.`,
+    message: `The config file ${details.path}${details.line === undefined ? '' : `:${details.line}:${details.column}`} ${details.problem}; it was left as it is.`,
     hint: 'Fix it in an editor, or move it away and log in again: petstore login',
   }),
-  'config-newer': ({ path, version }) => ({
+  'config-newer': ({ path, version }: { path: string; version: number }) => ({
     ...stops(EXIT.local),
     message: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
     hint: 'Update petstore, or use the version that wrote the file.',
   }),
-  'config-not-a-file': ({ path, found }) => ({
+  'config-not-a-file': ({ path, found }: { path: string; found: string }) => ({
     ...stops(EXIT.local),
     message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
     hint: 'Move it away, then log in again: petstore login',
   }),
-  'config-unset': ({ key, path, command }) => ({
+  'ledger-refused': ({ says }: { says: string }) => ({
+    ...stops(EXIT.local),
+    message: `The Redis server of PETSTORE_LEDGER cannot be used: ${says}.`,
+    hint: 'Fix the address, or the rights of its user on the server. docs/scale.md lists both.',
+  }),
+  'config-unset': ({ key, path, command }: { key: string; path: string; command: string }) => ({
     ...stops(EXIT.local),
     message: `The setting ${key} has no value in ${path}.`,
     hint: `Set it: ${command}`,
   }),
-  'no-home': ({ what, variable, problem }) => ({
+  'no-home': ({ what, variable, problem }: { what: string; variable: string; problem: string }) => ({
     ...stops(EXIT.local),
     message: `No folder for the ${what}: ${problem}.`,
     hint: `Set HOME, or ${variable} to an absolute path.`,
   }),
-  file: ({ operation, path, code }) => ({
+  file: ({ operation, path, code }: { operation: keyof typeof FILE_HINTS; path: string; code: string }) => ({
     ...stops(EXIT.local),
     message: `Could not ${operation} ${path}: ${systemWords(code)}.`,
     hint: FILE_HINTS[operation],
   }),
-  state: (details) => {
+  state: (details: StateDetails) => {
     const [message, hint] = describeState(details);
     return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
   },
-  port: ({ host, port, code, free }) => ({
+  port: ({ host, port, code, free }: { host: string; port: number; code: string; free?: number }) => ({
     ...stops(EXIT.local),
     message:
       code === 'EADDRINUSE'
@@ -74,59 +84,62 @@ export const LOCAL_FAILURES = {
         ? 'Choose another with --port, or another address with --host.'
         : `This one is free: --port ${free}`,
   }),
-  'base-url': ({ shown, problem, hint }) => ({
+  'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
     message: `The base URL ${shown} ${problem}.`,
     hint,
   }),
-  'no-base-url': ({ environment }) => ({
+  'no-base-url': ({ environment }: { environment: string }) => ({
     ...stops(EXIT.local),
     message: `No base URL is set for ${environment}.`,
     hint: `Log in with petstore login --env ${environment}, or set PETSTORE_BASE_URL.`,
   }),
-  output: ({ code, isDone = false }) => ({
+  output: ({ code, isDone = false }: { code: string; isDone?: boolean }) => ({
     ...stops(EXIT.local),
     message: `The output could not be written: ${systemWords(code)}.`,
     hint: isDone
       ? 'The command has done its work: do not run it again for its output.'
       : 'The output is incomplete: do not use it.',
   }),
-  editor: ({ variable = 'The editor', command, problem }) => ({
+  /** $EDITOR could not be run, or ended with an error. */
+  editor: (details: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string }) => ({
     ...stops(EXIT.local),
-    message: `${variable} ${JSON.stringify(command)} ${problem}.`,
+    message: `${details.variable ?? 'The editor'} ${JSON.stringify(details.command)} ${details.problem}.`,
     hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
   }),
 
-  'no-key': ({ environment }) => ({
+  'no-key': ({ environment }: { environment: string }) => ({
     ...stops(EXIT.key),
     message: `No API key is set for ${environment}.`,
     hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
-  'key-command': ({ command, problem, isLocal = false, hint }) => ({
-    ...stops(isLocal ? EXIT.local : EXIT.key),
-    message: `The key command ${problem}: ${command}`,
+  /** `isLocal`: it could not be started. */
+  'key-command': (details: { command: string; problem: string; isLocal?: boolean; hint?: string }) => ({
+    ...stops(details.isLocal === true ? EXIT.local : EXIT.key),
+    message: `The key command ${details.problem}: ${details.command}`,
     hint:
-      hint ??
-      (isLocal
+      details.hint ??
+      (details.isLocal === true
         ? 'Install the program, or log in again: petstore login'
         : 'Run the command yourself to see what is wrong.'),
   }),
-  'key-unreadable': ({ path, code }) => ({
+  /** A key may be stored, but the config cannot be read. */
+  'key-unreadable': ({ path, code }: { path: string; code: string }) => ({
     ...stops(EXIT.key),
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
     hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
   }),
-  'key-malformed': ({ source, problem, hint = 'Provide the key alone, on one line.' }) => ({
+  'key-malformed': ({ source, problem, hint }: { source: string; problem: string; hint?: string }) => ({
     ...stops(EXIT.key),
     message:
       source === 'stdin' && problem === 'is empty'
         ? 'No key on stdin.'
         : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
-    hint,
+    hint: hint ?? 'Provide the key alone, on one line.',
   }),
-} satisfies FailureTable<keyof LocalFailures>;
+} satisfies FailureTable;
 
-const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> = {
+const FILE_HINTS = {
   create: 'Set XDG_STATE_HOME to a folder that you can write to.',
   find: 'Change to a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
@@ -134,14 +147,20 @@ const FILE_HINTS: Readonly<Record<LocalFailures['file']['operation'], string>> =
   write: 'The previous contents are unchanged. Fix the problem and run the command again.',
 };
 
-type StateFailure = LocalFailures['state'];
+/** A database file of petstore's, or a lock. */
+interface StateDetails {
+  path: string;
+  problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'full' | 'readonly' | 'lock' | 'unusable';
+  what?: 'state database' | 'sandbox';
+  detail?: string;
+}
 
-/** Returns message and hint. `file`: what cannot be used, with its path; `because`: the detail after a colon. */
+/** Message and hint. `file`: what cannot be used, with its path; `because`: the detail after a colon. */
 type StateText = (
-  details: StateFailure & { file: string; because: string },
+  details: StateDetails & { file: string; because: string },
 ) => readonly [message: string, hint: string];
 
-const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
+const STATE_TEXTS: Readonly<Record<StateDetails['problem'], StateText>> = {
   held: ({ path }) => [
     `The state in ${path} is held by another petstore.`,
     'Wait until it has finished, then run the command again.',
@@ -181,7 +200,7 @@ const STATE_TEXTS: Readonly<Record<StateFailure['problem'], StateText>> = {
   ],
 };
 
-function describeState(details: StateFailure): readonly [message: string, hint: string] {
+function describeState(details: StateDetails): readonly [message: string, hint: string] {
   const { path, problem, what, detail } = details;
   const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
   return STATE_TEXTS[problem]({ ...details, file, because: detail === undefined ? '' : `: ${detail}` });

@@ -1,49 +1,57 @@
 /** The part of the table of failures about bulk runs, checks and waits. */
-import { EXIT, type RunFailures } from '../errors.ts';
+import { EXIT } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { type FailureTable, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
-  'invalid-rows': ({ source, problems, hint, unchanged = 'nothing was sent' }) => ({
+  'invalid-rows': (details: { source: string; problems: RowProblems; hint?: string; unchanged?: string }) => ({
     ...stops(EXIT.usage),
-    message: `${plural(problems.length, 'row')} of ${source} cannot be used; ${unchanged}.`,
-    lines: problemLines(problems),
-    hint: hint ?? 'Fix the file and run the command again.',
+    message: `${plural(details.problems.length, 'row')} of ${details.source} cannot be used; ${details.unchanged ?? 'nothing was sent'}.`,
+    lines: problemLines(details.problems),
+    hint: details.hint ?? 'Fix the file and run the command again.',
   }),
-  'run-too-long': ({ requests, ms, maxWaitMs }, now) => ({
+  'run-too-long': ({ requests, ms, maxWaitMs }: { requests: number; ms: number; maxWaitMs: number }, now) => ({
     ...stops(EXIT.rateLimited),
     message: `This takes about ${duration(ms)} (${plural(requests, 'request')}), longer than --max-wait (${duration(maxWaitMs)}); nothing was sent.`,
     hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
-  'run-locked': ({ what, waitedMs, begun = false }) => ({
+  /** Another process of this machine, which `what` names, applies a run, or changes the pet. */
+  'run-locked': ({ what, waitedMs, begun = false }: { what: string; waitedMs: number; begun?: boolean }) => ({
     ...stops(EXIT.rateLimited),
     message: `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing ${begun ? 'more ' : ''}was sent.`,
     hint: begun ? undefined : 'Run the command again later, or wait longer with --max-wait.',
     retryable: true,
     outcome: begun ? undefined : 'not-sent',
   }),
-  'cannot-undo': ({ petId, reason }) => ({
+  /** The pet's stock is not what the change left, or the old quantity is not known. */
+  'cannot-undo': ({ petId, reason }: { petId: bigint; reason: string }) => ({
     ...stops(EXIT.incomplete),
     message: `Pet ${petId}: cannot undo: ${reason}.`,
     hint: `See what was changed: petstore inventory history --pet ${petId}`,
     outcome: 'not-applied',
   }),
-  'cannot-resume': ({ problem, hint }) => ({ ...stops(EXIT.usage), message: `${problem}; nothing was sent.`, hint }),
-  'run-incomplete': ({ failed, conflicts, report }) => ({
-    ...stops(EXIT.incomplete),
-    message: `Not everything was applied: ${failed} failed, ${plural(conflicts, 'conflict')}.`,
-    hint: report === undefined ? 'See the rows listed above.' : `See the report: ${report}`,
+  /** What the run is about has changed since: the file, for instance. */
+  'cannot-resume': ({ problem, hint }: { problem: string; hint: string }) => ({
+    ...stops(EXIT.usage),
+    message: `${problem}; nothing was sent.`,
+    hint,
   }),
-  'run-unknown': ({ unknown, resume }) => ({
+  'run-incomplete': (details: { failed: number; conflicts: number; report: string | undefined }) => ({
+    ...stops(EXIT.incomplete),
+    message: `Not everything was applied: ${details.failed} failed, ${plural(details.conflicts, 'conflict')}.`,
+    hint: details.report === undefined ? 'See the rows listed above.' : `See the report: ${details.report}`,
+  }),
+  'run-unknown': ({ unknown, resume }: { unknown: number; resume: string }) => ({
     ...stops(EXIT.outcomeUnknown),
     message: `The outcome of ${plural(unknown, 'row')} is unknown.`,
     hint: `Check them and apply what is missing with ${resume}`,
     outcome: 'unknown',
   }),
 
-  'would-change': ({ changes, obstacles }) => ({
+  /** --exit-code: the shop is not as the file says. */
+  'would-change': ({ changes, obstacles }: { changes: number; obstacles: number }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
     message:
@@ -51,33 +59,36 @@ export const RUN_FAILURES = {
       (obstacles === 0 ? '.' : `, and ${plural(obstacles, 'row')} cannot be applied.`),
     hint: undefined,
   }),
-  'check-failed': ({ check, matched }) => ({
+  /** --fail-if-any, --fail-if-none. */
+  'check-failed': ({ check, matched }: { check: string; matched: number }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
     message: `${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
     hint: undefined,
   }),
-  'checks-failed': ({ failed, of }) => ({
+  'checks-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
     hint: 'Report it to the owners of the service; petstore smoke --list explains each check.',
   }),
-  'doctor-failed': ({ failed, of }) => ({
+  'doctor-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
     hint: 'Fix the first failure above, then run petstore doctor again.',
   }),
-  'wait-timeout': ({ petId, ms, found }) => ({
+  'wait-timeout': ({ petId, ms, found }: { petId: bigint; ms: number; found: string }) => ({
     ...stops(EXIT.checkFailed),
     message: `Timed out after ${duration(ms)}: pet ${petId} ${found}.`,
     hint: 'Wait longer with --for.',
   }),
-} satisfies FailureTable<keyof RunFailures>;
+} satisfies FailureTable;
+
+type RowProblems = readonly { line: number; reason: string }[];
 
 const SHOWN_PROBLEMS = 20;
 
 /** The first of them, and how many more there are. */
-function problemLines(problems: RunFailures['invalid-rows']['problems']): string[] {
+function problemLines(problems: RowProblems): string[] {
   const lines = problems.slice(0, SHOWN_PROBLEMS).map(({ line, reason }) => `line ${line}: ${reason}`);
   const more = problems.length - lines.length;
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])];

@@ -1,30 +1,59 @@
 /** The part of the table of failures about the service, the network and the limits. */
-import { EXIT, type ServiceError, type ServiceFailures } from '../errors.ts';
-import { INVALID_PROXY } from '../ports.ts';
+import { EXIT, type ServiceError } from '../errors.ts';
+import { type HttpFailureFacts, INVALID_PROXY } from '../ports.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
 
+/** A wait that is longer than allowed. Times: epoch ms, durations: ms. */
+interface Waiting {
+  retryAt: number;
+  waitMs: number;
+  maxWaitMs: number;
+  /** Blocks in a row that requests of this command have met. */
+  refusals: number;
+  /** True when the command has sent other requests before. */
+  begun?: boolean;
+}
+
+/** `says`: of `ledger-lost`, what the server said last. */
+type RateLimited = Waiting & {
+  why: 'rate-limited' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
+  says?: string;
+};
+
+/** The checks need more requests than the rate limit has left. `resetAt`: epoch ms. */
+interface Quota {
+  need: number;
+  left: number;
+  limit: number;
+  resetAt: number;
+  begun: boolean;
+}
+
+type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean };
+
 export const SERVICE_FAILURES = {
-  'not-the-service': ({ url }) => ({
+  /** 404 on the list: the base URL lacks something. */
+  'not-the-service': ({ url }: { url: string }) => ({
     ...stops(EXIT.local),
     message: `No inventory at ${url} (404).`,
     hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
   }),
-  unauthorized: ({ serviceError, environment, keySource }) => ({
+  unauthorized: (details: { serviceError: ServiceError; environment: string; keySource: string }) => ({
     ...stops(EXIT.key),
-    message: `${capital(environment)} refused the API key from ${keySource} (401${quote(serviceError)}).`,
+    message: `${capital(details.environment)} refused the API key from ${details.keySource} (401${quote(details.serviceError)}).`,
     hint:
-      keySource === 'PETSTORE_API_KEY'
+      details.keySource === 'PETSTORE_API_KEY'
         ? 'Correct or unset PETSTORE_API_KEY.'
-        : `Log in again: petstore login --env ${environment}`,
+        : `Log in again: petstore login --env ${details.environment}`,
   }),
-  forbidden: ({ serviceError, environment }) => ({
+  forbidden: ({ serviceError, environment }: { serviceError: ServiceError; environment: string }) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
     hint: 'Stop every job that uses this key and ask the owners of the service.',
   }),
-  rejected: ({ serviceError }) => ({
+  rejected: ({ serviceError }: { serviceError: ServiceError }) => ({
     ...refused(
       EXIT.rejected,
       `the service refused the value (400${serviceError.message === undefined ? '' : `: ${serviceError.message}`})`,
@@ -32,40 +61,43 @@ export const SERVICE_FAILURES = {
     message: `The service refused the value (400${quote(serviceError)}).`,
     hint: 'Fix the value and run the command again.',
   }),
-  'pet-not-found': ({ petId, environment, serviceError }) => ({
+  /** 404 on one pet; without `serviceError` the list was read and lacks it. */
+  'pet-not-found': (details: { petId: bigint; environment: string; serviceError?: ServiceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
-    message: `Pet ${petId} was not found in ${environment}${serviceError === undefined ? '' : ` (404${quote(serviceError)})`}.`,
-    hint: `See all pets: petstore --env ${environment} inventory list`,
+    message: `Pet ${details.petId} was not found in ${details.environment}${details.serviceError === undefined ? '' : ` (404${quote(details.serviceError)})`}.`,
+    hint: `See all pets: petstore --env ${details.environment} inventory list`,
   }),
-  'not-found': ({ path, serviceError }) => ({
+  /** 404 on a raw call, which may have been a read. */
+  'not-found': ({ path, serviceError }: { path: string; serviceError: ServiceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
-    // The call may have been a read.
     outcome: undefined,
     message: `${path} does not exist (404${quote(serviceError)}).`,
     hint: 'Check the path: it is relative to the base URL, which petstore status shows.',
   }),
 
-  'rate-limited': (details, now) => ({
+  'rate-limited': (details: RateLimited, now) => ({
     ...stops(EXIT.rateLimited),
     message: describeRateLimit(details, now),
-    hint: waitHint(details, now),
+    hint: details.why === 'ledger-lost' ? 'See what is wrong with it: petstore doctor' : waitHint(details, now),
     retryable: true,
     retryAt: details.retryAt,
   }),
-  banned: (details, now) => ({
+  /** A block after a 403 lasts. */
+  banned: (details: Waiting, now) => ({
     ...stops(EXIT.forbidden),
     message: `The key may be banned (403): petstore sends nothing with it until ${clockTime(details.retryAt, now)}.`,
     hint: 'Stop every job that uses this key and ask the owners of the service. Once the ban is lifted, run petstore limits --clear-block',
     retryAt: details.retryAt,
   }),
-  paused: (details, now) => ({
+  /** The service has asked, with a 503, not to be called before a time. */
+  paused: (details: Waiting, now) => ({
     ...stops(EXIT.service),
     message: `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`,
     hint: waitHint(details, now),
     retryable: true,
     retryAt: details.retryAt,
   }),
-  'quota-insufficient': ({ need, left, limit, resetAt, begun }, now) => ({
+  'quota-insufficient': ({ need, left, limit, resetAt, begun }: Quota, now) => ({
     ...stops(EXIT.rateLimited),
     message:
       `The checks need ${need} requests, but only ${left} of ${limit} are left until ${clockTime(resetAt, now)}; ` +
@@ -78,7 +110,7 @@ export const SERVICE_FAILURES = {
     ...(need <= limit && { retryAt: resetAt }),
   }),
 
-  network: (details) => ({
+  network: (details: NetworkDetails) => ({
     ...uncertain(EXIT.network),
     message: describeNetwork(details),
     hint: networkHint(details),
@@ -88,38 +120,41 @@ export const SERVICE_FAILURES = {
       bulkRow: { state: 'planned', continues: 'unless-often' },
     }),
   }),
-  deadline: ({ deadlineMs }) => ({
+  /** The deadline of the whole command passed while nothing of a write was in flight. */
+  deadline: ({ deadlineMs }: { deadlineMs: number }) => ({
     ...stops(EXIT.network),
     message: `The command did not finish within its deadline of ${duration(deadlineMs)}.`,
     hint: 'Allow more time with --deadline.',
     retryable: true,
   }),
 
-  'service-failed': ({ serviceError, attempts, retryAt }, now) => ({
+  /** 5xx after the permitted retries. */
+  'service-failed': (details: { serviceError: ServiceError; attempts: number; retryAt?: number }, now) => ({
     ...uncertain(EXIT.service),
     message:
-      `The service failed (${serviceError.status}${quote(serviceError)}) after ${plural(attempts, 'attempt')}.` +
-      (retryAt === undefined ? '' : ` It expects to be available at ${clockTime(retryAt, now)}.`),
+      `The service failed (${details.serviceError.status}${quote(details.serviceError)}) after ${plural(details.attempts, 'attempt')}.` +
+      (details.retryAt === undefined ? '' : ` It expects to be available at ${clockTime(details.retryAt, now)}.`),
     hint: 'Try again later. If it lasts, report it to the owners of the service.',
     retryable: true,
-    ...(retryAt !== undefined && { retryAt }),
+    ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  contract: ({ what, problem }) => ({
+  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, in UTF-16 units. */
+  contract: ({ what, problem }: { what: string; problem: string; at?: number }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: 'Report it to the owners of the service; --debug shows more.',
   }),
-  redirected: ({ status, origin }) => ({
+  redirected: ({ status, origin }: { status: number; origin: string | undefined }) => ({
     ...stops(EXIT.service),
     message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
     hint: 'If the new address is right, set it with petstore login',
   }),
-  'unexpected-status': ({ serviceError }) => ({
+  'unexpected-status': ({ serviceError }: { serviceError: ServiceError }) => ({
     ...uncertain(EXIT.service),
     message: `Unexpected status from the service (${serviceError.status}${quote(serviceError)}).`,
     hint: 'Update petstore. If that does not help, report it to the owners of the service.',
   }),
-} satisfies FailureTable<keyof ServiceFailures>;
+} satisfies FailureTable;
 
 /** `, NOT_FOUND: no such pet` as far as the service named them. */
 function quote({ code, message }: ServiceError): string {
@@ -127,7 +162,7 @@ function quote({ code, message }: ServiceError): string {
   return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;
 }
 
-function describeRateLimit(details: ServiceFailures['rate-limited'], now: number): string {
+function describeRateLimit(details: RateLimited, now: number): string {
   const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
   const nothing = unsent(details);
@@ -136,6 +171,8 @@ function describeRateLimit(details: ServiceFailures['rate-limited'], now: number
       return `The rate limit is used up ${wait}${allowed}; ${nothing}.`;
     case 'asking':
       return `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}; ${nothing}.`;
+    case 'ledger-lost':
+      return `The Redis server of PETSTORE_LEDGER does not answer (${details.says}), and other machines share this key's rate limit; ${nothing}.`;
     case 'paced':
       return `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}; ${nothing}.`;
     case 'rate-limited':
@@ -143,11 +180,11 @@ function describeRateLimit(details: ServiceFailures['rate-limited'], now: number
   }
 }
 
-function unsent({ refusals, begun }: ServiceFailures['paused']): string {
+function unsent({ refusals, begun }: Waiting): string {
   return nothingSent(refusals > 0 || begun === true);
 }
 
-function waitHint({ retryAt, waitMs, maxWaitMs }: ServiceFailures['paused'], now: number): string {
+function waitHint({ retryAt, waitMs, maxWaitMs }: Waiting, now: number): string {
   const allow = waitMs > maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(waitMs / 1000)}s` : '.';
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
@@ -156,7 +193,7 @@ function nothingSent(begun: boolean): string {
   return begun ? 'nothing more was sent' : 'nothing was sent';
 }
 
-function describeNetwork(details: ServiceFailures['network']): string {
+function describeNetwork(details: NetworkDetails): string {
   const { peer, code, timeoutMs } = details;
   const nothing = nothingSent(details.begun === true);
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
@@ -181,7 +218,7 @@ function describeNetwork(details: ServiceFailures['network']): string {
   }
 }
 
-function describeProxy({ peer, code, detail, mayHaveBeenSent }: ServiceFailures['network']): string {
+function describeProxy({ peer, code, detail, mayHaveBeenSent }: NetworkDetails): string {
   const sent = mayHaveBeenSent ? '' : '; nothing was sent';
   if (code === INVALID_PROXY) return `${detail}${sent}.`;
   return `The proxy ${peer} did not let the request through: ${detail} (${code})${sent}.`;
@@ -202,7 +239,7 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Never suggests to skip the check of a certificate. */
-function networkHint(details: ServiceFailures['network']): string {
+function networkHint(details: NetworkDetails): string {
   switch (details.phase) {
     case 'dns':
       return 'Check the base URL (petstore status) and the network, then run the command again.';

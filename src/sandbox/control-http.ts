@@ -6,7 +6,7 @@ import { administer, type Controls } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { readBody } from '../http/server.ts';
 import { error, type Result } from './operations.ts';
-import { send } from './send-response.ts';
+import { send } from './serve-request.ts';
 
 const LONGEST_COMMAND = 64 * 1024;
 const BELOW = '/__sandbox';

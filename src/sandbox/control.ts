@@ -16,7 +16,7 @@ import { itemToJson } from '../api/item.ts';
 import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
-import type { Service } from './http.ts';
+import type { Service } from './serve-request.ts';
 import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
 import { type Window, windowsOf } from './limiter.ts';

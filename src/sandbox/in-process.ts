@@ -4,7 +4,7 @@ import type { FilePorts } from '../state/file.ts';
 import { headersOf, respond } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
-import { openSandboxStore, type SandboxFile } from './store-file.ts';
+import { openSandboxStore, type SandboxFile } from './store.ts';
 
 type Ports = Pick<Context, 'clock' | 'random'>;
 

@@ -16,13 +16,11 @@ import { failureOf } from '../state/form.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer } from './http.ts';
+import { answer, send } from './serve-request.ts';
 import { error, LARGEST_BODY, type Handler } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
-import { send } from './send-response.ts';
-import type { Pets, Store } from './store.ts';
-import { openSandboxStore, placeOf, type SandboxFile } from './store-file.ts';
+import { openSandboxStore, type Pets, placeOf, type SandboxFile, type Store } from './store.ts';
 import type { Clock } from '../ports.ts';
 import { together } from '../state/batch.ts';
 

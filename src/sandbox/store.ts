@@ -6,7 +6,8 @@ import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { Database, SqlRow } from '../ports.ts';
 import { integer, text } from '../state/rows.ts';
 import { LOG_PAGES } from '../state/database.ts';
-import { APPLICATION_IDS, type Form } from '../state/form.ts';
+import { beginAnew, type FilePorts, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
+import { APPLICATION_IDS, type Form, type Place } from '../state/form.ts';
 import { atomically } from '../state/transaction.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
@@ -43,12 +44,6 @@ export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 /** The store in a database that has its tables. */
 export class Store {
   private readonly database: Database;
-  /** What need not be read again as long as no other process has written. */
-  private list: string | undefined;
-  private readonly allowances = new Map<string, Usage>();
-  /** The keys whose allowance is written at the end of the transaction. */
-  private readonly changed = new Set<string>();
-  private version: unknown;
   private isDurable: boolean | undefined;
 
   constructor(database: Database) {
@@ -69,13 +64,11 @@ export class Store {
   /** All pets as one JSON array. */
   listJson(): string {
     // A negative LIMIT means no limit.
-    this.list ??= `[${this.page(undefined, -1).map(itemToJsonText).join(',')}]`;
-    return this.list;
+    return `[${this.page(undefined, -1).map(itemToJsonText).join(',')}]`;
   }
 
   /** The entry as stored now, or undefined for an unknown pet. */
   setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
-    this.list = undefined;
     const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
     const row = this.database.get(sql, quantity, petId);
     return row === undefined ? undefined : toItem(row);
@@ -83,7 +76,6 @@ export class Store {
 
   /** Others in place of all pets. */
   replacePets(pets: Pets): void {
-    this.list = undefined;
     this.database.exec('DELETE FROM pet');
     for (const { petId, quantity, status } of 'generated' in pets ? generatedPets(pets.generated) : pets) {
       this.database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
@@ -92,32 +84,24 @@ export class Store {
 
   /** Zeros for a key that has used nothing. */
   allowance(apiKey: string): Usage {
-    const found = this.allowances.get(apiKey) ?? readAllowance(this.database, apiKey);
-    this.allowances.set(apiKey, found);
-    return found;
+    const row = this.database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
+    const entries = ALLOWANCE.map((name) => [name, row === undefined ? 0 : Number(integer(row, name))]);
+    return Object.fromEntries(entries) as Usage;
   }
 
   setAllowance(apiKey: string, allowance: Usage): void {
-    this.allowances.set(apiKey, allowance);
-    this.changed.add(apiKey);
+    this.database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
   }
 
   /** As if no request had ever been made; of that key alone, where one is given. */
   forgetAllowances(apiKey?: string): void {
-    if (apiKey === undefined) {
-      this.allowances.clear();
-      this.changed.clear();
-      this.database.run('DELETE FROM allowance');
-    } else {
-      this.allowances.delete(apiKey);
-      this.changed.delete(apiKey);
-      this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
-    }
+    if (apiKey === undefined) this.database.run('DELETE FROM allowance');
+    else this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
   }
 
   /** Those added to the file. */
   keys(): string[] {
-    return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map(({ apiKey }) => String(apiKey));
+    return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
   }
 
   hasKey(apiKey: string): boolean {
@@ -141,13 +125,7 @@ export class Store {
   atomically<T>(work: () => T, { durable } = { durable: false }): T {
     if (durable !== this.isDurable) this.database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.isDurable = durable;
-    try {
-      return atomically(this.database, () => this.withCache(work));
-    } catch (error) {
-      // Nothing of it happened.
-      this.forgetCache();
-      throw error;
-    }
+    return atomically(this.database, work);
   }
 
   /** False once another file, or none, is where this one was opened. */
@@ -163,26 +141,9 @@ export class Store {
   close(): void {
     this.database.close();
   }
-
-  private withCache<T>(work: () => T): T {
-    // sqlite.org/pragma.html#pragma_data_version: another value once another connection has committed.
-    const version = this.database.get('PRAGMA data_version')?.data_version;
-    if (version !== this.version) this.forgetCache();
-    this.version = version;
-    const result = work();
-    for (const apiKey of this.changed) writeAllowance(this.database, apiKey, this.allowances.get(apiKey)!);
-    this.changed.clear();
-    return result;
-  }
-
-  private forgetCache(): void {
-    this.list = undefined;
-    this.allowances.clear();
-    this.changed.clear();
-  }
 }
 
-export const SANDBOX_FORM: Form = {
+const SANDBOX_FORM: Form = {
   applicationId: APPLICATION_IDS.sandbox,
   schema: SCHEMA,
   fill(database) {
@@ -190,28 +151,37 @@ export const SANDBOX_FORM: Form = {
   },
 };
 
-function readAllowance(database: Database, apiKey: string): Usage {
-  const row = database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
-  const number = (name: keyof Usage): number => (row === undefined ? 0 : Number(integer(row, name)));
-  return {
-    minuteFrom: number('minuteFrom'),
-    minuteUsed: number('minuteUsed'),
-    dayFrom: number('dayFrom'),
-    dayUsed: number('dayUsed'),
-    blockedUntil: number('blockedUntil'),
-    early: number('early'),
-    bannedUntil: number('bannedUntil'),
-  };
-}
-
 const WRITE_ALLOWANCE =
   `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) ` +
   `VALUES (${ALLOWANCE.map(() => '?').join(', ')}, ?)`;
 
-function writeAllowance(database: Database, apiKey: string, allowance: Usage): void {
-  database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
-}
-
 function toItem(row: SqlRow): InventoryItem {
   return { petId: integer(row, 'petId'), quantity: integer(row, 'quantity'), status: text(row, 'status') };
+}
+
+export interface SandboxFile {
+  /** The database file; its folder is created if it is missing. */
+  readonly file: string;
+  /** Who hears that it was damaged, and put aside. Without it, as outside of the state folder, a damaged one is refused. */
+  readonly notices?: Warned['notices'];
+}
+
+/**
+ * Opens the store in its file; a damaged one of our own is put aside. `failed`: the store, closed, that proved to be so.
+ * @throws {Failure} `state`, `file`
+ */
+export async function openSandboxStore(ports: FilePorts, file: SandboxFile, failed?: Store): Promise<Store> {
+  const place = placeOf(file);
+  const { notices } = file;
+  if (notices === undefined) return new Store(await openFile(ports, SANDBOX_FORM, place));
+  const warned = { ...ports, notices };
+  return new Store(
+    failed === undefined
+      ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
+      : await beginAnew(warned, SANDBOX_FORM, place, failed),
+  );
+}
+
+export function placeOf({ file }: SandboxFile): Place {
+  return { path: file, what: 'sandbox' };
 }

@@ -2,8 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Store } from '../sandbox/store.ts';
-import type { SandboxFile } from '../sandbox/store-file.ts';
+import type { SandboxFile, Store } from '../sandbox/store.ts';
 import { isDamage } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import { sandboxFile } from '../session/paths.ts';
@@ -22,9 +21,8 @@ export function dataFile(context: CommandContext, data: string | undefined): str
 }
 
 /** The file with what may become of it when it is damaged: the one in the state folder is put aside. */
-export function ownFile(context: CommandContext, file: string): SandboxFile & { readonly isOwn: boolean } {
-  const isOwn = file === ownFileIfAny(context);
-  return { file, isOwn, ...(isOwn && { notices: context.notices }) };
+export function ownFile(context: CommandContext, file: string): SandboxFile {
+  return { file, ...(file === ownFileIfAny(context) && { notices: context.notices }) };
 }
 
 function ownFileIfAny(context: CommandContext): string | undefined {
@@ -44,21 +42,20 @@ export async function withStore<T>(
   work: (store: Store) => T | Promise<T>,
   { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore, placeOf } = await import('../sandbox/store-file.ts');
-  const own = ownFile(context, file);
-  const given = toWrite ? own : { file, isOwn: own.isOwn };
+  const { openSandboxStore, placeOf } = await import('../sandbox/store.ts');
+  const given = toWrite ? ownFile(context, file) : { file };
   const store = await openSandboxStore(context, given);
   const attempt = async (at: Store): Promise<T> => {
     try {
       return await work(at);
     } catch (error) {
-      throw failureOf(error, placeOf(own));
+      throw failureOf(error, placeOf(given));
     } finally {
       at.close();
     }
   };
   return attempt(store).catch(async (error: unknown) => {
-    if (!isDamage(error) || !toWrite || !own.isOwn) throw error;
+    if (!isDamage(error) || given.notices === undefined) throw error;
     return attempt(await openSandboxStore(context, given, store));
   });
 }

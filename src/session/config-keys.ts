@@ -3,7 +3,7 @@ import { DEFAULT_NAMES } from './defaults.ts';
 import { ENVIRONMENTS, isEnvironment, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { Failure } from '../errors.ts';
 import { type Config, withSettings } from './config-file.ts';
-import { splitWords } from './split-words.ts';
+import { splitWords } from './key-command.ts';
 
 export interface Setting {
   readonly key: string;

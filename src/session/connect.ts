@@ -1,6 +1,6 @@
 /** From the settings to a client that is ready to send. */
 import type { Service } from '../client/service.ts';
-import type { Http } from '../ports.ts';
+import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
 import type { BlockReason } from '../rate-limit/governor.ts';
 import { createGate, type RateLimit } from '../rate-limit/gate.ts';
@@ -9,6 +9,7 @@ import { toWall } from '../rate-limit/rebase.ts';
 import { VERSION } from '../version.ts';
 import { type EnvironmentName, originOf } from './environments.ts';
 import { openLedger } from './open-ledger.ts';
+import { type Sharing, sharingOf } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext } from './globals.ts';
 import type { Target } from './resolve.ts';
@@ -19,12 +20,16 @@ export interface Session extends AsyncDisposable {
   /** Tells the service apart from others, also in the journal. */
   readonly origin: string;
   readonly service: Service;
+  /** Where the machines that share the key lock pets; undefined where this one has them to itself. */
+  readonly redis?: Redis | undefined;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
   /** What is known to be left of the key's window, but for what is in flight and reserved; undefined: nothing is. */
   allowance(): Promise<RateLimit | undefined>;
   /** The block that keeps requests back, `until` in epoch ms; undefined: there is none. */
   block(): Promise<{ readonly why: BlockReason; readonly until: number } | undefined>;
+  /** How the machines that share the key do; undefined where none does. */
+  sharing(): Promise<Sharing | undefined>;
 }
 
 export interface ConnectOptions {
@@ -41,7 +46,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
   const target = await context.target();
   if (target.environment !== 'sandbox') return open(context, target, options);
   const { openInProcess } = await import('../sandbox/in-process.ts');
-  const http = await openInProcess(context, { file: sandboxFile(context), isOwn: true, notices: context.notices });
+  const http = await openInProcess(context, { file: sandboxFile(context), notices: context.notices });
   return open(context, target, { ...options, http });
 }
 
@@ -53,6 +58,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   const http = options.http ?? (await context.openHttp());
   const gate = createGate({
     ledger: opened.ledger,
+    address: opened.address,
     owner: ownerOf(context.machine),
     clock,
     random,
@@ -86,6 +92,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     environment: target.environment,
     origin: originOf(target),
     service,
+    redis: opened.redis,
     isAlone: () => opened.isAlone,
     async allowance() {
       const window = tightestWindow(await opened.ledger.view(), clock.monotonic());
@@ -98,9 +105,10 @@ export async function open(context: CommandContext, target: Target, options: Con
       if (block === undefined || block.until <= clock.monotonic()) return undefined;
       return { why: block.why, until: toWall(clock, block.until) };
     },
+    sharing: async () => opened.redis && sharingOf(await opened.ledger.view(), clock),
     async [Symbol.asyncDispose]() {
       await http.close();
-      opened[Symbol.dispose]();
+      await opened[Symbol.asyncDispose]();
     },
   };
 }

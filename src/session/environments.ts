@@ -73,6 +73,12 @@ export function originOf({ environment, baseUrl }: { environment: EnvironmentNam
   return environment === 'sandbox' ? 'sandbox' : baseUrl.origin;
 }
 
+/** Tells apart where a key is used: this machine's own addresses by their port alone, whatever name they go by. */
+export function addressOf(target: { environment: EnvironmentName; baseUrl: URL }): string {
+  const { hostname, port, protocol } = target.baseUrl;
+  return isLoopback(hostname) ? `${protocol}//localhost${port && `:${port}`}` : originOf(target);
+}
+
 /** A name or address that never leaves this machine. */
 export function isLoopback(hostname: string): boolean {
   return (

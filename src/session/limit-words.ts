@@ -1,16 +1,24 @@
 /** What a ledger knows of a key, in words; its instants shifted to epoch ms. */
-import type { LedgerView } from '../rate-limit/ledger.ts';
+import { type JsonObject, jsonObject } from '../api/json.ts';
+import type { Clock } from '../ports.ts';
+import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
+import { toWall } from '../rate-limit/rebase.ts';
+import { isLive, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
+import { plural } from '../view/words.ts';
 
 /** Returns one line, or one for each window where operations have limits of their own. Times are epoch ms. */
-export function rateLimitWords({ windows }: LedgerView, now: number): string[] {
-  const live = windows.filter(({ resetAt }) => resetAt > now);
-  const [last] = windows.slice(-1);
-  if (last === undefined) return ['unknown'];
-  if (live.length === 0) return [`the window of ${last.limit} is over; the next request shows what is left`];
-  return live.map((window) => {
-    const names = live.length > 1 ? ` for ${window.operations.join(', ')}` : '';
-    return `${limitWords({ ...window, now })}${names}`;
+export function rateLimitWords(view: LedgerView, now: number): string[] {
+  const { windows } = view;
+  const [newest] = windows;
+  if (newest === undefined) return ['unknown'];
+  const operations = windows.filter((each) => isLive(each, now)).map(({ operation }) => operation);
+  // Operations of one window have the same first one.
+  const shared = [...Map.groupBy(operations, (each) => windowsFor(windows, each, now)[0]).values()];
+  if (shared.length === 0) return [`the window of ${newest.limit} is over; the next request shows what is left`];
+  return shared.map((names) => {
+    const words = limitWords({ ...tightestWindow(view, now, names[0])!, now });
+    return shared.length > 1 ? `${words} for ${names.map(shownOperation).join(', ')}` : words;
   });
 }
 
@@ -21,4 +29,43 @@ export function blockWords({ block, strikes }: LedgerView, now: number): string 
   const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
   if (until <= now) return `over (${why}); the next request is a probe`;
   return `${why}: nothing is sent for ${duration(until - now)}, until ${clockTime(until, now)}`;
+}
+
+/** How this machine shares the key with others, through a server. */
+export interface Sharing {
+  /** How many use the key, this one included. */
+  readonly machines: number;
+  /** Requests that this one may still send before it asks the server again. */
+  readonly lent: number;
+  /** The server does not answer. `since`, and `next`, when it is tried again: epoch ms. */
+  readonly lost?: { readonly since: number; readonly says: string; readonly next: number };
+}
+
+/** Reads it from a view whose times are still monotonic; undefined: the key is not shared. */
+export function sharingOf({ lease }: LedgerView, clock: Pick<Clock, 'now' | 'monotonic'>): Sharing | undefined {
+  if (lease === undefined) return undefined;
+  const { lost, machines, permits } = lease;
+  const valid = Object.values(permits).filter(({ until }) => clock.monotonic() < until);
+  return {
+    ...{ machines, lent: valid.reduce((sum, { many }) => sum + many, 0) },
+    ...(lost !== undefined && {
+      lost: { since: toWall(clock, lost.since), says: lost.says, next: toWall(clock, lost.next) },
+    }),
+  };
+}
+
+export function sharingWords({ machines, lent, lost }: Sharing, now: number): string {
+  const requests = `${plural(lent, 'request')} lent to this one`;
+  if (lost !== undefined) {
+    const { since, says, next } = lost;
+    const left = lent === 0 ? '' : `; ${requests} left`;
+    return `Redis has not answered since ${clockTime(since, now)} (${says}); next try at ${clockTime(next, now)}${left}`;
+  }
+  return `with ${machines > 1 ? plural(machines - 1, 'other machine') : 'no other machine now'}; ${requests}`;
+}
+
+export function sharingJson({ machines, lent, lost }: Sharing): JsonObject {
+  const time = (at: number): string => new Date(at).toISOString();
+  const loss = lost && jsonObject({ since: time(lost.since), says: lost.says, nextTry: time(lost.next) });
+  return jsonObject({ machines, lent, lost: loss ?? null });
 }

@@ -4,45 +4,62 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { type Redis, RedisFailure } from '../ports.ts';
+import type { Redis } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { BlockFile, withBlockFile } from '../rate-limit/block-file.ts';
-import { noteBlock, withFallback } from '../rate-limit/fallback-ledger.ts';
-import { inBatches, type Ledger, unwrapped, type WrapStep, memoryLedger } from '../rate-limit/ledger.ts';
+import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
+import {
+  createLedger,
+  inBatches,
+  type Ledger,
+  type MakeLedger,
+  memoryLedger,
+  type Step,
+} from '../rate-limit/ledger.ts';
+import type { Loss } from '../rate-limit/governor.ts';
 import { toWall } from '../rate-limit/rebase.ts';
+import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
 import { sqliteLedger } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
-import { originOf } from './environments.ts';
+import { addressOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder } from './paths.ts';
 import type { Target } from './resolve.ts';
 
-export interface OpenLedger extends Disposable {
+export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
+  /** What the service's address is called in it, and in operations. */
+  readonly address: string;
   /** True while nothing is shared with other processes that use the key: one request at a time then. */
   readonly isAlone: boolean;
+  /** The server of PETSTORE_LEDGER, for the locks of pets, too; undefined where no other machine is meant. */
+  readonly redis?: Redis;
 }
 
+type Opened = Omit<OpenLedger, 'address'>;
 type LedgerNames = ReturnType<typeof ledgerNames>;
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
  * Opens the ledger of that service and key. `isBusy`: many requests at once use it, so their steps are taken together.
+ * `isShown`: the caller itself shows whether a shared server answers.
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
 export async function openLedger(
   context: CommandContext,
   target: LedgerTarget,
-  { isBusy = false } = {},
+  { isBusy = false, isShown = false } = {},
 ): Promise<OpenLedger> {
-  const wrap: WrapStep = isBusy ? (step) => inBatches(step, () => context.clock.turn()) : unwrapped;
-  const address = sharedLedger(context);
+  const batched = (step: Step): Step => (isBusy ? inBatches(step, () => context.clock.turn()) : step);
+  const url = sharedLedger(context);
   const names = ledgerNames(target);
   // The sandbox belongs to this machine alone.
-  const isOwn = address === undefined || target.environment === 'sandbox';
-  return isOwn ? openOwn(context, names, wrap) : openShared(context, names, { url: address, wrap });
+  const opened =
+    url === undefined || target.environment === 'sandbox'
+      ? openOwn(context, names, (step) => createLedger(batched(step)))
+      : openShared(context, names, { url, batched, isShown });
+  return Object.assign(await opened, { address: names.address() });
 }
 
 /**
@@ -51,19 +68,25 @@ export async function openLedger(
  */
 export function ledgerNames(target: LedgerTarget) {
   const { apiKey } = target;
-  const origin = originOf(target);
-  const pair = JSON.stringify([origin, apiKey]);
+  // A block belongs to the key, wherever it is used. What listens on this machine is known by its port.
+  const address = addressOf(target);
+  const scope = address === 'sandbox' || /:\/\/localhost(:|$)/.test(address) ? address : '';
+  const pair = JSON.stringify([scope, apiKey]);
   const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
   let row: { readonly salt: string; readonly name: string } | undefined;
   return {
     /** In the state database. Asked for at every step, of the same salt. */
     row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
-    /** In the folder of the second place: without the salt, which is in the database that may not open. */
+    /** The service's address. */
+    address: () => `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
+    /** The reserve file: without the salt, which is in the database that may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
     /** On a server: the key itself is the salt, so that all who share it find the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
-      return createHmac('sha256', apiKey).update(origin).digest('hex');
+      const name = createHmac('sha256', apiKey).update(scope).digest('hex');
+      // The braces keep what belongs to the key on one node of a cluster.
+      return `petstore:{${name}}`;
     },
   };
 }
@@ -72,64 +95,65 @@ export function ledgerNames(target: LedgerTarget) {
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;
-  if (isRedis(address)) return address;
+  if (parseRedisAddress(address) !== undefined) return address;
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
     // It may hold a password.
     value: address.replace(/\/\/.*@/, '//…@'),
-    expected: 'the address of a Redis server, redis://[user:password@]host[:port][/database] or rediss:// for TLS',
+    expected: REDIS_FORMS,
   });
 }
 
-function isRedis(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
-  if (!/^rediss?:$/.test(protocol) || hostname === '' || !/^\/?[0-9]*$/.test(pathname) || search + hash !== '')
-    return false;
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
+/** `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
+function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
+  const value = env.PETSTORE_LEDGER_LOST || 'hold';
+  if (value === 'hold' || value === 'share') return value;
+  throw new Failure('invalid-value', { name: 'PETSTORE_LEDGER_LOST', value, expected: 'hold or share' });
 }
 
 async function openShared(
   context: CommandContext,
   names: LedgerNames,
-  { url, wrap }: { url: string; wrap: WrapStep },
-): Promise<OpenLedger> {
+  {
+    url,
+    batched,
+    isShown,
+  }: { readonly url: string; readonly batched: (step: Step) => Step; readonly isShown: boolean },
+): Promise<Opened> {
+  const { notices } = context;
+  const mode = whenLost(context);
   let isLost = false;
-  const onLost = ({ message }: RedisFailure): void => {
-    isLost = true;
-    context.notices.warning(
-      `The ledger of PETSTORE_LEDGER cannot be used (${message}), so rate limits are not shared with other machines: ` +
-        'a 429 ends this command.',
+  const onChange = (lost: Loss | undefined): void => {
+    isLost = lost !== undefined;
+    if (isShown) return;
+    if (lost === undefined) {
+      notices.info('The Redis server of PETSTORE_LEDGER answers again.');
+      return;
+    }
+    const until =
+      mode === 'hold'
+        ? 'sends only what it was lent'
+        : "sends its part of the rate limit, and does not see other machines' blocks";
+    notices.warning(
+      `The Redis server of PETSTORE_LEDGER does not answer (${lost.says}). Until it does, this machine ${until}.`,
     );
   };
-  const own = await openOwn(context, names, wrap);
-  let redis: Redis;
-  try {
-    redis = await context.openRedis(url);
-  } catch (error) {
-    if (!(error instanceof RedisFailure)) throw error;
-    onLost(error);
-    return { ...own, isAlone: true };
-  }
-  const { redisLedger } = await import('../rate-limit/redis-ledger.ts');
-  const name = await names.shared();
-  const { clock } = context;
+  const [redis, name, { redisLedger }] = await Promise.all([
+    context.openRedis(url),
+    names.shared(),
+    import('../rate-limit/redis-ledger.ts'),
+  ]);
+  const own = await openOwn(context, names, (step) =>
+    redisLedger(batched(step), redis, context, { name, whenLost: mode, onChange }),
+  );
   return {
-    ledger: withFallback({
-      clock,
-      shared: redisLedger(redis, context, name, (block) => noteBlock(own.ledger, block, clock.monotonic()), wrap),
-      own: own.ledger,
-      onLost,
-    }),
+    redis,
+    ledger: own.ledger,
     get isAlone() {
-      return isLost;
+      return isLost && mode === 'share';
     },
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
+      await own.ledger.close();
       redis.close();
     },
   };
@@ -140,47 +164,47 @@ async function openShared(
  * and does not try again after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openOwn(context: CommandContext, names: LedgerNames, wrap: WrapStep): Promise<OpenLedger> {
-  let file: BlockFile | undefined;
+async function openOwn(context: CommandContext, names: LedgerNames, make: MakeLedger): Promise<Opened> {
+  let file: ReserveFile | undefined;
   try {
     const folder = stateFolder(context);
-    file = new BlockFile(context, `${folder}/blocks`, names.file());
+    file = reserveFile(context, `${folder}/blocks`, names.file());
     if (await context.files.isOnNetwork(folder)) {
-      return alone(context, 'is on a network file system, whose locks other machines may not see', file);
+      return alone(context, make, 'is on a network file system, whose locks other machines may not see', file);
     }
     const state = await openState(context, folder);
-    // The second place has to be there before the first is full.
+    // It has to be there before the disk is full.
     await file.prepare().catch(() => undefined);
     return {
-      ledger: withSecondPlace(context, sqliteLedger(context, state, names.row, wrap), file),
+      ledger: reserved(context, sqliteLedger(context, state, names.row, make), file),
       isAlone: false,
       // Not closed: the process is about to end, and the last one to close copies the write-ahead log back, which takes
       // longer than the two entries of a request. What is in the log is as safe as what is in the file.
-      [Symbol.dispose]: () => undefined,
+      [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   } catch (error) {
     // A state of a newer petstore may hold a block.
     if (!isOutOfReach(error)) throw error;
-    return alone(context, 'cannot be used', file);
+    return alone(context, make, 'cannot be used', file);
   }
 }
 
-function alone(context: CommandContext, why: string, file?: BlockFile): OpenLedger {
+function alone(context: CommandContext, make: MakeLedger, why: string, file?: ReserveFile): Opened {
   context.notices.warning(
     `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
       'a 429 ends this command.',
   );
-  const ledger = memoryLedger(context.clock);
+  const ledger = memoryLedger(context.clock, make);
   return {
-    ledger: file === undefined ? ledger : withSecondPlace(context, ledger, file),
+    ledger: file === undefined ? ledger : reserved(context, ledger, file),
     isAlone: true,
-    [Symbol.dispose]: () => undefined,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-function withSecondPlace(context: CommandContext, ledger: Ledger, file: BlockFile): Ledger {
+function reserved(context: CommandContext, ledger: Ledger, file: ReserveFile): Ledger {
   const { clock, notices } = context;
-  return withBlockFile(ledger, {
+  return withReserve(ledger, {
     clock,
     file,
     onUnwritten(failure, block, isKept) {

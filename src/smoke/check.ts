@@ -124,9 +124,9 @@ export async function failureIn(
 ): Promise<Failure | undefined> {
   const asked = requestInfo(service, call, 1, petId);
   if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
-  const { status, text } = answer;
+  const { status, headers, text } = answer;
   if (status < 300) return undefined;
-  const error = await readServiceError({ status, body: [Buffer.from(text)] });
+  const error = await readServiceError({ status, headers, body: [Buffer.from(text)] });
   return judgeReply(service, asked, answer, error).failure;
 }
 

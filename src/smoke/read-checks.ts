@@ -9,8 +9,8 @@ import { type Answer, dateOf } from '../client/probe.ts';
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 
 export interface Bounds {
-  /** In ms; absent: not checked. */
-  readonly maxLatencyMs?: number;
+  /** In ms; undefined: not checked. */
+  readonly maxLatencyMs: number | undefined;
   readonly maxSkewMs: number;
 }
 
@@ -47,36 +47,30 @@ const SHOWN = 60;
 const LIST = ['list'] as const;
 const REFUSALS = ['keyless', 'wrong'] as const;
 
-type Line = readonly [
+const readCheck = (
   id: string,
   clause: string | undefined,
   title: string,
   asks: readonly Question[],
   check: ReadCheck['check'],
+): ReadCheck => ({ id, clause, title, asks, check });
+
+export const READ_CHECKS: readonly ReadCheck[] = [
+  readCheck('list-status', '4.1', 'the list is answered with 200', LIST, checkList),
+  readCheck('list-type', '4.1', 'the list is application/json', LIST, ofList(checkType)),
+  readCheck('list-rows', '2, 4.1', 'every row is an InventoryItem', LIST, ofList(checkRows)),
+  readCheck('list-ids', '4.1', 'no pet is listed twice', LIST, ofList(checkIds)),
+  readCheck('limit-headers', '8, rule 1', 'the three rate-limit headers are there', LIST, checkHeaders),
+  readCheck('limit-values', '8, rule 1', 'limit and remaining make sense together', LIST, checkValues),
+  readCheck('limit-reset', '8, rule 2', 'the reset is a Unix timestamp in the future', LIST, checkReset),
+  readCheck('clock', '8, rule 2', "the service's clock is right", LIST, checkClock),
+  readCheck('latency', undefined, 'the list is answered in time', LIST, checkLatency),
+  readCheck('keyless-status', '5', 'without a key: 401', ['keyless'], hasStatus(401)),
+  readCheck('wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)),
+  readCheck('error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)),
+  readCheck('error-status', '7', 'Error.status is the status', REFUSALS, repeatsStatus),
+  readCheck('unknown-status', '4, 7', 'an unknown path: 404', ['unknown'], hasStatus(404)),
 ];
-const LINES: readonly Line[] = [
-  ['list-status', '4.1', 'the list is answered with 200', LIST, checkList],
-  ['list-type', '4.1', 'the list is application/json', LIST, ofList(checkType)],
-  ['list-rows', '2, 4.1', 'every row is an InventoryItem', LIST, ofList(checkRows)],
-  ['list-ids', '4.1', 'no pet is listed twice', LIST, ofList(checkIds)],
-  ['limit-headers', '8, rule 1', 'the three rate-limit headers are there', LIST, checkHeaders],
-  ['limit-values', '8, rule 1', 'limit and remaining make sense together', LIST, checkValues],
-  ['limit-reset', '8, rule 2', 'the reset is a Unix timestamp in the future', LIST, checkReset],
-  ['clock', '8, rule 2', "the service's clock is right", LIST, checkClock],
-  ['latency', undefined, 'the list is answered in time', LIST, checkLatency],
-  ['keyless-status', '5', 'without a key: 401', ['keyless'], hasStatus(401)],
-  ['wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)],
-  ['error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)],
-  ['error-status', '7', 'Error.status is the status', REFUSALS, repeatsStatus],
-  ['unknown-status', '4, 7', 'an unknown path: 404', ['unknown'], hasStatus(404)],
-];
-export const READ_CHECKS: readonly ReadCheck[] = LINES.map(([id, clause, title, asks, check]) => ({
-  id,
-  clause,
-  title,
-  asks,
-  check,
-}));
 
 function checkList({ status, headers }: Answer): Finding {
   if (status === 200) return PASS;
@@ -154,13 +148,9 @@ function checkReset(answer: Answer): Finding {
   if (!answer.headers.has('x-ratelimit-reset')) return skip('the header is missing');
   const reset = numberIn(answer, 'X-RateLimit-Reset');
   if (reset === undefined) return fail(RESET, headerText(answer, 'X-RateLimit-Reset'));
-  const ahead = reset - Math.floor(serverNow(answer) / 1_000);
+  const ahead = reset - Math.floor((dateOf(answer) ?? answer.receivedAt) / 1_000);
   if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
-}
-
-function serverNow(answer: Answer): number {
-  return dateOf(answer) ?? answer.receivedAt;
 }
 
 function checkClock(answer: Answer, { maxSkewMs }: Bounds): Finding {

@@ -3,8 +3,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Checked } from './check.ts';
 
-export const REPORT_FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
+export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github';
 
 export interface Suite {
   readonly name: string;

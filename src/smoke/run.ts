@@ -16,7 +16,7 @@ export interface RunOptions extends SmokeOptions {
   readonly format: ReportFormat;
   readonly out: readonly { readonly format: ReportFormat; readonly path: string }[];
   /** In ms: how long to wait for the service to answer at all. */
-  readonly waitReadyMs?: number;
+  readonly waitReadyMs: number | undefined;
 }
 
 /** Not a valid key of any service. */
@@ -176,9 +176,9 @@ async function findFolder({ files }: CommandContext, folder: string): Promise<vo
   if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
-async function write({ files, signal }: CommandContext, path: string, text: string): Promise<void> {
+async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
   try {
-    await files.replace(path, text, { signal });
+    await files.replace(path, text);
   } catch (cause) {
     if (isFailure(cause)) throw cause;
     throw fileFailure('write', path, cause);

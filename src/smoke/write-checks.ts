@@ -19,18 +19,16 @@ import type { Answer, Unreachable } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import { TestedPet } from './tested-pet.ts';
 
-const BAD_BODIES: readonly (readonly [id: string, title: string, body: string])[] = [
-  ['write-bad-json', 'a body that is not JSON: 400', '{"quantity":'],
-  ['write-no-quantity', 'a body without quantity: 400', '{}'],
-  ['write-text', 'a quantity that is a string: 400', '{"quantity":"1"}'],
-  ['write-fraction', 'a quantity that is a fraction: 400', '{"quantity":1.5}'],
-];
-
 const SAME: CheckFacts = { id: 'write-same', title: 'setting the current quantity: 200 and the entry', clause: '4.2' };
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
 const RESTORE: CheckFacts = { id: 'write-restore', title: 'putting it back: 200', clause: '4.2' };
 const UNKNOWN: CheckFacts = { id: 'write-unknown', title: 'an unknown pet: 404', clause: '4.2' };
-const BAD = BAD_BODIES.map(([id, title, body]) => ({ id, title, clause: '4.2, 7', body }));
+const BAD = [
+  { id: 'write-bad-json', title: 'a body that is not JSON: 400', clause: '4.2, 7', body: '{"quantity":' },
+  { id: 'write-no-quantity', title: 'a body without quantity: 400', clause: '4.2, 7', body: '{}' },
+  { id: 'write-text', title: 'a quantity that is a string: 400', clause: '4.2, 7', body: '{"quantity":"1"}' },
+  { id: 'write-fraction', title: 'a quantity that is a fraction: 400', clause: '4.2, 7', body: '{"quantity":1.5}' },
+];
 
 export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN, ...BAD];
 

@@ -12,7 +12,7 @@ import { type BusyWait, isBusy, rollBack, whileBusy } from './transaction.ts';
 const FORM: Form = {
   applicationId: APPLICATION_IDS.state,
   schema: [
-    'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID',
+    'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID',
     `CREATE TABLE ledger (
        name TEXT PRIMARY KEY,
        state TEXT NOT NULL,
@@ -49,7 +49,7 @@ const FORM: Form = {
        reason TEXT,
        sentAt INTEGER
      ) STRICT`,
-    'CREATE INDEX changesOfRun ON change (run)',
+    'CREATE INDEX changesOfRun ON change (run, sentAt)',
     'CREATE INDEX changesOfPet ON change (petId)',
     'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
     `CREATE TABLE scan (
@@ -140,7 +140,7 @@ export async function openStateFile(context: Ports, path: string): Promise<State
 }
 
 function placeAt(path: string): Place {
-  return { path, what: 'state database', isOwn: true };
+  return { path, what: 'state database' };
 }
 
 class StateFile implements State {

@@ -36,15 +36,16 @@ async function makeFolderOf(files: FilePorts['files'], path: string): Promise<vo
   }
 }
 
+/** Creates the tables before there is a log: a file that is not empty has the application id in its header. */
 async function createTables(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
   await whileBusy(ports, () => {
-    if (!isNew(database, form, place)) return;
-    atomically(database, () => {
-      // Another process may have created them just now.
-      if (isNew(database, form, place)) create(database, form);
-    });
-    // Copies the application id into the file itself, where `requireOurs` reads it.
-    database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    if (isNew(database, form, place)) {
+      atomically(database, () => {
+        // Another process may have created them just now.
+        if (isNew(database, form, place)) create(database, form);
+      });
+    }
+    database.exec('PRAGMA journal_mode = WAL');
   });
 }
 
@@ -100,7 +101,7 @@ async function putAside({ clock, files, notices }: FilePorts & Warned, place: Pl
     while ((await files.facts(`${path}.damaged-${at}`)) !== undefined) at++;
     const aside = `${path}.damaged-${at}`;
     // The file last: without it another process would begin a new one beside the old log.
-    for (const ending of ['-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
+    for (const ending of ['-journal', '-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
     const lost = what === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
     notices.warning(
       `The ${what} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,

@@ -19,8 +19,6 @@ export interface Form {
 export interface Place {
   readonly path: string;
   readonly what: 'state database' | 'sandbox';
-  /** True in the state folder, where a file that is not sound must be ours, and damaged. */
-  readonly isOwn: boolean;
 }
 
 export const APPLICATION_IDS = { state: 0x70657473, sandbox: 0x70657462 } as const;
@@ -34,30 +32,20 @@ const VERSION = 1;
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
 
-type Ports = Pick<Context, 'files' | 'openDatabase'>;
-
-/** Checks a file without changing it. @throws {Failure} `state`: `foreign`, `newer`, `damaged`; `file` */
-export async function requireOurs({ files, openDatabase }: Ports, form: Form, place: Place): Promise<void> {
+/**
+ * Checks a file without opening it as a database. One that is missing or empty passes.
+ * @throws {Failure} `state`: `foreign`, `newer`, `damaged`; `file`
+ */
+export async function requireOurs({ files }: Pick<Context, 'files'>, form: Form, place: Place): Promise<void> {
   const head = await files.head(place.path, HEADER_BYTES).catch((cause: unknown) => {
     throw fileFailure('read', place.path, cause);
   });
   if (head === undefined || head.length === 0) return;
   if (head.length < HEADER_BYTES || !Buffer.from(head).toString('latin1').startsWith(MAGIC)) {
-    throw place.isOwn ? problem(place, 'damaged') : problem(place, 'foreign', 'it is not an SQLite database');
+    throw problem(place, 'damaged', 'it is not an SQLite database');
   }
   const view = new DataView(head.buffer, head.byteOffset);
-  const id = view.getInt32(68);
-  if (id !== 0) {
-    requireMarks(form, place, id, view.getInt32(60));
-    return;
-  }
-  // That of a new file may still be in the write-ahead log.
-  try {
-    using database = await openDatabase(place.path, { readOnly: true });
-    isNew(database, form, place);
-  } catch (error) {
-    throw failureOf(error, place);
-  }
+  requireMarks(form, place, view.getInt32(68), view.getInt32(60));
 }
 
 function requireMarks({ applicationId }: Form, place: Place, id: number, version: number): void {
@@ -66,13 +54,12 @@ function requireMarks({ applicationId }: Form, place: Place, id: number, version
   if (version < VERSION) throw problem(place, 'damaged');
 }
 
-/** True when there is nothing in the database yet. @throws {Failure} `state`: `foreign`, `newer`, `damaged` */
+/** True for a database that was empty. What the header tells may be newer in the log. @throws {Failure} as `requireOurs` */
 export function isNew(database: Database, form: Form, place: Place): boolean {
   const row = database.get(
-    `SELECT application_id AS id, user_version AS version, (SELECT count(*) FROM sqlite_schema) AS tables
-     FROM pragma_application_id, pragma_user_version`,
+    'SELECT application_id AS id, user_version AS version FROM pragma_application_id, pragma_user_version',
   );
-  if (row?.id === 0n && row.version === 0n && row.tables === 0n) return true;
+  if (row?.id === 0n) return true;
   requireMarks(form, place, Number(row?.id), Number(row?.version));
   return false;
 }
@@ -85,7 +72,11 @@ export function create(database: Database, { applicationId, schema, fill }: Form
 }
 
 /** True when a full check finds no damage. Too slow for every start. */
-export async function isSound({ openDatabase }: Ports, { schema }: Form, { path }: Place): Promise<boolean> {
+export async function isSound(
+  { openDatabase }: Pick<Context, 'openDatabase'>,
+  { schema }: Form,
+  { path }: Place,
+): Promise<boolean> {
   try {
     using database = await openDatabase(path, { readOnly: true });
     const check = Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0];

@@ -106,8 +106,8 @@ export class History {
 
   /** Returns the newest process that began to apply a run: `import (process 123)`. */
   holder(): string {
-    const value = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER)?.value;
-    return typeof value === 'string' ? value : 'run';
+    const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
+    return row === undefined ? 'run' : text(row, 'value');
   }
 
   changesOf(run: bigint): Change[] {

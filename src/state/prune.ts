@@ -6,8 +6,8 @@ import { integer, text } from './rows.ts';
 import type { State } from './database.ts';
 import { MAY_BE_WRITTEN } from './history.ts';
 
-/** Changes that one transaction removes, roughly. A longer run is removed in one, as it was recorded in one. */
-const AT_ONCE = 2_000;
+/** Changes that one transaction removes, within 200 ms. A longer run takes several. */
+const AT_ONCE = 1_000;
 /** Begins no other transaction after so many changes. */
 export const MOST_CHANGES = 50_000;
 /** How long to wait for a process that writes, ms. */
@@ -57,8 +57,8 @@ function keptBefore({ database }: State, end: bigint): Kept {
 /** Removes changes outside of runs, then runs, each the oldest first. */
 function removeSome({ database }: State, end: bigint, kept: Kept): Removed {
   // One that is `sent` may be under way.
-  const single = `DELETE FROM change WHERE id IN (SELECT id FROM change INDEXED BY changesSent
-    WHERE sentAt < ? AND run IS NULL AND state <> 'sent' AND id NOT IN (SELECT value FROM json_each(?))
+  const single = `DELETE FROM change WHERE id IN (SELECT id FROM change INDEXED BY changesOfRun
+    WHERE run IS NULL AND sentAt < ? AND state <> 'sent' AND id NOT IN (SELECT value FROM json_each(?))
     ORDER BY sentAt LIMIT ${AT_ONCE})`;
   const oldest = `SELECT id, kind || '-' || id AS name FROM run WHERE endedAt < ?
     AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)
@@ -69,7 +69,11 @@ function removeSome({ database }: State, end: bigint, kept: Kept): Removed {
     const run = database.get(oldest, end, kept.runs);
     if (run === undefined) break;
     const id = integer(run, 'id');
-    changes += Number(database.run('DELETE FROM change WHERE run = ?', id).changes);
+    const most = AT_ONCE - changes;
+    const ofRun = 'DELETE FROM change WHERE id IN (SELECT id FROM change WHERE run = ? LIMIT ?)';
+    const removed = Number(database.run(ofRun, id, BigInt(most)).changes);
+    changes += removed;
+    if (removed === most) break;
     database.run('DELETE FROM scan WHERE run = ?', id);
     database.run('DELETE FROM run WHERE id = ?', id);
     runs.push(text(run, 'name'));

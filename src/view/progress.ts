@@ -66,7 +66,8 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
   return `${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
-export type WaitWhy = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'backoff';
+export type WaitWhy =
+  'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost' | 'backoff';
 
 /** Short: a line of 80 columns holds them with what follows. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
@@ -76,6 +77,7 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   'window-spent': 'Rate limit reached',
   asking: 'Waiting for another request',
   paced: 'Rate limit unknown',
+  'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
 };
 
@@ -96,7 +98,7 @@ export function waitLines(wait: {
   const then =
     why === 'asking'
       ? `until ${at} at most`
-      : `${why === 'backoff' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
+      : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
   // The first attempt that waits for its turn has not failed.
   const which = attempt === 1 ? '' : `, try ${attempt}/${attempts}`;
   const stop = 'Ctrl-C stops.';
@@ -115,6 +117,7 @@ const RUN_WHY: Readonly<Record<WaitWhy, string | undefined>> = {
   banned: 'the key may be banned, trying again',
   paused: 'the service asks for a pause, continuing',
   backoff: 'no answer, trying again',
+  'ledger-lost': 'no answer from Redis, trying again',
   asking: undefined,
   paced: undefined,
 };

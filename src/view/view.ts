@@ -1,4 +1,4 @@
-/** What a command returns: data and how it reads, not yet strings. render.ts turns it into text. */
+/** What a command returns: data and how it reads, not yet strings. formats.ts turns it into text. */
 import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 

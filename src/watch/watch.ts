@@ -1,11 +1,13 @@
 /** `inventory list --watch` and `wait`: read the stock again and again, as often as the rate limit allows. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
-import type { JsonValue } from '../api/json.ts';
+import { jsonObject, type JsonValue } from '../api/json.ts';
+import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
+import { operationOf } from '../client/attempt.ts';
+import type { Service } from '../client/service.ts';
 import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../bulk/runner.ts';
@@ -35,36 +37,30 @@ export function watchView(context: CommandContext, filter: Filter, intervalMs = 
         ['at', new Date(at).toISOString()],
         ['event', event],
         ...itemToJson(item),
-        ...(before === undefined
-          ? []
-          : [['before', before.quantity] as const, ['statusBefore', before.status] as const]),
+        ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
       ]),
   };
 }
 
-async function* watch(...args: Parameters<typeof poll>): AsyncGenerator<Change> {
-  try {
-    yield* poll(...args);
-  } catch (error) {
-    throw stoppedByUser(error, 'watch');
-  }
-}
-
-async function* poll(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
+async function* watch(context: CommandContext, filter: Filter, intervalMs: number): AsyncGenerator<Change> {
   const { clock, notices, signal, globals } = context;
   const matches = matcher(filter);
-  await using session = await connect(context);
   let before: Stock | undefined;
-  for (;;) {
-    const stock = await readStock(session.service);
-    const at = clock.now();
-    if (before === undefined) {
-      const shown = [...stock.values()].filter(matches);
-      for (const item of shown) yield { at, event: 'listed', item };
-      notices.info(`Watching ${plural(shown.length, 'pet')}; press Ctrl-C to stop.`);
-    } else yield* changes(before, stock, matches, at);
-    before = stock;
-    await clock.sleep(paceMs(session.service.gate.limits, globals.reserve, intervalMs, clock.now()), signal);
+  try {
+    await using session = await connect(context);
+    for (;;) {
+      const stock = await readStock(session.service);
+      const at = clock.now();
+      if (before === undefined) {
+        const shown = [...stock.values()].filter(matches);
+        for (const item of shown) yield { at, event: 'listed', item };
+        notices.info(`Watching ${plural(shown.length, 'pet')}; press Ctrl-C to stop.`);
+      } else yield* changes(before, stock, matches, at);
+      before = stock;
+      await clock.sleep(await pauseMs(session.service, globals.reserve, intervalMs), signal);
+    }
+  } catch (error) {
+    throw stoppedByUser(error, 'watch');
   }
 }
 
@@ -113,7 +109,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
     if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting. Press Ctrl-C to stop.`);
-    const pause = paceMs(session.service.gate.limits, globals.reserve, wanted.interval, clock.now());
+    const pause = await pauseMs(session.service, globals.reserve, wanted.interval);
     await clock.sleep(Math.min(pause, left), signal);
   }
 }
@@ -128,11 +124,9 @@ function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): bool
 }
 
 /** Returns the time until the next request, ms, so that a watch uses only its share of the rate limit. */
-export function paceMs(limits: RateLimit | undefined, reserve: number, intervalMs: number, now: number): number {
-  if (limits === undefined) return intervalMs;
-  const requests = Math.floor((limits.remaining - reserve) * SHARE);
-  const left = Math.max(0, limits.resetAt - now);
-  return Math.max(intervalMs, requests < 1 ? left : Math.ceil(left / requests));
+async function pauseMs({ clock, gate }: Service, reserve: number, intervalMs: number): Promise<number> {
+  const held = await gate.forecast({ operation: operationOf(listInventory), reserve, share: SHARE });
+  return Math.max(intervalMs, (held?.until ?? 0) - clock.monotonic());
 }
 
 function line({ at, event, item, before }: Change): string {

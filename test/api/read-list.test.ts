@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type InventoryItem, itemToJsonText } from '../../src/api/item.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
-import { RowLayout } from '../../src/api/row-layout.ts';
+import { RowLayout } from '../../src/api/item.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
 import { Failure } from '../../src/errors.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type InventoryItem, itemToJsonText, RowItem } from '../../src/api/item.ts';
-import { RowLayout } from '../../src/api/row-layout.ts';
+import { RowLayout } from '../../src/api/item.ts';
 import { SORTS, SortedItems } from '../../src/api/item-table.ts';
 import { INT64_MAX, INT64_MIN, PET_STATUSES, type PetStatus } from '../../src/api/values.ts';
 

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { measureLedgers } from './ledger-load.ts';
+import { HEAD, measureLedgers } from './ledger-load.ts';
 import { markdownTable, median, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
@@ -78,8 +78,6 @@ process.exitCode = await withService(async ({ env, home }) => {
     ),
   );
   const loads = await measureLedgers(home, Number(values.seconds) * 1_000);
-  console.log(
-    `\n${markdownTable(['32 clients, one key', 'requests a second', 'steps of the ledger a second'], loads)}`,
-  );
+  console.log(`\n${markdownTable(HEAD, loads)}`);
   return values.assert && median(added(list)) > MOST_MS ? 1 : 0;
 });

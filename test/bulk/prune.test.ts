@@ -237,15 +237,15 @@ describe('a write succeeds, and is recorded, where pruning', () => {
         run: () => {
           throw error;
         },
-        exec: () => {
-          throw error;
+        exec: (sql: string) => {
+          if (!sql.startsWith('PRAGMA')) throw error;
         },
       };
     };
     const ran = await runIn({ ...context, openDatabase }, '--env', 'sandbox', 'inventory', 'set', '7', '22', '--debug');
     expect([ran.code, opened]).toEqual([0, 3]);
     expect(ran.stderr).toMatch(/^debug: history not pruned: /m);
-    expect(context.clock.now() - START - 900 * DAY).toBeLessThan(1_000);
+    expect(context.clock.now() - START - 900 * DAY).toBeLessThan(1_100);
     expect(await history(900)).toEqual([3, 2, 1]);
   });
 

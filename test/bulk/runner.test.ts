@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { forecastMs, makeAddingPlan, makePlan, type Stock } from '../../src/bulk/plan.ts';
-import { paceMs } from '../../src/watch/watch.ts';
+import { makeAddingPlan, makePlan, type Stock } from '../../src/bulk/plan.ts';
 import type { Store } from '../../src/sandbox/store.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';
@@ -57,26 +56,6 @@ describe('a plan', () => {
     ]);
     expect(makeAddingPlan([row(3n, -7n)], stock, true).steps).toEqual([{ petId: 3n, before: 6n, after: -1n }]);
   });
-
-  it.each([
-    ['within what is left: at once', 10, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 0],
-    ['with a reserve', 16, { limit: 60, remaining: 20, resetAt: 30_000 }, 5, 30_000],
-    ['one more window', 80, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 30_000],
-    ['and another one', 81, { limit: 60, remaining: 20, resetAt: 30_000 }, 0, 90_000],
-    ['in windows of an hour', 200, { limit: 100, remaining: 0, resetAt: 3_600_000 }, 0, 7_200_000],
-    ['without limit headers: one a second', 10, undefined, 0, 10_000],
-  ])('takes its time: %s', (_name, requests, allowance, reserve, ms) => {
-    expect(forecastMs(requests, allowance, reserve, 0)).toBe(ms);
-  });
-});
-
-it.each([
-  ['plenty', { limit: 60, remaining: 60, resetAt: 60_000 }, 10_000],
-  ['little: half of it', { limit: 60, remaining: 4, resetAt: 60_000 }, 30_000],
-  ['next to nothing: the next window', { limit: 60, remaining: 1, resetAt: 60_000 }, 60_000],
-  ['unknown', undefined, 10_000],
-])('a watch keeps the pace that the allowance affords: %s', (_name, allowance, ms) => {
-  expect(paceMs(allowance, 0, 10_000, 0)).toBe(ms);
 });
 
 interface World {

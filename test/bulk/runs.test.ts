@@ -88,13 +88,15 @@ describe('fault 125: with several causes the exit code is that of the first in t
     [[400, 400], 11, 'run-incomplete'],
   ])('%j: %i', async (statuses, exit, kind) => {
     const arrived = Promise.withResolvers<undefined>();
-    const { context } = service(2, AMPLE, async (request, update) => {
+    const { context } = service(3, AMPLE, async (request, update) => {
       if (request.method === 'GET') return {};
-      if (update === 2) arrived.resolve(undefined);
+      // A service that is this slow is asked for two rows at once from then on.
+      if (update === 1) return await context.clock.sleep(2_000).then(() => ({}));
+      if (update === 3) arrived.resolve(undefined);
       // Both are under way before the first is answered; the second comes after it.
       await arrived.promise;
-      if (update === 2) await context.clock.sleep(1_000);
-      return refusals[statuses[update - 1] ?? 0] ?? {};
+      if (update === 3) await context.clock.sleep(1_000);
+      return refusals[statuses[update - 2] ?? 0] ?? {};
     });
     const { code, stderr } = await runIn(context, ...IMPORT, '--max-wait', '10s');
     expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([exit, { error: { kind } }]);
@@ -268,6 +270,18 @@ it('with --no-wait a row waits for the answer to another row of its run', async 
   expect(Math.max(...underWay)).toBeGreaterThan(4);
 });
 
+it('with --no-wait a run uses its window to the last request', async () => {
+  // The list, 40 updates, and the list once more.
+  const limits = { limit: 600, remaining: 42, resetsIn: 60 };
+  const { context } = service(40, limits, async (_request, _update, { clock }) => {
+    await clock.sleep(300);
+    limits.remaining--;
+    return {};
+  });
+  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait', '--reserve', '0');
+  expect([code, JSON.parse(stdout), limits.remaining]).toMatchObject([0, { applied: 40, left: 0 }, 0]);
+});
+
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
   let lists = 0;
   const { context } = service(2, AMPLE, (request) => {
@@ -295,19 +309,19 @@ describe('fault 135: 503s in a bulk run', () => {
 
   it('halve the requests under way; one at a time asks while the service fails; no storm', async () => {
     let isFailing = false;
-    const { context, underWay, updates } = service(100, AMPLE, async (_request, update) => {
-      isFailing ||= update > 20;
+    const { context, underWay, updates } = service(400, AMPLE, async (_request, update) => {
+      isFailing ||= update > 320;
       const answer = isFailing ? failing : {};
       await context.clock.sleep(100);
       return answer;
     });
     const { code, stdout } = await runIn(context, ...IMPORT);
-    expect([code, JSON.parse(stdout)]).toMatchObject([9, { applied: 20, failed: 0 }]);
-    expect(Math.max(...underWay.slice(0, 21))).toBe(8);
+    expect([code, JSON.parse(stdout)]).toMatchObject([9, { applied: 320, failed: 0 }]);
+    expect(Math.max(...underWay.slice(0, 321))).toBe(8);
     // Those that were under way when it began to fail; then one after the other, until the third row without an answer.
-    expect(Math.max(...underWay.slice(30))).toBe(1);
-    expect(updates().length).toBeLessThanOrEqual(28);
-    expect(context.sent.length).toBeLessThanOrEqual(45);
+    expect(Math.max(...underWay.slice(330))).toBe(1);
+    expect(updates().length).toBeLessThanOrEqual(328);
+    expect(context.sent.length).toBeLessThanOrEqual(345);
   });
 
   it('once the service is well again, more are under way again', async () => {

@@ -69,6 +69,7 @@ export function scriptedService(
   };
   const gate: Gate = {
     limits: undefined,
+    forecast: () => Promise.resolve(undefined),
     enter: async (operation, connect) => {
       events.push(`enter ${operation}`);
       return { ticket, connection: await connect() };

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { type Redis, RedisFailure } from '../../src/ports.ts';
+import { sharingWords } from '../../src/session/limit-words.ts';
+import { RedisScript, type Store } from '../simulation/lua.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
-import { runIn as run, withReplies } from '../support/in-process.ts';
+import { runIn as run, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import type { TestContext, TestContextOptions } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const STOCK = json([item(7, 10)]);
 
@@ -14,7 +18,6 @@ describe('limits', () => {
         'rate limit   unknown',
         'block        none',
         'in flight    none',
-        'others       none seen',
         'known since  never',
         '',
       ].join('\n'),
@@ -39,6 +42,7 @@ describe('limits', () => {
         limit: 60,
         remaining: 0,
         resetAt: '2026-03-02T14:04:21.000Z',
+        windows: [{ operation: 'GET /inventory', limit: 60, remaining: 0, resetAt: '2026-03-02T14:04:21.000Z' }],
         block: {
           why: 'rate-limited',
           strikes: 1,
@@ -46,10 +50,38 @@ describe('limits', () => {
           over: false,
         },
         inFlight: [],
-        othersSeen: false,
+        ledger: null,
         knownAt: '2026-03-02T14:03:20.000Z',
       },
     });
+  });
+
+  it.each([
+    [
+      'are on one line where they may share a window',
+      { remaining: 58 },
+      ['58/60 left, resets in 1 min 1 s (14:04:21)'],
+    ],
+    [
+      'have a line each where the limits differ',
+      { limit: 6, remaining: 5, resetsIn: 3 },
+      [
+        '5/6 left, resets in 4 s (14:03:24) for PATCH /inventory/{id}',
+        '59/60 left, resets in 1 min 1 s (14:04:21) for GET /inventory',
+      ],
+    ],
+  ])('operations %s', async (_name, limits, lines) => {
+    const context = withReplies([STOCK, json(item(7, 12), { limits })]);
+    await run(context, 'inventory', 'set', '7', '12', '--expect', '10');
+    const { stdout } = await run(context, 'limits');
+    expect(stdout.split('\n').filter((line) => line.startsWith('rate limit'))).toEqual(
+      lines.map((line) => `rate limit   ${line}`),
+    );
+    const { windows } = JSON.parse((await run(context, 'limits', '--json')).stdout) as { windows: unknown };
+    expect(windows).toMatchObject([
+      { operation: 'PATCH /inventory/{id}', remaining: limits.remaining },
+      { operation: 'GET /inventory', limit: 60, remaining: 59 },
+    ]);
   });
 
   it('--refresh asks the service once', async () => {
@@ -100,5 +132,123 @@ describe('--reserve and --no-wait', () => {
 
   it('--no-wait does not go with --max-wait', async () => {
     expect((await run(withReplies([]), 'inventory', 'list', '--no-wait', '--max-wait', '5s')).code).toBe(2);
+  });
+});
+
+describe('with PETSTORE_LEDGER', () => {
+  /** Machines that share a Redis server, which fails while `failure` is set. */
+  function chain() {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const store: Store = new Map();
+    const server: { failure?: RedisFailure } = {};
+    let machines = 0;
+    const redis: Redis = {
+      run: (script, key, args) =>
+        server.failure === undefined
+          ? Promise.resolve(new RedisScript(script).run(store, clock.now(), key, args))
+          : Promise.reject(server.failure),
+      close: () => undefined,
+    };
+    const machine = (replies: readonly PlainReply[] = []): TestContext => {
+      const number = ++machines;
+      const env = { ...STAGING_ENV, PETSTORE_LEDGER: 'redis://shop.example' };
+      return {
+        ...withReplies(replies, { clock, env }),
+        randomBytes: (count) => new Uint8Array(count).fill(number),
+        openRedis: () => Promise.resolve(redis),
+      };
+    };
+    return { clock, machine, server };
+  }
+  const refused = (): RedisFailure => new RedisFailure(new Error('ECONNREFUSED'));
+
+  it('limits and status show with how many machines the key is shared, without a request', async () => {
+    const { machine } = chain();
+    const [first, second] = [machine([STOCK]), machine()];
+    await run(first, 'inventory', 'list');
+    const shown = await run(second, 'limits');
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain('shared       with 1 other machine; 0 requests lent to this one\n');
+    // What another machine was told.
+    expect(shown.stdout).toContain('rate limit   59/60 left');
+    expect(JSON.parse((await run(second, 'limits', '--json')).stdout)).toMatchObject({
+      ledger: { machines: 2, lent: 0, lost: null },
+    });
+    expect((await run(first, 'status')).stdout).toContain('shared       with 1 other machine; ');
+  });
+
+  it('they show since when the server has not answered, and that it answers again', async () => {
+    const { clock, machine, server } = chain();
+    const context = machine();
+    await run(context, 'limits');
+    server.failure = refused();
+    await clock.advance(10_000);
+    const words = 'shared       Redis has not answered since 14:03:30 (ECONNREFUSED); next try at 14:03:';
+    const shown = await run(context, 'limits');
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain(`${words}31\n`);
+    await clock.advance(10_000);
+    expect((await run(context, 'status')).stdout).toContain(`${words}42\n`);
+    const { ledger } = JSON.parse((await run(context, 'limits', '--json')).stdout) as { ledger: unknown };
+    expect(ledger).toEqual({
+      machines: 1,
+      lent: 0,
+      lost: { since: '2026-03-02T14:03:30.000Z', says: 'ECONNREFUSED', nextTry: '2026-03-02T14:03:44.000Z' },
+    });
+    // Before the next try is due: whoever asks wants to know how it is now.
+    delete server.failure;
+    expect((await run(context, 'status')).stdout).toContain('shared       with no other machine now; ');
+  });
+
+  it('fault 172: a server that refuses fails limits, and not status', async () => {
+    const { machine, server } = chain();
+    const context = machine();
+    server.failure = new RedisFailure(new Error('WRONGPASS invalid password'), 'settings');
+    const says = 'The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS invalid password.';
+    expect(await run(context, 'limits')).toMatchObject({ code: 3, stderr: expect.stringContaining(says) as string });
+    const status = await run(context, 'status');
+    expect(status).toMatchObject({ code: 0, stderr: '' });
+    expect(status.stdout).toContain(`shared       ${says}`);
+  });
+
+  it('fault 114: a command that may not send without it names it, what it said and one next step', async () => {
+    const { machine, server } = chain();
+    const context = machine();
+    server.failure = refused();
+    expect(await run(context, 'inventory', 'list', '--no-wait')).toEqual({
+      code: 6,
+      stdout: '',
+      stderr: [
+        'warning: The Redis server of PETSTORE_LEDGER does not answer (ECONNREFUSED). Until it does, this machine sends only what it was lent.',
+        "error: The Redis server of PETSTORE_LEDGER does not answer (ECONNREFUSED), and other machines share this key's rate limit; nothing was sent.",
+        'hint: See what is wrong with it: petstore doctor',
+        '',
+      ].join('\n'),
+    });
+    expect(context.sent).toEqual([]);
+  });
+
+  it.each([
+    [{ machines: 8, lent: 12 }, 'with 7 other machines; 12 requests lent to this one'],
+    [{ machines: 1, lent: 1 }, 'with no other machine now; 1 request lent to this one'],
+    [
+      { machines: 2, lent: 3, lost: { since: 0, says: 'no answer within 2000 ms', next: 31_000 } },
+      /^Redis has not answered since \S+ \(no answer within 2000 ms\); next try at \S+; 3 requests lent to this one left$/,
+    ],
+  ])('%j', (sharing, words) => {
+    expect(sharingWords(sharing, 1_000)).toMatch(words);
+  });
+
+  it.each([40, 80, 200])('nothing is broken within a word at %i columns', async (columns) => {
+    const { machine, server } = chain();
+    const context = machine();
+    server.failure = refused();
+    Object.assign(context.stdout, { isTTY: true, columns });
+    const { stdout } = await run(context, 'limits');
+    const lines = stdout.split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(lines.join(' ').split(/\s+/).join(' ')).toMatch(
+      /shared Redis has not answered since 14:03:20 \(ECONNREFUSED\); next try at 14:03:21 /,
+    );
   });
 });

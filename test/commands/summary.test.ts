@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RowItem, type InventoryItem } from '../../src/api/item.ts';
-import { RowLayout } from '../../src/api/row-layout.ts';
+import { RowLayout } from '../../src/api/item.ts';
 import { StockSummary } from '../../src/api/stock-summary.ts';
 import { runIn as run, STAGING_ENV, withReplies, type Ran } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';

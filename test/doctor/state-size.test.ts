@@ -8,7 +8,9 @@ function sizeWith(sizes: Readonly<Record<string, number>>, globals = { keepHisto
   const facts = (path: string) => {
     const size = sizes[path];
     return Promise.resolve(
-      size === undefined ? undefined : { kind: 'file' as const, mode: 0o600, size, owner: 0, modifiedAt: 0 },
+      size === undefined
+        ? undefined
+        : { kind: 'file' as const, mode: 0o600, size, owner: 0, accessedAt: 0, modifiedAt: 0 },
     );
   };
   const list = () => Promise.resolve(Object.keys(sizes).flatMap((path) => /^\/s\/reports\/(.*)/.exec(path)?.[1] ?? []));

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Encrypted, type Network, NetworkFailure } from '../../src/ports.ts';
@@ -433,19 +433,45 @@ describe('doctor against real servers', () => {
     expect({ code, log: proxy.log }).toEqual({ code: 0, log: [] });
   });
 
-  it.skipIf(!hasRedis)('asks a shared ledger whether it is there', async () => {
-    const server = await scriptedServer([
-      { status: 200, body: '[]' },
-      { status: 200, body: '[]' },
-    ]);
-    const redis = await startRedis();
-    const run = (ledger: string) =>
-      runPetstore(['--json', 'doctor'], { env: { ...staging(server.baseUrl), PETSTORE_LEDGER: ledger } });
-    expect(read((await run(redis.url)).stdout).found).toContainEqual(
-      expect.objectContaining({ check: 'shared-ledger', health: 'ok' }),
-    );
-    const gone = await run(`redis://127.0.0.1:${await freePort()}/0`);
-    expect(read(gone.stdout).sick).toEqual(['shared-ledger: fail']);
+  describe.skipIf(!hasRedis)('takes a step on a shared ledger', () => {
+    /** What doctor says of the server, and how healthy that is. */
+    async function checked(ledger: string, requests: 0 | 1) {
+      const server = await scriptedServer(requests === 1 ? [{ status: 200, body: '[]' }] : []);
+      const env = { ...staging(server.baseUrl), PETSTORE_LEDGER: ledger };
+      const { found } = read((await runPetstore(['--json', 'doctor'], { env })).stdout);
+      return found.find(({ check }) => check === 'shared-ledger');
+    }
+    const documented = /^user petstore on >PASSWORD (.+)$/m.exec(readFileSync('docs/scale.md', 'utf8'))?.[1] ?? '';
+
+    it.each([
+      ['ok', 'with the rights that docs/scale.md names', documented, /answers, and allows what petstore needs/],
+      [
+        'fail',
+        'without the right to lock pets',
+        documented.replace('~petstore:*', '~petstore:{*'),
+        /cannot be used: .+/,
+      ],
+      [
+        'fail',
+        'without the right to write',
+        documented.replace(' +set', ''),
+        /cannot be used: ERR The user executing the script can't run this command or subcommand\.$/,
+      ],
+      ['fail', 'without the right to run scripts', documented.replace('+eval ', ''), /cannot be used: NOPERM .+'eval'/],
+    ])('%s %s', async (health, _what, rights, says) => {
+      const { port } = await startRedis({ settings: [`user petstore on >secret ${rights}`] });
+      const found = await checked(`redis://petstore:secret@127.0.0.1:${port}`, health === 'ok' ? 1 : 0);
+      expect(found).toMatchObject({ health, says: expect.stringMatching(says) as string });
+      expect(JSON.stringify(found)).not.toContain('secret');
+    });
+
+    it('where nothing is, with what is to be done', async () => {
+      expect(await checked(`redis://127.0.0.1:${await freePort()}/0`, 0)).toMatchObject({
+        health: 'fail',
+        says: 'The Redis server of PETSTORE_LEDGER does not answer (ECONNREFUSED).',
+        fix: 'Start it, or fix the address.',
+      });
+    });
   });
 });
 

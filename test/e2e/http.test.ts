@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import zlib, { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { runPetstore } from '../support/binary.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { KEY, runJson } from '../support/staging.ts';
+import { KEY, runJson, staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
 const SET = ['inventory', 'set', '7', '12'];
@@ -274,6 +275,49 @@ describe('an Error body', () => {
     expect(shown.includes('not an Error body')).toBe(reply.body !== '');
     expect(shown.length).toBeLessThan(300);
     expect(shown).not.toContain('\u001b');
+  });
+});
+
+describe('a problem document (RFC 9457)', () => {
+  const problem = (body: unknown, type = 'application/problem+json', status = 400): PlainReply =>
+    json(body, { status, headers: { 'Content-Type': type } });
+  const words = { title: 'Out of quota.', detail: 'The quota of the day is used up.' };
+
+  it.each([
+    ['title and detail', problem(words), ', Out of quota: The quota of the day is used up'],
+    [
+      'of another charset',
+      problem(words, 'Application/Problem+JSON; charset=utf-8'),
+      ', Out of quota: The quota of the day is used up',
+    ],
+    ['both the same', problem({ title: 'Bad pet', detail: 'Bad pet.' }), ', Bad pet'],
+    ['a title alone', problem({ title: 'Bad pet' }), ', Bad pet'],
+    ['a detail alone', problem({ type: 'about:blank', detail: 'No such bowl' }), ', No such bowl'],
+    ['members of other types', problem({ title: 7, detail: ['x'], status: 400 }), ''],
+    ['an array', problem([words]), ''],
+    ['members of an Error too', problem({ ...words, code: 'x', message: 'y', status: 400 }), ', x: y'],
+    ['a long detail', problem({ title: 'Bad', detail: 'x'.repeat(500) }), `, Bad: ${'x'.repeat(195)}`],
+    ['another media type', problem(words, 'application/json'), ''],
+  ])('fault 25: %s', async (_name, reply, shown) => {
+    const server = await scriptedServer([reply]);
+    const { code, error: reported, notes } = await runJson(server.baseUrl, SET);
+    const message = `The service refused the value (400${shown}).`;
+    expect({ code, message: reported?.message, notes }).toEqual({ code: 10, message, notes: [] });
+  });
+
+  it('fault 25: control characters are shown escaped', async () => {
+    const server = await scriptedServer([problem({ title: 'Bad\u001b[31m pet' })]);
+    const { stderr } = await runPetstore(SET, { env: staging(server.baseUrl) });
+    expect(stderr).toContain('error: The service refused the value (400, Bad\\x1b[31m pet).');
+  });
+
+  it('fault 22: of a gateway that forbids', async () => {
+    const server = await scriptedServer([problem({ title: 'Blocked' }, 'application/problem+json', 403)]);
+    const { code, error: reported } = await runJson(server.baseUrl, LIST);
+    expect({ code, message: reported?.message }).toEqual({
+      code: 12,
+      message: 'Staging forbids this (403, Blocked): the key may be banned.',
+    });
   });
 });
 

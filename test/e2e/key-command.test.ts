@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runKeyCommand } from '../../src/node/key-command.ts';
+import { runKeyCommand } from '../../src/node/user-programs.ts';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';

@@ -1,9 +1,13 @@
-/** Commands of one machine that write the same pet at the same time: real processes, a server that holds an answer. */
+/** Commands that write the same pet at the same time: real processes, of one machine or of several that share Redis. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseFault } from '../../src/sandbox/faults.ts';
 import { runPetstore, startPetstore } from '../support/binary.ts';
+import { freePort } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { realSandbox } from '../support/real-sandbox.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { item, json, type Reply, send } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { JSON_TYPE, type ServedProxy, serveProxy } from '../support/served.ts';
@@ -171,6 +175,80 @@ describe('a lock that petstore proxy has used', () => {
       200,
       0,
       ['3=1', '3=2', '3=5'],
+    ]);
+  });
+});
+
+describe.skipIf(!hasRedis)('machines that share a ledger', () => {
+  /** A command of another machine, with a home of its own. */
+  const elsewhere = ({ env }: Till, ledger: string) => ({
+    home: createHome(),
+    env: { ...env, PETSTORE_LEDGER: ledger },
+  });
+
+  it('fault 171: six of them sell five of one pet at once: all thirty are sold', async () => {
+    const { url } = await startRedis();
+    const faults = [parseFault('delay=20ms')];
+    const sandbox = await realSandbox({ perMinute: 5_000, perDay: 100_000, minuteMs: 60_000 }, { faults });
+    const home = createHome();
+    expect(await runPetstore(['inventory', 'set', '7', '30'], { home, env: sandbox.env })).toMatchObject({ code: 0 });
+    const env = { ...sandbox.env, PETSTORE_LEDGER: url };
+    const sales = Array.from({ length: 6 }, () => createHome()).flatMap((home) =>
+      Array.from({ length: 5 }, () =>
+        runPetstore(['--max-wait', '1h', 'inventory', 'adjust', '7', '-1'], { home, env, killAfterMs: 200_000 }),
+      ),
+    );
+    const codes = new Set((await Promise.all(sales)).map(({ code }) => code));
+    expect([codes, (await sandbox.stock())['7']]).toEqual([new Set([0]), 0]);
+  }, 240_000);
+
+  it('fault 171: after the kill -9 of the one that changes a pet, the others go on', async () => {
+    const { url } = await startRedis();
+    const shop = await till(6, 2);
+    const first = elsewhere(shop, url);
+    const adjust = ['inventory', 'adjust', '3', '-1'];
+    expect(await runPetstore(adjust, first)).toMatchObject({ code: 0 });
+    const killed = startPetstore(['--timeout', '3s', ...adjust], first);
+    await shop.received(4);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    const waiting = startPetstore(adjust, elsewhere(shop, url));
+    await waiting.waitFor(/Waiting for another machine that is changing pet 3\./, 'stderr');
+    expect([(await waiting.exited).code, shop.updates()]).toEqual([0, ['3=9', '3=8', '3=7']]);
+    shop.release();
+  });
+
+  it('fault 171: what another one changes during an import is a conflict, and stays', async () => {
+    const { url } = await startRedis();
+    const shop = await till(7, 1);
+    const file = shop.file('stock.csv', ['1,21', '2,22', '3,23']);
+    const running = startPetstore([...IMPORT, file, '--yes', '--json'], elsewhere(shop, url));
+    await shop.received(2);
+    const other = await runPetstore(['inventory', 'adjust', '3', '-1'], elsewhere(shop, url));
+    shop.release();
+    const { code, stdout } = await running.exited;
+    expect([other.code, code, JSON.parse(stdout), shop.updates()]).toMatchObject([
+      0,
+      11,
+      { applied: 2, conflicts: 1, left: 0 },
+      ['1=21', '3=9', '2=22'],
+    ]);
+  });
+
+  it('without the server, say once that stock is unprotected, and that nothing was sent', async () => {
+    const shop = await till(0, 0);
+    const nowhere = `redis://127.0.0.1:${await freePort()}/0`;
+    const adjust = ['--no-wait', 'inventory', 'adjust', '3', '-1'];
+    const { code, stderr } = await runPetstore(adjust, elsewhere(shop, nowhere));
+    expect([code, stderr.split('\n')]).toEqual([
+      6,
+      [
+        expect.stringMatching(/^warning: Stock is unprotected from other machines: .* \(ECONNREFUSED\)/),
+        expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(ECONNREFUSED\)\. Until/),
+        expect.stringMatching(/^error: .*; nothing was sent\.$/),
+        'hint: See what is wrong with it: petstore doctor',
+        '',
+      ],
     ]);
   });
 });

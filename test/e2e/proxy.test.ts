@@ -14,6 +14,7 @@ import { createHome } from '../support/home.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
 import { ask, JSON_TYPE, openSocket, sendRaw, type ServedProxy, serveProxy, serveSandbox } from '../support/served.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { KEY, staging } from '../support/staging.ts';
 
 /** The standalone executable has another runtime: it ends such a read only after its grace, and knows sockets less well. */
@@ -460,6 +461,7 @@ describe('the log', () => {
       inFlight: 0,
       rateLimit: { limit: 9_999, remaining: 9_998 },
       block: null,
+      ledger: null,
     });
     const metrics = await ask(proxy.port, '/__petstore/metrics', own);
     expect(metrics.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
@@ -486,6 +488,31 @@ describe('the log', () => {
 });
 
 describe('the rate limit', () => {
+  it.skipIf(!hasRedis)('shared with other machines: status and metrics show that, and a loss', async () => {
+    const redis = await startRedis();
+    const { baseUrl } = await recorder();
+    const proxy = await start({ ...staging(baseUrl), PETSTORE_LEDGER: redis.url });
+    const own = async (name: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${proxy.token}` };
+      return (await ask(proxy.port, `/__petstore/${name}`, { headers })).body;
+    };
+    const ledger = async (): Promise<unknown> => (JSON.parse(await own('status')) as { ledger: unknown }).ledger;
+    expect(await ledger()).toEqual({ machines: 1, lent: 0, lost: null });
+    expect(await own('metrics')).toMatch(/^petstore_ledger_up 1\n[^]*^petstore_ledger_machines 1\n/m);
+    await redis.kill('SIGKILL');
+    await expect.poll(ledger, { timeout: 20_000 }).toEqual({
+      machines: 1,
+      lent: 0,
+      lost: {
+        since: expect.any(String) as string,
+        says: expect.any(String) as string,
+        nextTry: expect.any(String) as string,
+      },
+    });
+    expect(await own('metrics')).toContain('\npetstore_ledger_up 0\n');
+    expect(proxy.stderr.match(/Redis/g)).toHaveLength(1);
+  });
+
   it('a 429 of the service blocks: it is answered with 429 and its end, and nothing more is sent', async () => {
     const home = createHome();
     const { server, proxy } = await inFrontOf([tooMany(3_600)], ['--max-wait', '5s'], { home });

@@ -1,8 +1,9 @@
 /** In front of express-rate-limit with the RateLimit headers of the IETF's drafts, one of them behind nginx too. */
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { refused } from './judge.ts';
 import { expressLimiter } from './node-limiters.ts';
 import { hasNginx, nginxBefore } from './native.ts';
-import { imported, longBlock } from './scenarios.ts';
+import { bench, imported, importOf, longBlock } from './scenarios.ts';
 
 describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
   const limiter = expressLimiter(draft);
@@ -12,6 +13,14 @@ describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
     () => imported(limiter, { limit: 25, windowMs: 2_000 }, 60),
     100_000,
   );
+
+  it('4 requests in a window of 1 s, which its policy names: at least 2.5 a second, and no refusal', async () => {
+    const { front, run, file } = await bench((stock) => limiter({ limit: 4, windowMs: 1_000, stock }));
+    const { code } = await run(importOf(file(38)));
+    const from = front.log[0]!.at;
+    const share = (front.log.length * 1_000) / (front.log.at(-1)!.at - from);
+    expect({ code, refused: refused(front.log), isFast: share >= 2.5 }).toEqual({ code: 0, refused: [], isFast: true });
+  }, 100_000);
 
   it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
 });

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: '.',
     include: [
-      'test/rate-limit/{governor,governor-edges,headers,http-date,gate,dead,block-file,ledger-state,fallback-ledger}.test.ts',
+      'test/rate-limit/{governor,governor-edges,headers,http-date,gate,dead,reserve-file,rebase,redis-ledger,forecast}.test.ts',
       'test/client/attempt.test.ts',
     ],
     env: { TZ: 'UTC' },

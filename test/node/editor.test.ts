@@ -1,6 +1,6 @@
 /** How an editor is started on each system; what it does then is tested on Linux, in test/e2e/. */
 import { describe, expect, it } from 'vitest';
-import { editorStart } from '../../src/node/editor.ts';
+import { editorStart } from '../../src/node/user-programs.ts';
 
 const FILE = 'C:\\Users\\A & B\\AppData\\Local/petstore/edit/stock-1.csv';
 

@@ -30,7 +30,9 @@ describe('metrics', () => {
     ] as const) {
       metrics.observe({ method, status, waitedMs });
     }
-    const text = metrics.text({ waiting: 3, inFlight: 2, limit: 60, remaining: 0, isBlocked: true });
+    const lost = { since: 0, says: 'ECONNREFUSED', next: 1_000 };
+    const sharing = { machines: 8, lent: 0, lost };
+    const text = metrics.text({ waiting: 3, inFlight: 2, limit: 60, remaining: 0, isBlocked: true, sharing });
     expect(text).toMatchSnapshot();
     expectOpenMetrics(text);
   });
@@ -38,7 +40,9 @@ describe('metrics', () => {
   it.runIf(hasParser)('are what Prometheus itself accepts', () => {
     const metrics = new Metrics();
     metrics.observe({ method: 'GET', status: 200, waitedMs: 1_234.5678 });
-    const { status, stderr, stdout } = parse(metrics.text({ ...GAUGES, limit: 60, remaining: 59 }));
+    const { status, stderr, stdout } = parse(
+      metrics.text({ ...GAUGES, limit: 60, remaining: 59, sharing: { machines: 8, lent: 0 } }),
+    );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout.trim().split(' ')).toEqual([
       'petstore_proxy_requests',
@@ -48,6 +52,8 @@ describe('metrics', () => {
       'petstore_rate_limit_blocked',
       'petstore_rate_limit_limit',
       'petstore_rate_limit_remaining',
+      'petstore_ledger_up',
+      'petstore_ledger_machines',
     ]);
     expect(parse(new Metrics().text(GAUGES)).status).toBe(0);
   });

@@ -57,8 +57,8 @@ it('but the probe of a block is waited out: its answer may have been a 429 that 
   const probeAt = context.clock.monotonic();
   await context.clock.advance(1_000);
   dead.add(7);
-  expect(await shared.admit(intent(8))).toEqual({ do: 'refuse', until: probeAt + 120_000, why: 'rate-limited' });
-  await context.clock.advance(118_999);
+  expect(await shared.admit(intent(8))).toEqual({ do: 'refuse', until: probeAt + 35_000, why: 'rate-limited' });
+  await context.clock.advance(33_999);
   expect((await shared.admit(intent(8))).do).toBe('refuse');
   await context.clock.advance(1);
   expect((await shared.admit(intent(8))).do).toBe('send');

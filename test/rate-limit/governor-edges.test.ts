@@ -5,6 +5,7 @@ import {
   type Block,
   decide,
   type Decision,
+  forecast,
   type LedgerState,
   learn,
   lose,
@@ -13,22 +14,19 @@ import {
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import type { Window } from '../../src/rate-limit/windows.ts';
+import { shownOperation, type Window } from '../../src/rate-limit/windows.ts';
 
 const NOW = 1_000_000;
 const LIST = 'GET /inventory';
+const SET = 'PATCH /inventory/{id}';
 const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> = {}): Window => ({
+  operation: LIST,
   limit: 60,
   remaining,
   resetAt,
-  operations: [LIST],
-  reported: { [LIST]: remaining },
   seenAt: NOW - 1_000,
-  atFirst: 50,
-  sent: 11,
-  sharedWithOthers: false,
-  overdrawn: false,
-  quiet: 0,
+  answeredAt: NOW - 500,
+  apart: [],
   ...more,
 });
 const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
@@ -83,9 +81,20 @@ describe('a wait', () => {
       { do: 'send', at: NOW },
     ],
     [
-      'in a window that no other client uses: none',
-      { windows: [open(2)], inFlight: flying(NOW) },
+      'in a window with three left beside the one in flight: none',
+      { windows: [open(4)], inFlight: flying(NOW) },
       { do: 'send', at: NOW },
+    ],
+    [
+      'in a window with two left beside the one in flight: for its answer, until the end at most',
+      { windows: [open(3)], inFlight: flying(NOW) },
+      { do: 'wait', until: NOW + 60_000, why: 'asking', again: NOW + 50 },
+    ],
+    ['in a window with two left and none in flight: none', { windows: [open(2)] }, { do: 'send', at: NOW }],
+    [
+      'in a window with none left beside the one in flight: for its end',
+      { windows: [open(1)], inFlight: flying(NOW) },
+      { do: 'wait', until: NOW + 60_000, why: 'window-spent' },
     ],
   ])('%s', (_name, before, decision) => {
     expect(ask(state(before))).toEqual(decision);
@@ -94,17 +103,6 @@ describe('a wait', () => {
   it('for an answer is refused only where not even asking again is allowed', () => {
     const before = state({ probe: sent('p', NOW) });
     expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
-  });
-
-  it('near the edge of a shared window is for the one in flight', () => {
-    const near = (remaining: number, inFlight: LedgerState['inFlight']) =>
-      ask(state({ windows: [open(remaining, undefined, { sharedWithOthers: true })], inFlight })).do;
-    expect([near(7, flying(NOW)), near(6, flying(NOW)), near(6, []), near(2, [])]).toEqual([
-      'send',
-      'wait',
-      'send',
-      'wait',
-    ]);
   });
 });
 
@@ -152,12 +150,13 @@ describe('an answer', () => {
 
   it('429: nothing is left of the window that it tells', () => {
     const before = state({ inFlight: flying(NOW - 10) });
-    expect(answer(before, 429, { ...reported(7, 30_000), retryAfterMs: 10_000 })).toEqual({
+    const after = answer(before, 429, { ...reported(7, 30_000), retryAfterMs: 10_000 });
+    expect(after).toMatchObject({
       strikes: 1,
       inFlight: [],
       seenAt: NOW,
       block: { since: NOW, until: NOW + 11_000, why: 'rate-limited' },
-      windows: [open(0, NOW + 30_000, { seenAt: NOW, atFirst: 0, sent: 0 })],
+      windows: [{ operation: LIST, limit: 60, remaining: 0, resetAt: NOW + 30_000 }],
     });
     expect(answer(before, 429).windows).toEqual([]);
   });
@@ -182,110 +181,81 @@ describe('an answer', () => {
 describe('the window', () => {
   const before = (window: Partial<Window> = {}, more: Partial<LedgerState> = {}) =>
     state({ windows: [open(40, undefined, window)], inFlight: flying(NOW - 10), ...more });
-  const next = (remaining: number, resetAt: number) =>
-    open(remaining, resetAt, { seenAt: NOW, atFirst: remaining, sent: 0, quiet: 1 });
+  /** How many more may be sent, and from when on the one after. */
+  const room = (from: LedgerState) => {
+    const after = (count: number) => forecast(from, NOW, { operation: LIST, reserve: 0, count });
+    let left = 0;
+    while (after(left + 1) === undefined) left++;
+    return [left, after(left + 1)?.until];
+  };
 
-  it.each<readonly [string, LedgerState, LimitHeaders, Window]>([
-    ['stays the same: the lesser is left, the earlier end', before(), reported(39, 59_500), open(39, NOW + 59_500)],
-    ['stays the same: more left is an older answer', before(), reported(45), open(40)],
-    ['stays the same though named to end a little later', before(), reported(39, 62_500), open(39)],
-    ['stays the same though named to end a little earlier', before(), reported(39, 57_500), open(39, NOW + 57_500)],
-    ['is a new one', before(), reported(59, 62_501), next(59, NOW + 62_501)],
-    ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), next(59, NOW + 1_000)],
-    ['ours: all that was drawn', before(), reported(39), open(39)],
-    ['others’: one more', before(), reported(38), open(38, undefined, { overdrawn: true, sharedWithOthers: true })],
-    ['a word from the one before', before({}, { inFlight: flying(NOW - 1_001) }), reported(3, 57_499), open(40)],
+  it.each<readonly [string, LedgerState, LimitHeaders, readonly [number, number]]>([
+    ['stays the same: the lesser is left, the earlier end', before(), reported(39, 59_500), [39, NOW + 59_500]],
+    ['stays the same: more left is an older answer', before(), reported(45), [40, NOW + 60_000]],
+    ['stays the same though named to end a little later', before(), reported(39, 62_500), [39, NOW + 60_000]],
+    ['stays the same though named to end a little earlier', before(), reported(39, 57_500), [39, NOW + 57_500]],
+    ['is a new one', before(), reported(59, 62_501), [59, NOW + 62_501]],
+    ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), [59, NOW + 1_000]],
+    ['another client drew from it', before(), reported(20), [20, NOW + 60_000]],
+    [
+      'a word from the one before',
+      before({}, { inFlight: flying(NOW - 1_001) }),
+      reported(3, 57_499),
+      [40, NOW + 60_000],
+    ],
     [
       'no word from the one before: sent since',
-      before({ sent: 60 }, { inFlight: flying(NOW - 1_000) }),
+      before({}, { inFlight: flying(NOW - 1_000) }),
       reported(3, 57_499),
-      open(3, undefined, { sent: 60 }),
+      [3, NOW + 57_499],
     ],
-    [
-      'no answer in the window before: not shared',
-      before({ sent: 60 }, { inFlight: [] }),
-      reported(3, 57_499),
-      open(3, undefined, { sent: 60 }),
-    ],
+    ['no word from the one before: unknown', before({}, { inFlight: [] }), reported(3, 57_499), [3, NOW + 57_499]],
+    ['of another limit replaces it', before(), reported(3, 57_499, 5), [3, NOW + 57_499]],
+    ['without headers is counted', before(), {}, [39, NOW + 60_000]],
   ])('%s', (_name, from, headers, after) => {
-    expect(answer(from, 200, headers).windows).toEqual([after]);
+    expect(room(answer(from, 200, headers))).toEqual(after);
   });
 
-  it('of another limit is another window', () => {
-    expect(answer(before(), 200, reported(3, 57_499, 5)).windows).toEqual([
-      open(40),
-      open(3, NOW + 57_499, { limit: 5, seenAt: NOW, atFirst: 3, sent: 0 }),
-    ]);
+  it.each<readonly [string, readonly Window[], Decision['do']]>([
+    ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], 'refuse'],
+    ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], 'send'],
+    ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], 'send'],
+    ['is not, once the other has proved it', [open(40), open(0, undefined, { operation: SET, apart: [LIST] })], 'send'],
+    [
+      'is not, once it has proved it',
+      [open(40, undefined, { apart: [SET] }), open(0, undefined, { operation: SET })],
+      'send',
+    ],
+    ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], 'send'],
+    ['of one limit is shared after its own is over', [open(9, NOW), open(0, undefined, { operation: SET })], 'refuse'],
+    ['of another limit is not, even then', [open(9, NOW), open(0, undefined, { operation: SET, limit: 61 })], 'send'],
+    ['holds what has none of its own', [open(0, undefined, { operation: SET })], 'refuse'],
+    ['at another address does not', [open(0, undefined, { operation: 'GET @5d0c2f/inventory' })], 'send'],
+  ])('%s', (_name, windows, done) => {
+    expect(ask(state({ windows }), 0).do).toBe(done);
   });
 
-  it('in which another client drew last is remembered as such in the next five', () => {
-    const shared = { sharedWithOthers: true, overdrawn: true, resetAt: NOW };
-    const after = (window: Partial<Window>) => answer(before({ ...shared, ...window }), 200, reported(59)).windows[0];
-    expect([after({}), after({ overdrawn: false, quiet: 3 }), after({ overdrawn: false, quiet: 4 })]).toMatchObject([
-      { sharedWithOthers: true, quiet: 0 },
-      { sharedWithOthers: true, quiet: 4 },
-      { sharedWithOthers: false, quiet: 5 },
-    ]);
+  it('that ended a day ago is forgotten, and there are never more than 32', () => {
+    const after = (...windows: readonly Window[]) =>
+      answer(before({}, { windows }), 200, reported(39)).windows.map(({ operation }) => operation);
+    expect(
+      after(open(1, NOW - 86_400_000, { operation: 'older' }), open(1, NOW - 86_399_999, { operation: 'old' })),
+    ).toEqual([LIST, 'old']);
+    const many = after(...Array.from({ length: 40 }, (_, i) => open(1, undefined, { operation: `GET /${i}` })));
+    expect([many.length, many[0]]).toEqual([32, LIST]);
   });
 
-  it('that several operations share is renewed near its end, and merged far from it', () => {
-    const operations = [LIST, 'PATCH /inventory/{id}'];
-    const after = (window: Partial<Window>, headers: LimitHeaders) =>
-      answer(before({ operations, sent: 60, ...window }), 200, headers).windows;
-    expect(after({ resetAt: NOW + 2_500 }, reported(59))).toMatchObject([
-      { operations, remaining: 59, resetAt: NOW + 60_000 },
-    ]);
-    expect(after({ resetAt: NOW + 2_501 }, reported(30))).toMatchObject([
-      { operations, remaining: 30, resetAt: NOW + 60_000 },
-    ]);
-    expect(after({ resetAt: NOW + 2_501 }, reported(41))).toMatchObject([{ operations, remaining: 40 }]);
-  });
-
-  it.each([60_000, 5_000])(
-    'that several share is left by an operation with more left after a request (%i ms)',
-    (ends) => {
-      const operations = [LIST, 'PATCH /inventory/{id}'];
-      const told45 = { [LIST]: 45, 'PATCH /inventory/{id}': 40 };
-      const from = (left: number) =>
-        before(
-          { operations, reported: told45, resetAt: NOW + ends },
-          { inFlight: [{ ...sent('f0', NOW - 10), left }] },
-        );
-      expect(answer(from(42), 200, reported(41)).windows).toMatchObject([{ operations, remaining: 40 }]);
-      expect(answer(from(41), 200, reported(41)).windows).toMatchObject([
-        { operations: ['PATCH /inventory/{id}'], remaining: 40 },
-        { operations: [LIST], remaining: 41 },
-      ]);
-      // An answer that comes late tells of what was left before.
-      expect(answer(from(41), 200, reported(47)).windows[1]).toMatchObject({ operations: [LIST], remaining: 45 });
-    },
-  );
-
-  it('of another operation is not joined by one with more left after a request than that had before it', () => {
-    const operations = ['PATCH /inventory/{id}'];
-    const from = (left: number, seenAt: number) =>
-      before({ operations, seenAt }, { inFlight: [{ ...sent('f0', NOW - 10), left }] });
-    const after = (left: number, seenAt = NOW - 1_000) =>
-      answer(from(left, seenAt), 200, reported(50)).windows.map((each) => each.operations.length);
-    expect([after(51), after(50)]).toEqual([[2], [1, 1]]);
-    // That may have been the window before.
-    expect(after(50, NOW - 5)).toEqual([2]);
-  });
-
-  it('that ended a day ago is forgotten, and there are never more than sixteen', () => {
-    const old = (resetAt: number) => open(40, resetAt, { limit: 9 });
-    const after = (windows: readonly Window[]) => answer(before({}, { windows }), 200, reported(39)).windows;
-    expect(after([old(NOW - 86_400_000), old(NOW - 86_399_999)])).toHaveLength(2);
-    const many = Array.from({ length: 20 }, (_, i) => open(1, NOW + 100_000 + i, { limit: 100 + i }));
-    const kept = after(many);
-    expect([kept.length, kept[0]?.limit]).toEqual([16, 119]);
-  });
-
-  it('without headers is counted while it lasts; then the pace counts', () => {
-    expect(answer(before(), 200).windows).toEqual([open(39)]);
+  it('that is over, without headers: the pace counts', () => {
     const over = answer(before({ resetAt: NOW }), 200);
     expect([over.windows, over.pace]).toEqual([[open(40, NOW)], { everyMs: 1_000, nextAt: NOW + 990 }]);
   });
+});
+
+it.each([
+  [SET, SET],
+  ['PATCH @5d0c2f/inventory/{id}', SET],
+])('%s is shown without its address', (operation, shown) => {
+  expect(shownOperation(operation)).toBe(shown);
 });
 
 it.each<readonly [string, Block, Block, Partial<Block>]>([

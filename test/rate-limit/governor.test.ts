@@ -4,13 +4,15 @@ import {
   type Answer,
   decide,
   type Decision,
+  forecast,
+  type Hold,
   type LedgerState,
   lose,
   observe,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import type { Window } from '../../src/rate-limit/windows.ts';
+import type { Demand } from '../../src/rate-limit/windows.ts';
 
 const LIST = 'GET /inventory';
 const SET = 'PATCH /inventory/{id}';
@@ -29,9 +31,15 @@ class Key {
 
   private readonly operations = new Map<string, string>();
 
-  /** The first window that the operation is known to use. */
-  window(operation = LIST): Window | undefined {
-    return this.state.windows.find(({ operations }) => operations.includes(operation));
+  /** How many more may be sent at once, the last ones one after another. */
+  room(operation = LIST): number {
+    let room = 0;
+    while (this.forecast({ operation, count: room + 1 }) === undefined) room++;
+    return room;
+  }
+
+  forecast(demand: Partial<Demand>): Hold | undefined {
+    return forecast(this.state, this.now, { operation: LIST, reserve: 0, ...demand });
   }
 
   ask(maxWaitMs = Number.POSITIVE_INFINITY, reserve = 0, operation = LIST): Decision & { id: string } {
@@ -93,8 +101,11 @@ describe('an unknown window', () => {
 
 describe('an open window', () => {
   it('is spent to its last request, then waited out', () => {
-    const key = Key.open(3);
-    expect([key.ask().do, key.ask().do, key.ask().do]).toEqual(['send', 'send', 'send']);
+    const key = Key.open(5);
+    const ids = [key.send(), key.send(), key.send()];
+    for (const [i, id] of ids.entries()) key.answer(id, 200, window(4 - i));
+    key.exchange(LIST, 1);
+    key.exchange(LIST, 0);
     expect(key.ask()).toMatchObject({ do: 'wait', why: 'window-spent', until: 61_000 });
     expect(key.ask(10_000)).toMatchObject({ do: 'refuse', why: 'window-spent', until: 61_000 });
     key.now = 61_000;
@@ -112,7 +123,7 @@ describe('an open window', () => {
     const [a, b] = [key.send(), key.send()];
     key.answer(b, 200, window(8));
     key.answer(a, 200, window(9));
-    expect(key.window()?.remaining).toBe(8);
+    expect(key.room()).toBe(8);
   });
 
   it('gives back what was certainly not sent, and counts what may have been', () => {
@@ -131,15 +142,23 @@ describe('an open window', () => {
     expect(key.ask().do).toBe('send');
   });
 
-  it('fault 42: another client that draws too is noticed, and two requests are left at the edge', () => {
-    const key = Key.open(20);
-    key.answer(key.send(), 200, window(10));
-    expect(key.window()?.sharedWithOthers).toBe(true);
-    for (let left = 9; left >= 5; left--) key.answer(key.send(), 200, window(left));
+  it('fault 42: its last two requests go one at a time: another client may take one of them', () => {
+    const key = Key.open(4);
+    const [first, second] = [key.send(), key.send()];
+    expect(key.ask()).toMatchObject({ do: 'wait', why: 'asking', until: 61_000, again: key.now + 50 });
+    key.answer(first, 200, window(3));
+    expect(key.ask().do).toBe('wait');
+    key.answer(second, 200, window(1));
     const last = key.send();
-    expect(key.ask(0).do).toBe('refuse');
-    key.answer(last, 200, window(2));
+    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'window-spent', until: 61_000 });
+    key.answer(last, 200, window(0));
     expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+  });
+
+  it('what another client draws is no longer there', () => {
+    const key = Key.open(20);
+    key.exchange(LIST, 1);
+    expect(key.room()).toBe(1);
   });
 
   it('a late answer from the window before says nothing of this one', () => {
@@ -148,14 +167,8 @@ describe('an open window', () => {
     key.now += 1_000;
     key.answer(next, 200, window(59));
     key.answer(late, 200, window(28, 3_000));
-    expect(key.window()).toMatchObject({ remaining: 59, resetAt: 62_000, sharedWithOthers: false });
-  });
-
-  it('does not take our own requests for another client’s', () => {
-    const key = Key.open(20);
-    const ids = Array.from({ length: 10 }, () => key.send());
-    for (const [i, id] of ids.reverse().entries()) key.answer(id, 200, window(10 + i));
-    expect(key.window()?.sharedWithOthers).toBe(false);
+    expect(key.room()).toBe(59);
+    expect(key.forecast({ count: 60 })?.until).toBe(62_000);
   });
 });
 
@@ -333,7 +346,7 @@ describe('fault 133: limits of each operation', () => {
     const key = new Key();
     key.exchange(LIST, 59);
     key.exchange(SET, 58);
-    expect(key.state.windows).toMatchObject([{ limit: 60, remaining: 58, operations: [LIST, SET] }]);
+    expect([key.room(LIST), key.room(SET)]).toEqual([58, 58]);
     key.now += 60_000;
     key.exchange(SET, 0);
     expect(key.ask(0, 0, LIST)).toMatchObject({ do: 'refuse', why: 'window-spent' });
@@ -343,11 +356,67 @@ describe('fault 133: limits of each operation', () => {
     const key = new Key();
     key.exchange(LIST, 59);
     key.exchange(SET, 59);
-    for (let left = 58; left >= 10; left--) key.exchange(SET, left, 60_000 - 500);
+    for (let left = 58; left >= 10; left--) key.exchange(SET, left);
+    expect([key.room(LIST), key.room(SET)]).toEqual([10, 10]);
     key.now += 30_000;
-    key.exchange(LIST, 58, 60_000);
-    expect(key.window(LIST)).toMatchObject({ remaining: 58, operations: [LIST] });
-    expect(key.window(SET)).toMatchObject({ remaining: 10, operations: [SET] });
+    key.exchange(LIST, 58, 30_000);
+    expect([key.room(LIST), key.room(SET)]).toEqual([58, 10]);
+  });
+
+  describe('proof that windows are two needs an answer that tells', () => {
+    const END = 601_000;
+    const exchange = (key: Key, operation: string, remaining: number): void => {
+      key.exchange(operation, remaining, END - key.now);
+    };
+    const shared = (): Key => {
+      const key = new Key();
+      exchange(key, LIST, 40);
+      exchange(key, SET, 39);
+      key.now += 1_000;
+      return key;
+    };
+    /** The updates take all that is left: the list is held only if its window is the same. */
+    const isHeld = (key: Key, end = END): boolean => {
+      key.exchange(SET, 0, end - key.now);
+      return key.ask(0, 0, LIST).do === 'refuse';
+    };
+
+    it('one with more left than the other had', () => {
+      const key = shared();
+      exchange(key, LIST, 39);
+      expect(isHeld(key)).toBe(false);
+    });
+
+    it('not one that was sent before the other’s', () => {
+      const key = shared();
+      const list = key.send(LIST);
+      key.now += 1_000;
+      exchange(key, SET, 37);
+      key.answer(list, 200, window(38, END - key.now));
+      expect(isHeld(key)).toBe(true);
+    });
+
+    it('not one that names as much as we have counted: a lost request may not have arrived', () => {
+      const key = shared();
+      key.lose(key.send(SET), true);
+      key.lose(key.send(SET), true);
+      exchange(key, SET, 38);
+      key.now += 1_000;
+      exchange(key, LIST, 37);
+      expect(isHeld(key)).toBe(true);
+    });
+
+    it('not a refusal, which draws nothing', () => {
+      const key = shared();
+      for (const operation of [SET, LIST]) {
+        key.answer(key.send(operation), 429, { ...window(38, END - key.now), retryAfterMs: 5_000 });
+        key.now = key.state.block!.until;
+      }
+      key.now = END;
+      key.exchange(LIST, 59);
+      key.exchange(SET, 58);
+      expect(isHeld(key, END + 60_000)).toBe(true);
+    });
   });
 
   it('an operation is held by each of the windows that its answers have named', () => {
@@ -356,19 +425,6 @@ describe('fault 133: limits of each operation', () => {
     key.exchange(LIST, 0, 86_400_000, 1_000);
     expect(key.ask(0)).toMatchObject({ do: 'refuse', until: 1_000 + 86_400_000 });
   });
-});
-
-it('another client is forgotten after five windows without it', () => {
-  const key = Key.open(60);
-  key.exchange(LIST, 50);
-  const seen: (boolean | undefined)[] = [];
-  for (let windows = 0; windows < 6; windows++) {
-    seen.push(key.window()?.sharedWithOthers);
-    key.now += 60_000;
-    key.exchange(LIST, 59);
-    key.exchange(LIST, 58);
-  }
-  expect([...seen, key.window()?.sharedWithOthers]).toEqual([true, true, true, true, true, true, false]);
 });
 
 it('a reserve never keeps all of a small window', () => {
@@ -381,7 +437,7 @@ it('of several ends that answers name for one window the earliest is as safe as 
   const key = Key.open(50, 60_000);
   key.exchange(LIST, 49, 59_100);
   key.exchange(LIST, 48, 60_000);
-  expect(key.window()?.resetAt).toBe(1_000 + 59_100);
+  expect(key.forecast({ count: 49 })?.until).toBe(1_000 + 59_100);
 });
 
 describe('fault 44: answers without limits', () => {
@@ -420,7 +476,91 @@ describe('fault 44: answers without limits', () => {
   it('within a known window are counted by ourselves', () => {
     const key = Key.open(2);
     key.answer(key.send(), 200);
-    expect(key.window()?.remaining).toBe(1);
+    expect(key.room()).toBe(1);
+  });
+});
+
+describe('a forecast', () => {
+  const HOUR = 3_600_000;
+  const blocked = (): Key => {
+    const key = Key.open(50);
+    key.answer(key.send(), 429, { retryAfterMs: 30_000 });
+    return key;
+  };
+  const unlimited = (): Key => {
+    const key = new Key();
+    key.answer(key.send(), 200);
+    return key;
+  };
+  const edge = (): Key => {
+    const key = Key.open(3);
+    key.send();
+    return key;
+  };
+  /** A window of 60 with so many left that ends in 20 s, and the one before ended so long before that. */
+  const second = (remaining: number, lengthMs: number): Key => {
+    const key = Key.open(0, lengthMs);
+    key.now += lengthMs;
+    key.exchange(LIST, remaining, lengthMs);
+    key.now += lengthMs - 20_000;
+    return key;
+  };
+  const named = (lengthMs: number): Key => {
+    const key = new Key();
+    key.answer(key.send(), 200, { window: { limit: 60, remaining: 10, resetInMs: 20_000, lengthMs } });
+    return key;
+  };
+  const day = (): Key => {
+    const key = Key.open(0, HOUR);
+    key.now += HOUR;
+    key.exchange(LIST, 999, 86_400_000, 1_000);
+    key.exchange(LIST, 0, 60_000);
+    return key;
+  };
+  const rolling = (): Key => {
+    const key = Key.open(50, 20_000);
+    key.now += 5_000;
+    key.exchange(LIST, 49, 20_000);
+    return key;
+  };
+  const others = (): Key => {
+    const key = Key.open(40);
+    for (let i = 0; i < 8; i++) key.send();
+    return key;
+  };
+
+  it.each<readonly [string, () => Key, Partial<Demand>, (Partial<Hold> & { readonly inMs: number }) | undefined]>([
+    ['nothing is known: one may ask', () => new Key(), {}, undefined],
+    ['room for one', () => Key.open(1), {}, undefined],
+    ['room for all', () => Key.open(20), { count: 20 }, undefined],
+    ['room beside the reserve', () => Key.open(20), { count: 10, reserve: 10 }, undefined],
+    ['a block', blocked, {}, { why: 'rate-limited', inMs: 31_000 }],
+    ['a block, however many', blocked, { count: 500 }, { why: 'rate-limited', inMs: 31_000 }],
+    ['a spent window: its end', () => Key.open(0), {}, { why: 'window-spent', inMs: 60_000 }],
+    ['only the reserve is left: its end', () => Key.open(5), { reserve: 5 }, { why: 'window-spent', inMs: 60_000 }],
+    ['one too many: its end', () => Key.open(20), { count: 21 }, { why: 'window-spent', inMs: 60_000 }],
+    ['a whole window more: its end', () => Key.open(20), { count: 80 }, { why: 'window-spent', inMs: 60_000 }],
+    ['and one more: the end after', () => Key.open(20), { count: 81 }, { why: 'window-spent', inMs: 120_000 }],
+    ['each window keeps the reserve', () => Key.open(20), { count: 61, reserve: 10 }, { inMs: 120_000 }],
+    ['a window as long as the one before', () => second(10, 40_000), { count: 130 }, { inMs: 20_000 + 40_000 }],
+    ['a window of an hour', () => second(10, HOUR), { count: 130 }, { inMs: 20_000 + HOUR }],
+    ['a window whose length is named', () => named(30_000), { count: 130 }, { inMs: 20_000 + 30_000 }],
+    ['of unknown length: a minute at least', () => Key.open(10, 20_000), { count: 130 }, { inMs: 20_000 + 60_000 }],
+    ['of unknown length: what is left of it', () => Key.open(10, HOUR), { count: 130 }, { inMs: 2 * HOUR }],
+    ['a length is that of one limit, not of another', day, { count: 61 }, { inMs: 60_000 + 60_000 }],
+    ['an end that moves tells no length', rolling, { count: 110 }, { inMs: 20_000 + 60_000 }],
+    ['requests under way count as sent', others, { count: 33 }, { inMs: 60_000 }],
+    ['below the reserve: the end of this window', others, { reserve: 50 }, { inMs: 60_000 }],
+    ['the edge: when the answer comes', edge, {}, { why: 'asking', inMs: 60_000, again: 1_050 }],
+    ['the edge, for more than is left', edge, { count: 3 }, { why: 'window-spent', inMs: 60_000 }],
+    ['no headers: one a second', unlimited, {}, { why: 'paced', inMs: 1_000 }],
+    ['no headers: as many seconds', unlimited, { count: 10 }, { why: 'paced', inMs: 10_000 }],
+  ])('%s', (_name, make, demand, expected) => {
+    const key = make();
+    const { inMs = 0, ...rest } = expected ?? {};
+    const hold = key.forecast(demand);
+    if (expected === undefined) expect(hold).toBeUndefined();
+    else expect(hold).toMatchObject({ ...rest, until: key.now + inMs });
   });
 });
 

@@ -201,18 +201,98 @@ describe('other names for the window', () => {
   it.each<readonly [string, Record<string, string>]>([
     ['draft 6', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': '3' }],
     ['draft 6 with an instant', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': epoch }],
-    ['draft 7', { ratelimit: 'limit=12, remaining=11, reset=3', 'ratelimit-policy': '12;w=3' }],
-    ['draft 8', { ratelimit: '"12-in-3sec"; r=11; t=3', 'ratelimit-policy': '"12-in-3sec"; q=12; w=3; pk=:ZmY=:' }],
-    [
-      'draft 8, of two policies the tighter one',
-      {
-        ratelimit: '"day";r=900;t=80000, "burst";r=11;t=3',
-        'ratelimit-policy': '"day";q=1000;w=86400, "burst";q=12;w=3',
-      },
-    ],
     ['with a dash more', { 'x-rate-limit-limit': '12', 'x-rate-limit-remaining': '11', 'x-rate-limit-reset': epoch }],
   ])('%s', (_name, headers) => {
     expect(read({ date: new Date(NOW).toUTCString(), ...headers }).window).toEqual(window);
+  });
+
+  it.each<readonly [string, Record<string, string>, number]>([
+    ['draft 6', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': '3' }, 3_000],
+    ['draft 7', { ratelimit: 'limit=12, remaining=11, reset=3' }, 3_000],
+    ['draft 7, nearly over', { ratelimit: 'limit=12, remaining=11, reset=1' }, 2_000],
+    ['draft 7, longer than it should be', { ratelimit: 'limit=12, remaining=11, reset=9' }, 9_000],
+    ['draft 7 without a reset', { ratelimit: 'limit=12, remaining=11' }, 3_000],
+  ])('a policy names the longest time that is left: %s', (_name, headers, resetInMs) => {
+    const named = read({ ...headers, 'ratelimit-policy': '12;w=3' }).window;
+    expect(named).toEqual({ ...window, resetInMs, lengthMs: 3_000 });
+  });
+
+  it('draft 8 with its policy', () => {
+    const policy = { 'ratelimit-policy': '"12-in-3sec"; q=12; w=3; pk=:ZmY=:' };
+    const named = read({ ratelimit: '"12-in-3sec"; r=11; t=3', ...policy }).window;
+    expect(named).toEqual({ ...window, resetInMs: 3_000, lengthMs: 3_000 });
+  });
+});
+
+describe('RateLimit and RateLimit-Policy', () => {
+  const minute = { limit: 60, remaining: 50, resetInMs: 31_000, lengthMs: 60_000 };
+  const burst = { limit: 12, remaining: 11, resetInMs: 3_000, lengthMs: 3_000 };
+
+  it.each<readonly [string, string | readonly string[], string | readonly string[], LimitHeaders['window']]>([
+    ['draft 7', 'limit=12, remaining=11, reset=3', '12;w=3', burst],
+    ['draft 7 without a policy', 'limit=12, remaining=11, reset=3', [], { limit: 12, remaining: 11, resetInMs: 4_000 }],
+    ['draft 7, several policies', 'limit=12, remaining=11, reset=3', '1000;w=86400, 12;w=3;comment="a, b"', burst],
+    ['draft 8', '"12-in-3sec"; r=11; t=3', '"12-in-3sec"; q=12; w=3; pk=:ZmY=:', burst],
+    ['draft 8, a name without quotes', 'minute;r=50;t=30', 'minute;q=60;w=60', minute],
+    ['draft 10', '"default";r=50;t=30', '"default";q=60;w=60;qu="requests"', minute],
+    ['draft 10, a partition', '"default";r=50;t=30;pk=:dHdv:', '"default";q=60;w=60;pk=:dHdv:', minute],
+    ['what is no list has no names', '"a";r=50;t=30;x=(1);y', '"a";q=60;w=60', undefined],
+    ['of a fraction what is whole', '"a";r=50.9;t=29.5', '"a";q=60;w=60', { ...minute, resetInMs: 30_500 }],
+    ['no names, no list, the same parameters', '60-in-1min;r=50;t=30', '60-in-1min;q=60;w=60', minute],
+    ['the policy of that name', '"minute";r=50;t=30', '"hour";q=1000;w=3600,"minute";q=60;w=60', minute],
+    [
+      'the policy of that name, which is the last one',
+      '"hour";r=500;t=1000',
+      '"minute";q=60;w=60,"hour";q=1000;w=3600',
+      { limit: 1000, remaining: 500, resetInMs: 1_001_000, lengthMs: 3_600_000 },
+    ],
+    ['of two the tighter one', '"day";r=900;t=80000, "a";r=11;t=3', '"a";q=12;w=3, "day";q=1000;w=86400', burst],
+    [
+      'of two in lines of their own the tighter one',
+      ['"day";r=900;t=80000', '"a";r=11;t=3'],
+      ['"day";q=1000;w=86400', '"a";q=12;w=3'],
+      burst,
+    ],
+    [
+      'of two that are spent the one that lasts longer',
+      '"a";r=0;t=3, "minute";r=0;t=30',
+      '"a";q=12;w=3, "minute";q=60;w=60',
+      { ...minute, remaining: 0 },
+    ],
+    ['nothing where the tighter one has no policy', '"a";r=1;t=3, "minute";r=50;t=30', '"minute";q=60;w=60', undefined],
+    ['a name that looks like parameters', '"a;r=0;t=99";r=50;t=30', '"a;r=0;t=99";q=60;w=60', minute],
+    ['bytes are not requests', '"peruser";r=300;t=5', '"peruser";q=65535;qu="content-bytes";w=10', undefined],
+    [
+      'requests beside bytes that are tighter',
+      '"bytes";r=20;t=5, "minute";r=50;t=30',
+      '"bytes";q=65535;qu="content-bytes", "minute";q=60;w=60',
+      minute,
+    ],
+    ['no policy of that name', '"minute";r=50;t=30', '"hour";q=1000;w=3600', undefined],
+    [
+      'no end: at most a whole window',
+      '"a";r=50',
+      '"a";q=60;w=3600',
+      { ...minute, resetInMs: 3_600_000, lengthMs: 3_600_000 },
+    ],
+    ['no end and no length', '"a";r=50', '"a";q=60', { limit: 60, remaining: 50, resetInMs: 60_000 }],
+    ['fault 45: no length', '"a";r=50;t=30', '"a";q=60;w=0', { limit: 60, remaining: 50, resetInMs: 31_000 }],
+    [
+      'fault 45: a length of years',
+      '"a";r=50;t=30',
+      '"a";q=60;w=99999999',
+      { limit: 60, remaining: 50, resetInMs: 31_000 },
+    ],
+    ['fault 45: more left than there is', '"a";r=61;t=30', '"a";q=60;w=60', undefined],
+    ['fault 45: less than nothing left', '"a";r=-1;t=30', '"a";q=60;w=60', undefined],
+  ])('%s', (_name, ratelimit, policy, window) => {
+    expect(read({ ratelimit, 'ratelimit-policy': policy }).window).toEqual(window);
+  });
+
+  it('come after X-RateLimit', () => {
+    const older = { 'x-ratelimit-limit': '12', 'x-ratelimit-remaining': '11', 'x-ratelimit-reset': '3' };
+    const { window } = read({ ratelimit: '"a";r=50;t=30', 'ratelimit-policy': '"a";q=60;w=60', ...older });
+    expect(window).toEqual({ limit: 12, remaining: 11, resetInMs: 4_000 });
   });
 });
 
@@ -222,11 +302,32 @@ describe('the wait of a refusal', () => {
     ['Reset of draft 6', { 'ratelimit-reset': '300' }, 300_000],
     ['reset of draft 7', { ratelimit: 'limit=60, remaining=0, reset=300' }, 300_000],
     ['t of draft 8', { ratelimit: '"a";r=0;t=300' }, 300_000],
+    ['of two policies that are spent the longest', { ratelimit: '"a";r=0;t=300, "b";r=0;t=3' }, 300_000],
+    [
+      'bytes that are spent, too',
+      { ratelimit: '"a";r=0;t=3, "b";r=0;t=300', 'ratelimit-policy': '"b";q=9;qu="content-bytes"' },
+      300_000,
+    ],
+    [
+      'not of a policy with requests left beside one that is spent',
+      { ratelimit: '"day";r=900;t=80000, "a";r=0;t=3' },
+      3_000,
+    ],
+    ['of two policies with requests left the longest', { ratelimit: '"day";r=900;t=80000, "a";r=1;t=3' }, 80_000_000],
+    ['of a list that is broken off the longest', { ratelimit: '"a";r=0;t=3, "b";r=0;t=300, "c' }, 300_000],
     ['several resets: the longest', { 'x-ratelimit-reset': '30', 'ratelimit-reset': '300' }, 300_000],
     ['Remaining that cannot be', { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '300' }, 300_000],
     ['none', {}, undefined],
   ])('%s', (_name, headers, resetMs) => {
     expect(read({ date: new Date(NOW).toUTCString(), ...headers }).resetMs).toBe(resetMs);
+  });
+
+  it.each([
+    ['"a";r=5;t=3, "b";r=9;t=300', true],
+    ['"a";r=5;t=3, "bytes";r=0;t=300', undefined],
+  ])('is told by a policy with nothing left, whatever it counts: %s', (ratelimit, hasRemaining) => {
+    const policy = '"a";q=60, "b";q=60, "bytes";q=900;qu="content-bytes"';
+    expect(read({ ratelimit, 'ratelimit-policy': policy }).hasRemaining).toBe(hasRemaining);
   });
 });
 
@@ -235,6 +336,9 @@ it('whatever the headers hold, waits are finite and not negative', () => {
     fc.string(),
     fc.bigInt().map(String),
     fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    fc
+      .tuple(fc.constantFrom('q', 'r', 't', 'w', 'qu'), fc.integer())
+      .map(([key, number]) => `a;r=5;t=30;${key}=${number}`),
   );
   const names = fc.constantFrom(
     'date',

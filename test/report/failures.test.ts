@@ -25,6 +25,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],
   'config-newer': [[{ path: 'p', version: 2 }, stops(3)]],
   'config-not-a-file': [[{ path: 'p', found: 'fifo' }, stops(3)]],
+  'ledger-refused': [[{ says: 's' }, stops(3)]],
   'config-unset': [[{ key: 'k', path: 'p', command: 'c' }, stops(3)]],
   'no-home': [[{ what: 'w', variable: 'v', problem: 'p' }, stops(3)]],
   file: [[{ operation: 'read', path: 'p', code: 'ENOENT' }, stops(3)]],

@@ -29,28 +29,25 @@ describe('fault 48: a state folder that several machines mount', () => {
 });
 
 describe('what a ledger is called', () => {
-  const SALT = '5a'.repeat(32);
+  const namesOf = async (url: string, apiKey = 'canary-key', environment: 'staging' | 'sandbox' = 'staging') => {
+    const names = ledgerNames({ environment, apiKey, baseUrl: new URL(url) });
+    return [names.row('salt'), names.file(), await names.shared()];
+  };
 
-  it.each([
-    {
-      environment: 'staging',
-      apiKey: 'canary-key-0123456789',
-      row: '211da04be6f6c77765addec34e1a5ec1ee4dbf7741061f35e9f31ac029fd4ebf',
-      file: 'f27ee2d1c779111f7842578f369b1aa8',
-      shared: 'e534d092fe8965d5169ccd5433bc8aa1881a6ba5322cfbba3703957d3545313c',
-    },
-    {
-      environment: 'sandbox',
-      apiKey: 'sandbox',
-      row: '0f3fb3e212488de6728f551dd4ae4f422bb27b43e4052fbdbfd18a93b47e4950',
-      file: 'a2ae4fe7380e80c582a7495f22a1b4bd',
-      shared: '6e302374e2e7fc2a9272af1a0b63acc813343adce9ff6e90f501713135396336',
-    },
-  ] as const)(
-    'never changes: a block of an older version is found in $environment',
-    async ({ environment, apiKey, ...names }) => {
-      const { row, file, shared } = ledgerNames({ environment, apiKey, baseUrl: new URL('https://pets.example/v1') });
-      expect({ row: row(SALT), file: file(), shared: await shared() }).toEqual(names);
-    },
-  );
+  it.each<readonly [string, () => Promise<string[]>, boolean]>([
+    ['the same key at another address', () => namesOf('https://other.example/v1'), true],
+    ['another key', () => namesOf('https://pets.example/v1', 'another-key'), false],
+    ['the sandbox', () => namesOf('https://pets.example/v1', 'canary-key', 'sandbox'), false],
+    ['this machine', () => namesOf('http://127.0.0.1:8080/v1'), false],
+  ])('%s: whether a block holds there too', async (_name, names, isSame) => {
+    const known = await namesOf('https://pets.example/v1');
+    expect((await names()).map((name, at) => name === known[at])).toEqual([isSame, isSame, isSame]);
+  });
+
+  it('is the same for all names of this machine, and not for its other ports', async () => {
+    const known = await namesOf('http://127.0.0.1:8080/v1');
+    expect(await namesOf('http://localhost:8080/v1')).toEqual(known);
+    expect(await namesOf('http://[::1]:8080/v1')).toEqual(known);
+    expect(await namesOf('http://127.0.0.1:8081/v1')).not.toEqual(known);
+  });
 });

@@ -1,6 +1,6 @@
 /** A key command as words, as a shell would split it, without a shell. */
 import { describe, expect, it } from 'vitest';
-import { splitWords } from '../../src/session/split-words.ts';
+import { splitWords } from '../../src/session/key-command.ts';
 
 describe('splitWords', () => {
   it.each<[command: string, words: string[]]>([

@@ -1,11 +1,13 @@
 /** The ledgers of a simulation: the one of a machine, as in its state database, and one that machines share, as on Redis. */
-import { type Context, type Redis, RedisFailure } from '../../src/ports.ts';
+import { type Context, type FileFacts, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { abandon, type LedgerState, UNKNOWN } from '../../src/rate-limit/governor.ts';
-import { noteBlock } from '../../src/rate-limit/fallback-ledger.ts';
-import { createLedger, type Ledger } from '../../src/rate-limit/ledger.ts';
+import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
+import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { type Moment, rebase } from '../../src/rate-limit/rebase.ts';
+import { START } from '../support/virtual-clock.ts';
+import { RedisScript, type Store } from './lua.ts';
 import type { SimulatedProcess, World } from './process.ts';
 import type { Block } from './service.ts';
 
@@ -20,7 +22,7 @@ interface Host {
 }
 
 /** As the one in the state database: each step reads, decides and keeps, in the words of the present boot. */
-export function machineLedger({ time, random, scenario }: World, host: Host): Ledger {
+export function machineStep({ time, random, scenario }: World, host: Host): Step {
   let saved: { state: LedgerState; moment: Moment } | undefined;
   let heldUntil = 0;
   const held = new Failure('state', { path: 'state.db', problem: 'held' });
@@ -34,49 +36,39 @@ export function machineLedger({ time, random, scenario }: World, host: Host): Le
     state.inFlight
       .filter(({ id }) => !host.isAlive(id.split('/')[0]!))
       .reduce((left, { id }) => abandon(left, at, id), state);
-  const ledger = createLedger(async (work, { isRead } = {}) => {
+  return async (work, { isRead, durable } = {}) => {
+    // Only what keeps a refusal has to be durable.
+    if (durable === true && scenario.unwritable > 0 && random() < scenario.unwritable) {
+      if (random() < 0.5) throw full;
+      heldUntil = time.now + HELD_MS;
+    }
     if (isRead !== true) await usable();
     const moment = host.now();
     const kept = saved === undefined ? UNKNOWN : rebase(saved.state, saved.moment, moment);
     const { state, result } = work(withoutDead(kept, moment.monotonic), moment.monotonic);
     if (isRead !== true) saved = { state, moment };
     return result;
-  });
-  return {
-    ...ledger,
-    async answered(answer) {
-      const isRefusal = answer.status === 429 || answer.status === 403;
-      if (isRefusal && scenario.unwritable > 0 && random() < scenario.unwritable) {
-        if (random() < 0.5) throw full;
-        heldUntil = time.now + HELD_MS;
-      }
-      return ledger.answered(answer);
-    },
   };
 }
 
-/** The files of a machine, as far as the second place of a block needs them. */
+/** The files of a machine, as far as the reserve of a block needs them: the times of one file. */
 export function machineFiles(): Context['files'] {
-  const names = new Set<string>();
-  const nameOf = (path: string): string => path.split('/').at(-1) ?? '';
+  let times: Pick<FileFacts, 'accessedAt' | 'modifiedAt'> = { accessedAt: 0, modifiedAt: 0 };
   const files: Partial<Context['files']> = {
-    list: () => Promise.resolve([...names]),
-    makePrivateFolder: () => Promise.resolve(),
-    replace: (path) => Promise.resolve(void names.add(nameOf(path))),
-    rename(from, to) {
-      if (names.delete(nameOf(from))) names.add(nameOf(to));
-      return Promise.resolve();
-    },
+    facts: () => Promise.resolve({ kind: 'file', mode: 0o600, size: 0, owner: 0, ...times }),
+    setTimes: (_path, wanted) => Promise.resolve(void (times = wanted)),
   };
   return files as Context['files'];
 }
 
-/** The server that machines share: emptied, or gone for a while, at random steps. */
+/** The server that machines share, which runs the very script: emptied, or gone for a while, at random steps. */
 export class SharedLedger {
   readonly #world: World;
-  #value = '';
-  /** The service's blocks that were written to it and that it has not lost. */
-  #blocks: Block[] = [];
+  readonly #script = new RedisScript(LEASE_SCRIPT);
+  readonly #store: Store = new Map();
+  /** The service's blocks that have been received by some process, and those of them that the server has not lost. */
+  readonly #received = new Set<Block>();
+  #told = new Set<Block>();
   #goneUntil = 0;
 
   constructor(world: World) {
@@ -84,29 +76,28 @@ export class SharedLedger {
   }
 
   /** As one process sees it. */
-  seenBy(process: SimulatedProcess, own: Ledger): Ledger {
-    const { time } = this.#world;
+  seenBy(process: SimulatedProcess, own: Step): Ledger {
+    const { random, time } = this.#world;
     const redis: Redis = {
-      run: async (_script, _key, [operation = '', expected = '', next = '']) => {
+      run: async (_script, key, args) => {
         await process.step();
         this.#mayFail();
-        const swaps = operation === 'swap' && this.#value === expected;
-        const found = this.#value;
-        if (swaps) {
-          this.#value = next;
-          if (process.latest !== undefined) this.#blocks.push(process.latest);
+        const reply = this.#script.run(this.#store, START + time.now, key, args);
+        if (process.latest !== undefined) this.#received.add(process.latest);
+        for (const block of this.#received) if (block.until <= time.now) this.#received.delete(block);
+        if ('block' in JSON.parse(args[0]!)) {
+          for (const block of this.#received) if (process.knows(block)) this.#told.add(block);
         }
-        // It knows of a block only as long as that is in the value: after it was emptied, not before the next report.
-        const isBlocked = this.#value.includes('"block"');
-        this.#blocks = isBlocked ? this.#blocks.filter(({ until }) => until > time.now) : [];
-        if (found.includes('"block"')) process.hear(this.#blocks);
-        const answer = JSON.stringify([Math.floor(time.now), swaps, found]);
+        if ('block' in JSON.parse(reply)) process.hear([...this.#told].filter(({ until }) => until > time.now));
         await process.step();
-        return answer;
+        return reply;
       },
       close: () => undefined,
     };
-    return redisLedger(redis, process, 'pair', (block) => noteBlock(own, block, process.clock.monotonic()));
+    const { clock } = process;
+    const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
+    const ports = { clock, random, randomBytes, signal: new AbortController().signal };
+    return redisLedger(own, redis, ports, { name: 'pair', whenLost: 'hold', onChange: () => undefined });
   }
 
   /** @throws {RedisFailure} */
@@ -116,8 +107,8 @@ export class SharedLedger {
       const isGone = random() < 0.5;
       if (isGone) this.#goneUntil = time.now + 1_000 * 300 ** random();
       if (!isGone || random() < 0.5) {
-        this.#value = '';
-        this.#blocks = [];
+        this.#store.clear();
+        this.#told = new Set();
       }
     }
     if (time.now < this.#goneUntil) throw new RedisFailure(new Error('ECONNREFUSED'));

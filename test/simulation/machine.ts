@@ -1,10 +1,8 @@
 /** All processes of one machine, and what outlives them: the ledger. */
-import type { Context } from '../../src/ports.ts';
-import { BlockFile, withBlockFile } from '../../src/rate-limit/block-file.ts';
-import { withFallback } from '../../src/rate-limit/fallback-ledger.ts';
-import type { Ledger } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Ledger, type Step } from '../../src/rate-limit/ledger.ts';
 import type { Moment } from '../../src/rate-limit/rebase.ts';
-import { machineFiles, machineLedger, type SharedLedger } from './ledgers.ts';
+import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
+import { machineFiles, machineStep, type SharedLedger } from './ledgers.ts';
 import { type Job, POLICY, type PolicyName } from './policies.ts';
 import { SimulatedProcess, type World } from './process.ts';
 
@@ -20,7 +18,7 @@ export class Machine {
   readonly #index: number;
   readonly #world: World;
   readonly #policy: PolicyName;
-  readonly #ledger: Ledger;
+  readonly #step: Step;
   readonly #shared: SharedLedger | undefined;
   readonly #files = machineFiles();
   readonly #alive = new Set<SimulatedProcess>();
@@ -34,7 +32,7 @@ export class Machine {
     this.#policy = policy;
     this.#index = index;
     this.#shared = shared;
-    this.#ledger = machineLedger(world, {
+    this.#step = machineStep(world, {
       now: () => this.#now(),
       isAlive: (wanted) => [...this.#alive].some(({ name }) => name === wanted),
     });
@@ -117,17 +115,16 @@ export class Machine {
 
   #ledgerOf(process: SimulatedProcess): Ledger {
     const { clock } = process;
-    const ports = { clock, files: this.#files, machine: { bootId: `${this.#boot}` } as Context['machine'] };
-    const own = withBlockFile(process.mortal(this.#ledger), {
+    const step = process.mortal(this.#step);
+    const shared = this.#shared;
+    const ledger = shared === undefined ? createLedger(step) : process.mindful(shared.seenBy(process, step));
+    return withReserve(ledger, {
       clock,
-      file: new BlockFile(ports, 'blocks', 'pair'),
+      file: reserveFile({ clock, files: this.#files }, 'blocks', 'pair'),
       onUnwritten: (_failure, _block, isKept) => {
         if (isKept) process.recorded();
       },
     });
-    if (this.#shared === undefined) return own;
-    const both = withFallback({ clock, shared: this.#shared.seenBy(process, own), own, onLost: () => undefined });
-    return process.mindful(both);
   }
 
   /** Everybody dies, and the monotonic clock begins anew. */

@@ -1,7 +1,11 @@
-/** npm run simulate: many seeds of one scenario, petstore beside the policies of those who share no ledger. */
+/**
+ * npm run simulate: many seeds of one scenario, petstore beside the policies of those who share no ledger; or every
+ * state that the governor can get into within bounds.
+ */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { SCENARIOS, search } from '../rate-limit/every-state.ts';
 import { POLICIES, type PolicyName } from './policies.ts';
 import { SERVERS } from './quota.ts';
 import { CALM, isBroken, type Result, type Scenario, simulate } from './simulate.ts';
@@ -11,6 +15,9 @@ const COUNTS = ['clients', 'updates'] as const;
 const AMOUNTS = ['pause', 'foreign', 'burst', 'skew'] as const;
 
 const HELP = `Usage: npm run simulate -- [options]
+       npm run simulate -- every-state [--faults N]
+
+every-state searches what CI searches; each of N faults more makes it three to five times as large.
 
   --seeds N        how many seeds, from 1 (default 100)
   --seed S         this seed alone; with --trace, every request of it
@@ -178,7 +185,28 @@ function row([first, ...others]: readonly string[]): string {
   return `${first!.padEnd(17)}${others.map((each) => each.padStart(13)).join('')}`;
 }
 
-if (isMainThread) {
+/** Searches each scenario, and prints the way to a violation. */
+function everyState(): void {
+  const { faults } = parseArgs({
+    allowPositionals: true,
+    options: { faults: { type: 'string', default: '0' } },
+  }).values;
+  const more = number('faults', faults, Number.isSafeInteger);
+  const columns = ['states', 'transitions', 'depth'] as const;
+  console.log(`${' '.repeat(40)}${row(['', ...columns])}`);
+  for (const [name, bounds] of Object.entries(SCENARIOS)) {
+    const { violation, ...found } = search({ ...bounds, faults: bounds.faults + more });
+    console.log(`${name.padEnd(40)}${row(['', ...columns.map((each) => `${found[each]}`)])}`);
+    if (violation === undefined) continue;
+    for (const step of violation.path) console.log(`\n${step.name}\n  ${JSON.stringify(step.ledger)}`);
+    console.log(`\n${violation.what}\n`);
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv[2] === 'every-state') {
+  everyState();
+} else if (isMainThread) {
   const options = readOptions();
   if (options.help) console.log(HELP);
   else await main(options);

@@ -26,6 +26,7 @@ const petstore: Policy = async (process, ledger, job) => {
   const { signal } = new AbortController();
   const gate = createGate({
     ledger,
+    address: '@5d0c2f',
     owner: process.name,
     clock,
     random,

@@ -3,8 +3,7 @@
  * ends all of it, and a stop (SIGSTOP, a laptop's lid), after which all of it resumes.
  */
 import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/ports.ts';
-import type { Answer as Answered } from '../../src/rate-limit/governor.ts';
-import type { Ledger, LedgerView } from '../../src/rate-limit/ledger.ts';
+import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';
 import { START } from '../support/virtual-clock.ts';
 import { connectionReset, httpOver, type Sendable } from './http-port.ts';
 import type { Job } from './policies.ts';
@@ -94,29 +93,35 @@ export class SimulatedProcess {
     this.#stoppedUntil = Math.max(this.#stoppedUntil, until);
   }
 
-  /** A ledger, each of whose steps may be the last one, before or after it was kept. */
-  mortal(ledger: Ledger): Ledger {
-    const step = async <T>(work: () => Promise<T>): Promise<T> => {
+  /** The steps of a ledger, each of which may be the last one, before or after it was kept. */
+  mortal(step: Step): Step {
+    return async (work, options) => {
       await this.step();
-      const result = await work();
+      const result = await step(work, options);
+      if (options?.durable === true) this.#unrecorded = undefined;
       await this.step();
       return result;
     };
-    const tell = async (answer: Answered): Promise<LedgerView> => {
-      const view = await ledger.answered(answer);
-      this.#unrecorded = undefined;
-      return view;
-    };
-    return eachStep({ ...ledger, answered: tell }, step);
   }
 
   /** A ledger that may have heard of blocks from another machine. */
   mindful(ledger: Ledger): Ledger {
-    return eachStep(ledger, async (work) => {
-      const result = await work();
+    const then = async <T>(work: Promise<T>): Promise<T> => {
+      const result = await work;
       this.#learn();
       return result;
-    });
+    };
+    return {
+      ...ledger,
+      admit: (intent) => then(ledger.admit(intent)),
+      answered: (answer) => then(ledger.answered(answer)),
+      lost: (id, mayHaveBeenSent) => then(ledger.lost(id, mayHaveBeenSent)),
+    };
+  }
+
+  /** Whether its machine knows of the block. */
+  knows({ knownTo }: Block): boolean {
+    return knownTo.has(this.#host.index);
   }
 
   /** Notes that the received 429 is stored somewhere. */
@@ -226,18 +231,6 @@ export class SimulatedProcess {
     if (this.#dead) return never();
     this.#unrecorded?.knownTo.set(this.#host.index, time.now);
   }
-}
-
-function eachStep(ledger: Ledger, step: <T>(work: () => Promise<T>) => Promise<T>): Ledger {
-  return {
-    check: (intent) => step(() => ledger.check(intent)),
-    admit: (intent) => step(() => ledger.admit(intent)),
-    learn: (block) => step(() => ledger.learn(block)),
-    answered: (answer) => step(() => ledger.answered(answer)),
-    lost: (id, mayHaveBeenSent) => step(() => ledger.lost(id, mayHaveBeenSent)),
-    view: () => step(() => ledger.view()),
-    clearBlock: () => step(() => ledger.clearBlock()),
-  };
 }
 
 /** A new promise each time: a shared one would keep all who wait for it in memory. */

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, type Plan } from '../../src/sandbox/plans.ts';
 import type { Store } from '../../src/sandbox/store.ts';
-import { openSandboxStore } from '../../src/sandbox/store-file.ts';
+import { openSandboxStore } from '../../src/sandbox/store.ts';
 import { onCleanup } from './cleanup.ts';
 import { STAGING_KEY } from './in-process.ts';
 import type { TestContext } from './test-context.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
 import { parseJson, stringifyJson } from '../../src/api/json.ts';
-import { render } from '../../src/view/render.ts';
+import { render } from '../../src/view/formats.ts';
 import { visible } from '../../src/view/sanitise.ts';
 import { FORMATS, type RowsView } from '../../src/view/view.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';

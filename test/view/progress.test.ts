@@ -46,6 +46,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     ['window-spent', 'Rate limit reached; continuing'],
     ['paced', 'Rate limit unknown; continuing'],
     ['backoff', 'Request failed; retrying'],
+    ['ledger-lost', 'No answer from Redis; retrying'],
   ] as const)('%s', (why, words) => {
     expect(waitLines({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       `${words} at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`,
@@ -60,7 +61,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
 });
 
 it('a wait of any reason fits a line of 80 columns, so that the end of it can be read', () => {
-  const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'backoff'] as const;
+  const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
   const longest = reasons.map(
     (why) => waitLines({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 })[0].length,
   );

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { itemToJsonText, type InventoryItem } from '../../src/api/item.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
-import { render } from '../../src/view/render.ts';
+import { render } from '../../src/view/formats.ts';
 import { createStyle } from '../../src/view/style.ts';
 import type { Format, RowsView } from '../../src/view/view.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { visible, visibleLines } from '../../src/view/sanitise.ts';
 import { createStyle, isColoured } from '../../src/view/style.ts';
 import { FORMATS } from '../../src/view/view.ts';
-import { render } from '../../src/view/render.ts';
+import { render } from '../../src/view/formats.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
 
 /** What must never reach a terminal. */

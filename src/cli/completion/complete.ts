@@ -38,7 +38,7 @@ interface Position {
   /** The part of the word before the candidate. */
   readonly before: string;
   readonly candidates: readonly Candidate[];
-  readonly value?: ValueSpec;
+  readonly value?: ValueSpec | undefined;
 }
 
 function placeOf(line: Line<TreeOption>): Place {
@@ -49,24 +49,22 @@ function placeOf(line: Line<TreeOption>): Place {
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
   const looksLikeOption = !line.isOver && word.startsWith('-');
   const option = line.pending ?? (looksLikeOption ? undefined : line.variadic);
-  if (option !== undefined) return valuePosition('', option.value);
+  if (option !== undefined) return { before: '', candidates: [], value: option.value };
   const own = commandsOf(tree).find(({ path }) => path === line.path);
   if (looksLikeOption) {
     // Such as --env=sta or -osc, which hold their value.
     const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
-    if (last?.role === 'value') return valuePosition(word.slice(0, word.length - last.text.length), last.option.value);
+    if (last?.role === 'value') {
+      return { before: word.slice(0, word.length - last.text.length), candidates: [], value: last.option.value };
+    }
     return { before: '', candidates: named([...(own?.options ?? []), ...tree.globals]) };
   }
   if (line.unknown?.kind === 'command') return { before: '', candidates: [] };
   if (own === undefined) return { before: '', candidates: childrenOf(tree, line.path) };
   const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
-  if (argument !== undefined) return valuePosition('', argument);
+  if (argument !== undefined) return { before: '', candidates: [], value: argument };
   // With nothing to name, the command's own options are what could come.
   return { before: '', candidates: word === '' && !line.isOver ? named(own.options) : [] };
-}
-
-function valuePosition(before: string, value: ValueSpec | undefined): Position {
-  return { before, candidates: [], ...(value !== undefined && { value }) };
 }
 
 function named(options: readonly TreeOption[]): Candidate[] {

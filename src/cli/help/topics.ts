@@ -4,13 +4,7 @@ import { EXIT } from '../../errors.ts';
 
 export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
 
-interface TopicText {
-  readonly summary: string;
-  readonly title: string;
-  readonly text: string;
-}
-
-export const TOPICS: Readonly<Record<Topic, TopicText>> = {
+export const TOPICS: Readonly<Record<Topic, Readonly<Record<'summary' | 'title' | 'text', string>>>> = {
   options: {
     summary: 'the options that commands have in common',
     title: 'Common options',
@@ -76,7 +70,8 @@ The remaining rate limit is stored too, so many processes can share one key and 
   petstore limits --refresh     ask the service once
   petstore limits --clear-block clear a block that has ended
 
-Machines that share a key share its rate limit through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS).
+Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0
+(rediss:// for TLS). While Redis does not answer, a machine sends only what it was lent; with PETSTORE_LEDGER_LOST=share its part of the limit.
 `,
   },
   scripting: {

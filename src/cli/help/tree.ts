@@ -28,17 +28,13 @@ export interface TreeOption {
   readonly value?: ValueSpec;
 }
 
-export interface TreeArgument extends ValueSpec {
-  readonly description: string;
-}
-
 export interface TreeCommand {
   /** `inventory list`. */
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
   readonly examples: readonly { readonly says: string; readonly command: string }[];
-  readonly arguments: readonly TreeArgument[];
+  readonly arguments: readonly (ValueSpec & { readonly description: string })[];
   readonly options: readonly TreeOption[];
   readonly experimental: boolean;
   readonly more: readonly string[];

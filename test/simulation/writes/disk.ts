@@ -30,8 +30,11 @@ export interface Trouble {
 const HEADER_BYTES = 100;
 const PAGE_BYTES = 4_096;
 
+type Times = Pick<FileFacts, 'accessedAt' | 'modifiedAt'>;
+
 export class MemoryDisk {
   readonly #files = new Map<string, Uint8Array>();
+  readonly #times = new Map<string, Times>();
   readonly #folders = new Set<string>();
   readonly #databases = new Map<string, Stored>();
   readonly #now: () => number;
@@ -87,6 +90,7 @@ export class MemoryDisk {
       makePrivateFolder: async (path) => void this.#folders.add(path),
       list: async (folder) => this.#list(`${folder}/`),
       replace: async (path, text) => this.write(path, text),
+      setTimes: async (path, times) => void this.#times.set(path, times),
       remove: async (path) => void this.#files.delete(path),
       isOnNetwork: async () => false,
       rename: async (from, to) => {
@@ -102,7 +106,8 @@ export class MemoryDisk {
   }
 
   #facts(path: string): FileFacts | undefined {
-    const common = { mode: 0o600, owner: process.geteuid?.() ?? 0, modifiedAt: this.#now() };
+    const times = this.#times.get(path) ?? { accessedAt: this.#now(), modifiedAt: this.#now() };
+    const common = { mode: 0o600, owner: process.geteuid?.() ?? 0, ...times };
     if (this.#folders.has(path)) return { kind: 'directory', size: 0, ...common, mode: 0o700 };
     const bytes = this.#files.get(path);
     if (bytes === undefined && !this.#databases.has(path)) return undefined;
@@ -112,12 +117,13 @@ export class MemoryDisk {
   #bytes(path: string): Uint8Array | undefined {
     const stored = this.#databases.get(path);
     if (stored === undefined) return this.#files.get(path);
+    const number = (name: string): number => Number(stored.database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    // Nothing has been written to it.
+    if (number('application_id') === 0) return Buffer.alloc(0);
     const header = Buffer.alloc(HEADER_BYTES);
     header.write('SQLite format 3\0', 'latin1');
-    const numbers = { user_version: 60, application_id: 68 };
-    for (const [name, offset] of Object.entries(numbers)) {
-      header.writeInt32BE(Number(stored.database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0), offset);
-    }
+    header.writeInt32BE(number('user_version'), 60);
+    header.writeInt32BE(number('application_id'), 68);
     return header;
   }
 }

@@ -1,0 +1,214 @@
+/** Reads the records of a file, from CSV or JSON: one pet each, its texts by the name of their column. */
+import { CsvError, parse } from 'csv-parse/sync';
+import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { parseJsonRows } from '../api/json-rows.ts';
+import {
+  type ColumnName,
+  type Columns,
+  type FileKind,
+  findColumns,
+  headerProblem,
+  type Mapping,
+  mappingProblem,
+} from './columns.ts';
+
+export interface FileRecord {
+  /** Where it begins in the file, from 1. */
+  readonly line: number;
+  /** True if the record has the column. */
+  has(column: ColumnName): boolean;
+  /** Returns the text of a column without the spaces around it; empty without one. */
+  text(column: ColumnName): string;
+}
+
+export interface Problem {
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface FileProblems {
+  readonly problems: readonly Problem[];
+  /** Columns that are not used. */
+  readonly ignored: readonly string[];
+}
+
+/** What a file holds, and what its columns are called. */
+export interface FileFormat {
+  readonly kind: FileKind;
+  readonly mappings: readonly Mapping[];
+}
+
+const DELIMITERS = [',', ';', '\t', '|'] as const;
+
+/** The values of a record, in the order of its columns. */
+interface Values {
+  readonly line: number;
+  readonly columns: Columns;
+  readonly values: readonly JsonValue[];
+}
+type Use = (each: Values | Problem) => void;
+
+/**
+ * Reads any text; what is wrong with it is in `problems`.
+ * @param take uses a record, or returns why it cannot be used
+ */
+export function readRecords(
+  text: string,
+  format: FileFormat,
+  take: (record: FileRecord) => string | undefined,
+): FileProblems {
+  const plain = text.replace(/^\ufeff/, '');
+  const problems: Problem[] = [];
+  const ignored = new Set<string>();
+  let found = 0;
+  const isJson = format.kind.allowsJson && /^\s*[[{]/.test(plain);
+  (isJson ? fromJson : fromCsv)(plain, format, (each) => {
+    found++;
+    const reason = 'reason' in each ? each.reason : take(recordOf(each));
+    if (reason !== undefined) problems.push({ line: each.line, reason });
+    if ('columns' in each) for (const name of each.columns.ignored) ignored.add(name);
+  });
+  if (found === 0) problems.push({ line: 1, reason: 'the file has no rows' });
+  return { problems, ignored: [...ignored] };
+}
+
+function recordOf({ line, columns: { found }, values }: Values): FileRecord {
+  return {
+    line,
+    has: (column) => found.has(column),
+    text(column) {
+      const value = values[found.get(column) ?? -1] ?? '';
+      return (typeof value === 'string' ? value : stringifyJson(value)).trim();
+    },
+  };
+}
+
+function fromCsv(text: string, format: FileFormat, use: Use): void {
+  const { kind, mappings } = format;
+  // Excel reads the delimiter from such a first line.
+  const sep = /^"?sep=([^\w\s"]|\t)"?(?=[\r\n]|$)/i.exec(text);
+  const table = text.slice(sep?.[0].length).replaceAll(/\r\n?/g, '\n');
+  const delimiter = sep?.[1] ?? delimiterOf(table, format);
+  try {
+    const header = readCsv(table, delimiter, { to: 1 }).next().value;
+    if (header === undefined) return;
+    const columns = findColumns(header.cells, mappings, kind);
+    const problem = headerProblem(header.cells, columns, mappings, kind);
+    if (problem !== undefined) {
+      use({ line: header.line, reason: problem });
+      return;
+    }
+    const most = widthOf(header.cells);
+    for (const { line, cells } of readCsv(table, delimiter)) {
+      if (line === header.line) continue;
+      const width = widthOf(cells);
+      if (width <= most) use({ line, columns, values: cells });
+      else use({ line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` });
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    use(problemOf(table, error));
+  }
+}
+
+function problemOf(table: string, { bytes, code, column }: CsvError): Problem {
+  // As far as the delimiter before the cell.
+  const before = Buffer.from(table).subarray(0, Number(bytes)).toString();
+  const cell = `cell ${Number(column) + 1}`;
+  const reason =
+    code === 'CSV_QUOTE_NOT_CLOSED'
+      ? `the quote of ${cell} is not closed`
+      : `${cell} has text after its closing quote; double the quotes inside a quoted cell`;
+  return { line: before.split('\n').length, reason };
+}
+
+interface CsvRecord {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/**
+ * Returns the records that hold anything: spreadsheets leave lines of delimiters behind. A quote inside an unquoted
+ * cell is text, and spaces around a quoted cell are ignored.
+ * @throws {CsvError} for anything else that RFC 4180 does not have
+ */
+function* readCsv(text: string, delimiter: string, options: { readonly to?: 1 } = {}): Generator<CsvRecord, undefined> {
+  // csv-parse takes long for records of fewer cells than the first.
+  if (!text.includes('"')) {
+    for (const [i, line] of text.split('\n').entries()) {
+      const cells = line.split(delimiter);
+      if (widthOf(cells) > 0) yield { line: i + 1, cells };
+    }
+    return;
+  }
+  const records: CsvRecord[] = [];
+  parse(text, {
+    ...options,
+    delimiter,
+    record_delimiter: '\n',
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_records_with_empty_values: true,
+    trim: true,
+    on_record(cells, { lines }) {
+      records.push({ line: lines - cells.join('').split('\n').length + 1, cells });
+      return null;
+    },
+  });
+  yield* records;
+}
+
+/** Counts the cells up to the last one that holds anything. */
+function widthOf(cells: readonly string[]): number {
+  return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
+}
+
+/** Returns the delimiter with which the header has the most known columns, and then the most cells. */
+function delimiterOf(table: string, { kind, mappings }: FileFormat): string {
+  const scored = DELIMITERS.map((delimiter) => {
+    const cells = headingsWith(table, delimiter);
+    return { delimiter, known: findColumns(cells, mappings, kind).found.size, cells: cells.length };
+  });
+  return scored.toSorted((a, b) => b.known - a.known || b.cells - a.cells)[0]!.delimiter;
+}
+
+function headingsWith(table: string, delimiter: string): readonly string[] {
+  try {
+    return readCsv(table, delimiter, { to: 1 }).next().value?.cells ?? [];
+  } catch (error) {
+    // With another delimiter, a quoted cell may end where text follows.
+    if (error instanceof CsvError) return [];
+    throw error;
+  }
+}
+
+function fromJson(text: string, { kind, mappings }: FileFormat, use: Use): void {
+  const rows = parseJsonRows(text);
+  const names = new Set(
+    rows.flatMap((row) => ('value' in row && row.value instanceof Map ? [...row.value.keys()] : [])),
+  );
+  const unmatched = names.size === 0 ? undefined : mappingProblem([...names], mappings);
+  if (unmatched !== undefined) {
+    use({ line: 1, reason: unmatched });
+    return;
+  }
+  let headings = '';
+  let columns = findColumns([], mappings, kind);
+  for (const row of rows) {
+    const { line } = row;
+    if ('error' in row) {
+      use({ line, reason: `not valid JSON: ${row.error.message}` });
+      continue;
+    }
+    const { value } = row;
+    if (!(value instanceof Map)) {
+      use({ line, reason: 'not an object such as {"petId":7,"quantity":12}' });
+      continue;
+    }
+    // Most objects of a file have the same keys.
+    const keys = [...value.keys()];
+    if (headings !== (headings = JSON.stringify(keys))) columns = findColumns(keys, mappings, kind);
+    if (columns.problem !== undefined) use({ line, reason: columns.problem });
+    else use({ line, columns, values: [...value.values()] });
+  }
+}

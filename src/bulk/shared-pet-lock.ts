@@ -1,0 +1,175 @@
+/** The lock of a pet on the Redis server of PETSTORE_LEDGER: at most one of the machines that share it changes the pet. */
+import { createHmac } from 'node:crypto';
+import { type Redis, RedisFailure } from '../ports.ts';
+import { Failure } from '../errors.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+
+/**
+ * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the holder
+ * and when its lock ends; of a lock that was released nobody, and when that was. Forgotten after a day.
+ * Returns how long ago somebody else had the lock, ms, and -1 if it is not the caller's.
+ */
+const STEP = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local value = redis.call('GET', KEYS[1])
+local holder, ends = unpack(value and cjson.decode(value) or { '', 0 })
+local mayTake = ARGV[1] == 'take' and (holder == '' or ends <= now)
+if holder ~= ARGV[2] and not mayTake then return '-1' end
+local after = ARGV[1] == 'release' and { '', now } or { ARGV[2], now + ARGV[3] }
+redis.call('SET', KEYS[1], cjson.encode(after), 'PX', 86400000)
+return tostring(holder == '' and math.max(0, now - ends) or 0)
+`;
+/** How much longer than --timeout a lock lasts, ms: all that a holder that was killed costs the others. */
+const BEYOND_TIMEOUT_MS = 5_000;
+/** A write that leaves so shortly before the end of the lock might arrive after it, ms. */
+const MARGIN_MS = 2_000;
+/** How often a lock is renewed while it lasts. */
+const RENEWALS = 3;
+/** How often one looks whether the lock is free: at random in between, ms. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 200;
+/** How far the clocks of server and machine may drift apart between the look at the stock and the lock, ms. */
+const DRIFT_MS = 1_000;
+
+/** Servers of which it was said that they cannot be used. */
+const reported = new WeakSet<Redis>();
+
+/** Whose pets are locked, and how long a holder or one that waits may take. */
+export type LockSession = Pick<Session, 'origin' | 'redis'> & {
+  readonly service: Pick<Session['service'], 'apiKey' | 'maxWaitMs' | 'timeoutMs'>;
+};
+type Shared = LockSession & { readonly redis: Redis };
+
+/** What machines know of each other while one of them has locked a pet. */
+export interface Hold {
+  /** False once another machine may have the lock: what was read under it may be over. */
+  isHeld(): boolean;
+  /** When another one last had it, on the monotonic clock: what was read earlier may be over. */
+  readonly lastHeldAt: number;
+}
+
+interface Patience {
+  readonly patienceMs: number;
+  /** The wait is announced once it takes so long, ms. */
+  readonly noticedMs: number;
+}
+
+/**
+ * Takes the lock, and renews it until it is disposed of.
+ * @returns undefined without the server, which is said once
+ * @throws {Failure} `run-locked`: another machine held it for too long
+ */
+export async function takeSharedLock(
+  context: CommandContext,
+  session: Shared,
+  petId: bigint,
+  patience: Patience,
+): Promise<(Hold & AsyncDisposable) | undefined> {
+  const { redis } = session;
+  const lock = new SharedLock(context, session, petId);
+  try {
+    await lock.take(patience);
+    return lock;
+  } catch (error) {
+    if (!(error instanceof RedisFailure)) throw error;
+    if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
+    if (!reported.has(redis)) {
+      reported.add(redis);
+      context.notices.warning(
+        `Stock is unprotected from other machines: pets cannot be locked on the server of PETSTORE_LEDGER ` +
+          `(${error.message}), so a change that another machine makes at the same time may be overwritten.`,
+      );
+    }
+    return undefined;
+  }
+}
+
+class SharedLock implements Hold, AsyncDisposable {
+  lastHeldAt = Number.NEGATIVE_INFINITY;
+  private readonly context: CommandContext;
+  private readonly redis: Redis;
+  private readonly petId: bigint;
+  private readonly key: string;
+  private readonly holder: string;
+  private readonly lastsMs: number;
+  /** When it was taken or renewed; undefined: it is not this process's. */
+  private since: { readonly monotonic: number; readonly wall: number } | undefined;
+  private isOver = false;
+  private cancel = (): void => undefined;
+
+  constructor(context: CommandContext, { redis, origin, service }: Shared, petId: bigint) {
+    this.context = context;
+    this.redis = redis;
+    this.petId = petId;
+    // Tells neither the key nor the pet.
+    const name = createHmac('sha256', service.apiKey).update(`${origin} ${petId}`).digest('hex');
+    this.key = `petstore:pet:${name}`;
+    this.holder = Buffer.from(context.randomBytes(16)).toString('hex');
+    this.lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
+  }
+
+  /** @throws {RedisFailure} @throws {Failure} `run-locked` */
+  async take({ patienceMs, noticedMs }: Patience): Promise<void> {
+    const { clock, notices, random, signal } = this.context;
+    const from = clock.monotonic();
+    let isTold = false;
+    for (;;) {
+      const idleMs = await this.step('take');
+      if (idleMs >= 0) {
+        this.lastHeldAt = clock.monotonic() - idleMs + DRIFT_MS;
+        this.renewLater();
+        return;
+      }
+      const waitedMs = clock.monotonic() - from;
+      if (waitedMs >= patienceMs) {
+        const what = `a petstore process of another machine that changes pet ${this.petId}`;
+        throw new Failure('run-locked', { what, waitedMs: patienceMs });
+      }
+      if (!isTold && waitedMs >= noticedMs) {
+        notices.info(`Waiting for another machine that is changing pet ${this.petId}.`);
+        isTold = true;
+      }
+      await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
+    }
+  }
+
+  isHeld(): boolean {
+    const { clock } = this.context;
+    if (this.since === undefined) return false;
+    // A machine that was suspended may have stopped its monotonic clock.
+    const heldMs = Math.max(clock.monotonic() - this.since.monotonic, clock.now() - this.since.wall);
+    return heldMs < this.lastsMs - MARGIN_MS;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isOver = true;
+    this.cancel();
+    await unlessLost(this.step('release'));
+  }
+
+  private async step(what: 'take' | 'renew' | 'release'): Promise<number> {
+    const { clock } = this.context;
+    const before = { monotonic: clock.monotonic(), wall: clock.now() };
+    const idleMs = Number(await this.redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`]));
+    this.since = idleMs < 0 ? undefined : before;
+    return idleMs;
+  }
+
+  private renewLater(): void {
+    this.cancel = this.context.clock.alarm(this.lastsMs / RENEWALS, () => {
+      // A server that is lost may be back before the lock ends; a lock that is lost stays lost.
+      void unlessLost(this.step('renew')).then(() => {
+        if (this.since !== undefined && !this.isOver) this.renewLater();
+      });
+    });
+  }
+}
+
+/** Does without the step where the server is lost: the lock ends by itself. */
+async function unlessLost(step: Promise<unknown>): Promise<void> {
+  await step.catch((error: unknown) => {
+    if (!(error instanceof RedisFailure)) throw error;
+  });
+}

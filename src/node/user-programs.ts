@@ -1,0 +1,145 @@
+/** Programs of the user's: an editor on this terminal, and a command that prints a key. */
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { isatty } from 'node:tty';
+import { Failure } from '../errors.ts';
+import { errorCode, type KeyCommandOptions, reasonOf } from '../ports.ts';
+import { inTime } from './in-time.ts';
+
+/** Variables that may hold a secret; programs of the user's have no use for them. */
+const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
+
+/** How an editor is started: the program to spawn, its arguments and its environment. */
+export interface EditorStart {
+  /** The variable that names the editor; absent: the usual one of the system. */
+  readonly variable?: 'VISUAL' | 'EDITOR';
+  readonly command: string;
+  readonly spawn: readonly [file: string, args: readonly string[]];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Where cmd.exe finds the path: a variable is not read again once its value has been put in. */
+const PATH_VARIABLE = 'PETSTORE_EDITED_FILE';
+
+/**
+ * Returns how to open the file. The variable may hold options too, so a shell reads it: sh, or cmd.exe on Windows. The
+ * path is never a part of what it reads.
+ */
+export function editorStart(platform: string, env: NodeJS.ProcessEnv, path: string): EditorStart {
+  const isWindows = platform === 'win32';
+  const variable = (['VISUAL', 'EDITOR'] as const).find((name) => (env[name] ?? '') !== '');
+  const command = (variable && env[variable]) ?? (isWindows ? 'notepad' : 'vi');
+  const start = { command, ...(variable !== undefined && { variable }) };
+  const own = { ...env, ...SECRETS };
+  if (!isWindows) {
+    const line = `${checkProgram(command)}${command} "$1"`;
+    return { ...start, spawn: ['/bin/sh', ['-c', line, 'sh', path]], env: own };
+  }
+  const line = `"${command} "%${PATH_VARIABLE}%""`;
+  const args = ['/d', '/s', '/c', line];
+  return {
+    ...start,
+    spawn: [env.ComSpec ?? 'cmd.exe', args],
+    env: { ...own, [PATH_VARIABLE]: path.replaceAll('/', '\\') },
+  };
+}
+
+export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: AbortSignal): Promise<void> {
+  const start = editorStart(process.platform, env, path);
+  const { command, variable } = start;
+  await new Promise<void>((resolve, reject) => {
+    const fail = (problem: string): void => {
+      reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
+    };
+    const child = spawn(...start.spawn, {
+      stdio: 'inherit',
+      env: start.env,
+      signal,
+      // cmd.exe reads its line by rules of its own.
+      windowsVerbatimArguments: true,
+    });
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (signal.aborted) reject(reasonOf(signal));
+      else fail(`could not be run (${error.code ?? error.message})`);
+    });
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else if (code === NOT_FOUND) fail('was not found');
+      else fail(signal === null ? `ended with ${code}` : `was ended by ${signal}`);
+    });
+  });
+}
+
+/** Exit code of a shell that does not find the program. */
+const NOT_FOUND = 127;
+
+/** Returns what keeps the shell's own words about a missing program off the screen, where the name is a plain one. */
+function checkProgram(command: string): string {
+  const [program = ''] = command.trim().split(/\s+/);
+  return /^[\w./+-]+$/.test(program) ? `command -v ${program} >/dev/null || exit ${NOT_FOUND}; ` : '';
+}
+
+/** No key is near this long. */
+const MOST_BYTES = 16 * 1024;
+/** How long its output may be on its way after it has ended, ms: a program that it has left behind may keep it open. */
+const GRACE_MS = 200;
+
+export async function runKeyCommand(
+  env: NodeJS.ProcessEnv,
+  [program, ...args]: readonly [string, ...string[]],
+  { command, timeoutMs, signal, onLine }: KeyCommandOptions,
+): Promise<string> {
+  const fail = (problem: string, isLocal = false): Failure => new Failure('key-command', { command, problem, isLocal });
+  // At a terminal it stays in this process's group, so that it can ask there; stdin may hold data for petstore.
+  const detached = process.platform !== 'win32' && ![0, 1, 2].some((fd) => isatty(fd));
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...SECRETS }, detached });
+  const late = (): Failure => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`);
+  try {
+    return await inTime({ timeoutMs, signal }, late, () => outputOf(child, onLine, fail));
+  } finally {
+    if (child.exitCode === null && child.signalCode === null) stop(child, detached);
+    // Its own children may keep them open.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+/** Ends the program, and those that it has started where they have a group of their own. */
+function stop({ pid }: ChildProcess, isGroup: boolean): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(isGroup ? -pid : pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function outputOf(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  onLine: (line: string) => void,
+  fail: (problem: string, isLocal?: boolean) => Failure,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    child.stdout.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > MOST_BYTES) reject(fail(`printed more than ${MOST_BYTES} bytes`));
+    });
+    createInterface({ input: child.stderr }).on('line', onLine);
+    child.on('error', (error) => {
+      const code = errorCode(error);
+      reject(fail(code === 'ENOENT' ? 'was not found' : `could not be run (${code ?? error.message})`, true));
+    });
+    const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+      if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));
+      // Ctrl-C goes to all programs on the terminal, and this news may come before the signal itself.
+      else if (signal === 'SIGINT') reject(new Failure('interrupted', { signal }));
+      else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`));
+    };
+    child.on('close', end);
+    child.on('exit', (code, signal) => setTimeout(end, GRACE_MS, code, signal).unref());
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for as many
+ * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
+ *
+ * `KEYS[1]` holds what all machines share, `KEYS[1]:machine` what one of them was lent. Times are ms on the server's
+ * clock; a machine says and hears only how long ago something was, and how long it lasts. Permits end with their window,
+ * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
+ */
+export const LEASE_SCRIPT = `
+local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
+local time = redis.call('TIME')
+local t = time[1] * 1000 + math.floor(time[2] / 1000)
+local r = cjson.decode(ARGV[1])
+
+local function read(key)
+  local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
+  return isRead and type(value) == 'table' and value.id and value or nil
+end
+local s = read(KEYS[1])
+if not s then s = { id = r.newId, steps = 0, strikes = 0, closed = true, ops = {}, minute = 0, now = 0, before = 0 } end
+local place = KEYS[1] .. ':' .. r.machine
+local m = read(place)
+if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused = {} } end
+
+-- The server's clock has been set, if a machine's two clocks agree that it has: everything moves along.
+if r.id == s.id and r.steps == s.steps then
+  local byMonotonic, byWall = t - r.monotonic, t - r.wall
+  local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
+  if byMonotonic * byWall > 0 and math.abs(by) > STEP then
+    s.steps = s.steps + 1
+    local function move(each, names)
+      for _, name in ipairs(names) do if each and each[name] then each[name] = each[name] + by end end
+    end
+    move(s, { 'cleared' })
+    move(s.block, { 'since', 'till' })
+    move(s.probe, { 'at', 'till' })
+    move(s.pace, { 'at' })
+    for _, o in pairs(s.ops) do move(o, { 'since', 'till', 'ends', 'seen', 'at' }) end
+  end
+end
+
+-- Machines seen lately: in this minute, or in the last.
+local minute = math.floor(t / 60000)
+if minute ~= s.minute then
+  s.before = minute == s.minute + 1 and s.now or 0
+  s.minute, s.now = minute, 0
+end
+if m.minute ~= minute then m.minute, s.now = minute, s.now + 1 end
+local machines = math.max(s.now, s.before)
+
+local function op(name)
+  local o = s.ops[name]
+  if not o then
+    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0, apart = {} }
+    s.ops[name] = o
+  end
+  if t >= o.till then
+    o.old, o.lent = t < o.till + LATE and o.lent or 0, 0
+    o.first, o.next = math.min(machines, o.first + o.next), 0
+    o.turn, o.since, o.till = o.turn + 1, t, t + TURN
+  end
+  return o
+end
+local function lend(name, many)
+  local o, before = op(name), m.lent[name]
+  if before and before.turn == o.turn then o.lent = o.lent - before.many end
+  if before and before.turn == o.turn - 1 then o.old = math.max(0, o.old - before.many) end
+  o.lent = o.lent + many
+  m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
+end
+if r.lent then
+  for name in pairs(m.lent) do if not r.lent[name] then lend(name, 0) end end
+  for name, many in pairs(r.lent) do lend(name, many) end
+end
+
+-- What the machine's answers have said, since a user cleared all. Within a window what is left only falls.
+local cleared = s.cleared or 0
+for _, w in ipairs(r.windows) do
+  local o, ends, seen, at = op(w.operation), t + w.resetAt, t + w.seenAt, t + w.answeredAt
+  local isOneTime = o.limit == w.limit and seen < o.ends and o.seen < ends
+  if at <= cleared then -- It is over.
+  elseif isOneTime and math.abs(o.ends - ends) <= SAME_END then
+    o.left, o.ends = math.min(o.left, w.remaining), math.min(o.ends, ends)
+    o.seen, o.at = math.min(o.seen, seen), math.max(o.at, at)
+  elseif not o.limit or seen >= o.seen then
+    o.limit, o.left, o.ends, o.seen, o.at = w.limit, w.remaining, ends, seen, at
+  end
+  o.length = w.lengthMs or o.length
+  for _, each in ipairs(w.apart) do o.apart[each] = true end
+  if o.ends and t < o.ends then o.till = math.min(o.till, o.ends) end
+end
+
+local function isBlocked() return s.block and t < s.block.till end
+if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.pace, s.ops = true, t, 0, nil, nil, nil, {} end
+if s.block then s.block.till = math.min(s.block.till, t + s.block.till - s.block.since) end
+if r.block and t + r.block.since <= cleared then r.block = nil end
+if r.block then
+  local till = t + r.block['until']
+  if not isBlocked() or till > s.block.till + 1000 then
+    local isBan = isBlocked() and s.block.why == 'banned'
+    s.block = { since = t + r.block.since, till = till, why = isBan and 'banned' or r.block.why }
+  end
+  s.closed, s.strikes = true, math.max(s.strikes, r.strikes)
+end
+if s.probe and s.probe.machine == r.machine then
+  if r.opened and not isBlocked() then s.closed, s.strikes, s.block = false, 0, nil end
+  if not r.probing then s.probe = nil end
+end
+if r.pace and (r.opened or r.block) then s.pace = { every = r.pace, at = s.pace and s.pace.at or t } end
+
+-- Which windows a request draws on is derived, as on each machine.
+local function address(name) return string.match(name, '^%S+ (@%x*)') end
+local function drawsOn(name, o, other, w)
+  if not w.limit or t >= w.ends or address(name) ~= address(other) then return false end
+  if not o.limit or o == w then return true end
+  if o.limit ~= w.limit or o.apart[other] or w.apart[name] then return false end
+  return t >= o.ends or math.abs(o.ends - w.ends) <= SAME_END
+end
+local function room(name, reserve)
+  local free, ends, left = math.huge, t, math.huge
+  for other, w in pairs(s.ops) do
+    if drawsOn(name, s.ops[name], other, w) then
+      local lent = 0
+      for each, o in pairs(s.ops) do
+        if drawsOn(each, o, other, w) then lent = lent + o.lent + (t < o.since + LATE and o.old or 0) end
+      end
+      local kept = w.left - math.min(reserve, math.max(0, w.limit - 1))
+      if kept - lent < free then free, ends, left = kept - lent, w.ends, kept end
+    end
+  end
+  return free, ends, left
+end
+
+local reply = { id = s.id, t = t, machines = machines, windows = {} }
+local function hold(till, why, again)
+  reply.hold = { left = till - t, why = why, again = again and math.max(100, again) or nil, spread = 2 * machines }
+end
+local w = r.want
+if w then
+  local o = op(w.operation)
+  local probes = s.closed or not o.ends or t >= o.ends
+  local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
+  local free, ends, left = room(w.operation, w.reserve)
+  local isPastFirst = asked and not s.closed and not o.limit and free < math.huge and t - asked.at >= PACE
+  -- Who was refused in a turn before goes first for a while.
+  local refused = m.refused[w.operation]
+  local isFirst = refused and refused < o.turn
+  local others = (isFirst or t >= o.since + LATE + 10 * machines) and 0 or o.first
+  if isBlocked() then -- Its end is told below.
+  elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
+  elseif not s.closed and free - others < 1 then
+    hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
+    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
+  elseif not s.closed and s.pace and free == math.huge and t < s.pace.at then hold(s.pace.at, 'paced')
+  else
+    local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
+    if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
+    m.refused[w.operation] = nil
+    local isProbe = probes and not isPastFirst
+    if isProbe then
+      s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE }
+    end
+    if s.pace and free == math.huge then s.pace.at = t + s.pace.every end
+    lend(w.operation, (r.lent[w.operation] or 0) + many)
+    reply.granted = { many = many, lasts = o.till - t, probes = isProbe }
+  end
+end
+
+for name, o in pairs(s.ops) do
+  if t > math.max(o.ends or 0, o.till) + KEPT then s.ops[name] = nil
+  elseif o.limit then
+    reply.windows[name] = {
+      limit = o.limit, remaining = o.left, resetAt = o.ends - t, seenAt = o.seen - t, answeredAt = o.at - t,
+      lengthMs = o.length, apart = o.apart,
+    }
+  end
+end
+if isBlocked() then reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why } end
+reply.steps, reply.strikes, reply.closed, reply.pace = s.steps, s.strikes, s.closed, s.pace and s.pace.every
+reply.cleared = s.cleared and t - s.cleared
+redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
+redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)
+return cjson.encode(reply)
+`;

@@ -1,0 +1,164 @@
+/** One request of the service over HTTP: read, handled, logged, answered, and what a fault does to it on the way. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { readBody } from '../http/server.ts';
+import type { Clock } from '../ports.ts';
+import type { FilePorts } from '../state/file.ts';
+import type { Effect, Faults } from './faults.ts';
+import { headersOf, respond } from './handler.ts';
+import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
+import type { RequestLog } from './request-log.ts';
+
+export interface Service {
+  readonly handler: Handler;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+}
+
+/** The client disconnected, or a fault rule drops the connection. */
+const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
+
+/** Never rejects. */
+export async function answer(
+  ports: FilePorts,
+  service: Service,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { handler, faults, log } = service;
+  const from = ports.clock.monotonic();
+  const method = incoming.method ?? '';
+  const target = incoming.url ?? '';
+  const path = pathOf(target);
+  const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
+  const response = await handled(ports, handler, incoming, chosen);
+  // A request that was refused before, by its key or the rate limit, keeps its status.
+  const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
+  const now = handler.now();
+  log.add({
+    at: now,
+    method,
+    target,
+    status: effectOf(effects, 'reset') === undefined ? response.status : 0,
+    ms: ports.clock.monotonic() - from,
+    ...numbers(response.headers),
+    ...(effects.length > 0 && { faults: effects.map(({ does }) => does) }),
+  });
+  await send(ports, outgoing, response, effects, now);
+}
+
+async function handled(
+  ports: FilePorts,
+  handler: Handler,
+  incoming: IncomingMessage,
+  effects: readonly Effect[],
+): Promise<SandboxResponse> {
+  let body: string | undefined;
+  try {
+    body = (await readBody(incoming, LARGEST_BODY))?.toString();
+  } catch {
+    return CONNECTION_CLOSED;
+  }
+  const { method = '', url: target = '', headers } = incoming;
+  const { authorization, 'content-type': type, 'content-encoding': coding } = headers;
+  const request = {
+    method,
+    target,
+    body,
+    headers: { authorization, 'content-type': type, 'content-encoding': coding },
+  };
+  const delay = effectOf(effects, 'delay');
+  if (delay?.applied === false) await ports.clock.sleep(delay.ms);
+  if (effectOf(effects, 'reset')?.applied === false) return CONNECTION_CLOSED;
+  const response = await respond(ports, handler, request, effectOf(effects, 'status'));
+  if (delay?.applied === true) await ports.clock.sleep(delay.ms);
+  return response;
+}
+
+function numbers(headers: SandboxResponse['headers']): { limit?: number; remaining?: number; retryAfter?: number } {
+  const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
+  const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
+  return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
+}
+
+type EffectOf<Does extends Effect['does']> = Extract<Effect, { does: Does }>;
+
+function effectOf<Does extends Effect['does']>(effects: readonly Effect[], does: Does): EffectOf<Does> | undefined {
+  return effects.find((effect): effect is EffectOf<Does> => effect.does === does);
+}
+
+const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** Bytes of a dripping body at a time. */
+const DROP = 8;
+
+/** @param now epoch ms on the sandbox's clock. Never rejects: a client that is gone needs no answer. */
+export async function send(
+  { clock }: { readonly clock: Clock },
+  outgoing: ServerResponse,
+  response: SandboxResponse,
+  effects: readonly Effect[],
+  now: number,
+): Promise<void> {
+  if (effectOf(effects, 'reset') !== undefined) {
+    outgoing.socket?.resetAndDestroy();
+    return;
+  }
+  if (response.status === 0) {
+    outgoing.destroy();
+    return;
+  }
+  const truncate = effectOf(effects, 'truncate');
+  const drip = effectOf(effects, 'drip');
+  const body = spoilt(truncate === undefined ? response.body : wholeOf(response.body), effects);
+  const headers = headersOf({ ...response, body }, now + (effectOf(effects, 'date')?.ms ?? 0));
+  outgoing.sendDate = false;
+  outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
+  try {
+    if (truncate !== undefined) await cutOff(outgoing, wholeOf(body), truncate.bytes);
+    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.ms)), outgoing);
+    else if (typeof body === 'string') outgoing.end(body);
+    else await pipeline(Readable.from(body), outgoing);
+  } catch {
+    outgoing.destroy();
+  }
+}
+
+function withFaults(headers: Readonly<Record<string, string>>, effects: readonly Effect[]): Record<string, string> {
+  const missing = effects.flatMap((effect) =>
+    effect.does === 'no-header' ? (effect.name === 'limits' ? LIMIT_HEADERS : [effect.name]) : [],
+  );
+  const type = effectOf(effects, 'type')?.type;
+  const all = { ...headers, ...(type !== undefined && { 'Content-Type': type }) };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !missing.includes(name.toLowerCase())));
+}
+
+function spoilt(body: SandboxResponse['body'], effects: readonly Effect[]): SandboxResponse['body'] {
+  if (effectOf(effects, 'bad-int64') === undefined) return body;
+  return wholeOf(body).replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
+}
+
+function wholeOf(body: SandboxResponse['body']): string {
+  return typeof body === 'string' ? body : [...body].join('');
+}
+
+/** The head promises the whole body; the connection ends before it. */
+async function cutOff(outgoing: ServerResponse, body: string, bytes?: number): Promise<void> {
+  const whole = Buffer.from(body);
+  outgoing.flushHeaders();
+  const part = whole.subarray(0, Math.min(bytes ?? Math.floor(whole.length / 2), whole.length - 1));
+  await new Promise<void>((resolve) => {
+    outgoing.write(part, () => {
+      resolve();
+    });
+  });
+  outgoing.socket?.end();
+}
+
+async function* drops(clock: Clock, body: SandboxResponse['body'], ms: number): AsyncGenerator<Buffer> {
+  const whole = Buffer.from(wholeOf(body));
+  for (let at = 0; at < whole.length; at += DROP) {
+    await clock.sleep(ms);
+    yield whole.subarray(at, at + DROP);
+  }
+}

@@ -1,0 +1,211 @@
+/** The lock of a pet that machines share: what each of them knows of it while it is held, over, or the server is gone. */
+import { describe, expect, it } from 'vitest';
+import { HttpFailure, type Redis, RedisFailure } from '../../src/ports.ts';
+import { takeSharedLock } from '../../src/bulk/shared-pet-lock.ts';
+import { openRedis } from '../../src/node/redis.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { commandContext } from '../support/command-context.ts';
+import { runIn, STAGING_ENV } from '../support/in-process.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { item, json } from '../support/replies.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+/** --timeout is 30 s: so long after its last sign a holder is given up. */
+const LASTS_MS = 35_000;
+
+/** As the script does, on the server's clock. */
+class FakeRedis implements Redis {
+  readonly keys = new Map<string, { holder: string; ends: number }>();
+  isLost = false;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  run(_script: string, key: string, [step, caller = '', lastsMs]: readonly string[]): Promise<string> {
+    if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
+    const now = this.#clock.now();
+    const { holder, ends } = this.keys.get(key) ?? { holder: '', ends: 0 };
+    const mayTake = step === 'take' && (holder === '' || ends <= now);
+    if (holder !== caller && !mayTake) return Promise.resolve('-1');
+    const next = step === 'release' ? { holder: '', ends: now } : { holder: caller, ends: now + Number(lastsMs) };
+    this.keys.set(key, next);
+    return Promise.resolve(`${holder === '' ? now - ends : 0}`);
+  }
+
+  close(): void {}
+}
+
+function shop() {
+  const clock = new VirtualClock({ autoAdvance: true });
+  const redis = new FakeRedis(clock);
+  const said: string[] = [];
+  let machines = 0;
+  /** A machine whose clock stands while it is stopped, killed or suspended. */
+  const machine = (own = clock) => {
+    const number = ++machines;
+    const context = commandContext(createTestContext({ clock: own }), (text) => said.push(text));
+    const ports = {
+      ...context,
+      randomBytes: (count: number) => new Uint8Array(count).fill(number),
+      notices: { ...context.notices, info: (text: string) => said.push(text) },
+    };
+    const service = { apiKey: 'the-key', maxWaitMs: 75_000, timeoutMs: 30_000 };
+    const session = { origin: 'https://pets.example', redis, service };
+    // Undefined only where the server is lost.
+    return async (petId = 7n, patienceMs = 75_000) =>
+      (await takeSharedLock(ports, session, petId, { patienceMs, noticedMs: 1_000 }))!;
+  };
+  return { clock, redis, said, machine };
+}
+
+describe('the lock of a pet that machines share', () => {
+  it('is one for each pet, and its name tells neither key nor address nor pet', async () => {
+    const { machine, redis } = shop();
+    await using one = await machine()(7n);
+    await using two = await machine()(8n);
+    expect([one.isHeld(), two.isHeld()]).toEqual([true, true]);
+    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:pet:[0-9a-f]{64}$/);
+  });
+
+  it('that another machine holds is waited for, which is said, and taken once it is released', async () => {
+    const { clock, machine, said } = shop();
+    const first = await machine()();
+    const second = machine()();
+    await clock.sleep(10_000);
+    expect(said).toEqual(['Waiting for another machine that is changing pet 7.']);
+    await first[Symbol.asyncDispose]();
+    await using lock = await second;
+    expect(lock.isHeld()).toBe(true);
+  });
+
+  it('that another machine holds for longer than one may wait ends the command', async () => {
+    const { machine } = shop();
+    await using _first = await machine()();
+    await expect(machine()(7n, 5_000)).rejects.toMatchObject({
+      kind: 'run-locked',
+      details: { what: 'a petstore process of another machine that changes pet 7', waitedMs: 5_000 },
+    });
+  });
+
+  it('is renewed for as long as the work takes', async () => {
+    const { clock, machine } = shop();
+    await using lock = await machine()();
+    await clock.sleep(20 * LASTS_MS);
+    expect(lock.isHeld()).toBe(true);
+    await expect(machine()(7n, 1_000)).rejects.toMatchObject({ kind: 'run-locked' });
+  });
+
+  it('of a holder that was killed is over after --timeout and 5 s', async () => {
+    const { clock, machine } = shop();
+    await machine(new VirtualClock())();
+    const from = clock.monotonic();
+    await using lock = await machine()();
+    expect([lock.isHeld(), Math.floor((clock.monotonic() - from) / 1_000)]).toEqual([true, LASTS_MS / 1_000]);
+  });
+
+  it('is not believed in by a holder that was stopped, who does not free that of the next one either', async () => {
+    const { machine, clock } = shop();
+    const own = new VirtualClock();
+    const stopped = await machine(own)();
+    expect(stopped.isHeld()).toBe(true);
+    await using next = await machine()();
+    own.suspend(LASTS_MS);
+    expect([stopped.isHeld(), next.isHeld()]).toEqual([false, true]);
+    await stopped[Symbol.asyncDispose]();
+    await clock.sleep(1_000);
+    await expect(machine()(7n, 1_000)).rejects.toMatchObject({ kind: 'run-locked' });
+  });
+
+  it('is given up shortly before its end, so that a write does not arrive after it', async () => {
+    const own = new VirtualClock();
+    const { machine, redis } = shop();
+    const lock = await machine(own)();
+    redis.isLost = true;
+    const seen = [];
+    for (const ms of [LASTS_MS - 3_000, 1_500]) {
+      await own.advance(ms);
+      seen.push(lock.isHeld());
+    }
+    expect(seen).toEqual([true, false]);
+  });
+
+  it('is lost on a server that was emptied, and kept on one that was away for a while', async () => {
+    const { clock, machine, redis } = shop();
+    await using emptied = await machine()(7n);
+    redis.keys.clear();
+    await using kept = await machine()(8n);
+    redis.isLost = true;
+    await clock.sleep(LASTS_MS / 2);
+    redis.isLost = false;
+    await clock.sleep(LASTS_MS);
+    expect([emptied.isHeld(), kept.isHeld()]).toEqual([false, true]);
+  });
+
+  it('tells when another one had it last', async () => {
+    const { clock, machine } = shop();
+    const from = clock.monotonic();
+    const first = await machine()();
+    expect(first.lastHeldAt).toBeLessThan(from);
+    await clock.sleep(10_000);
+    await first[Symbol.asyncDispose]();
+    await clock.sleep(20_000);
+    await using second = await machine()();
+    expect(second.lastHeldAt).toBeGreaterThanOrEqual(from + 10_000);
+    expect(second.lastHeldAt).toBeLessThan(from + 20_000);
+  });
+
+  it('is done without where the server is lost, which is said once', async () => {
+    const { machine, redis, said } = shop();
+    redis.isLost = true;
+    const take = machine();
+    expect([await take(7n), await take(8n)]).toEqual([undefined, undefined]);
+    expect(said).toEqual([expect.stringMatching(/^Stock is unprotected from other machines: .* \(gone\)/)]);
+  });
+});
+
+describe.skipIf(!hasRedis)('adjust, on a machine that was suspended', () => {
+  /** What comes of `adjust 7 -1`. `stock`: what each look at it finds; one answer comes after the machine slept. */
+  async function adjusted(stock: readonly number[], sleepsBefore: 'GET' | 'PATCH') {
+    const redis = openRedis((await startRedis()).url);
+    onCleanup(() => redis.close());
+    const looks = [...stock];
+    let hasSlept = false;
+    const context = createTestContext({
+      env: { ...STAGING_ENV, PETSTORE_LEDGER: 'redis://tills.example' },
+      http: ({ method, body, url }) => {
+        const sleeps = !hasSlept && method === sleepsBefore;
+        if (sleeps) context.clock.suspend(LASTS_MS);
+        hasSlept ||= sleeps;
+        const now = context.clock.now();
+        if (method === 'GET') return httpReply(json([item(7, looks.shift()!)]), now);
+        if (!sleeps) return httpReply(json({ ...item(7, 0), ...JSON.parse(body!) }), now);
+        throw new HttpFailure({
+          phase: 'reset',
+          mayHaveBeenSent: true,
+          peer: url.host,
+          code: 'ECONNRESET',
+          detail: 'cut',
+        });
+      },
+    });
+    const run: Redis['run'] = (...step) => context.clock.during(() => redis.run(...step));
+    const held = { ...context, openRedis: () => Promise.resolve({ run, close: () => undefined }) };
+    const { code } = await runIn(held, '--timeout', '30s', 'inventory', 'adjust', '7', '-1');
+    return { code, sent: context.sent.map(({ method, body }) => `${method} ${body ?? ''}`.trim()) };
+  }
+
+  it('between the read and the write, reads the pet again: another machine may have changed it', async () => {
+    expect(await adjusted([10, 9], 'GET')).toEqual({ code: 0, sent: ['GET', 'GET', 'PATCH {"quantity":8}'] });
+  });
+
+  it('while the answer to the write was lost, does not send it again', async () => {
+    expect(await adjusted([10, 10, 10, 10], 'PATCH')).toEqual({
+      code: 9,
+      sent: ['GET', 'PATCH {"quantity":9}', 'GET', 'GET', 'GET'],
+    });
+  });
+});

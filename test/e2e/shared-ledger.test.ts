@@ -1,0 +1,258 @@
+/** One key on several machines: what a Redis server makes them share, and what happens when it goes. */
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generatedPets } from '../../src/sandbox/seed.ts';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { never } from '../support/faults.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
+import { hasRedis, redisCli, type RedisServer, startRedis } from '../support/redis.ts';
+import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { KEY, staging } from '../support/staging.ts';
+import { caFile, tlsIdentities } from '../support/tls.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = json([item(7, 10)]);
+const DAY = tooMany(86_400);
+
+/** A service, a Redis server unless one is given, and a way to run petstore on a machine. */
+async function shop(replies: readonly Reply[], address?: string) {
+  const redis = address === undefined ? await startRedis() : undefined;
+  const service = await scriptedServer(replies);
+  const url = address ?? redis!.url;
+  const run = (home: Home, args: readonly string[] = LIST, more: Readonly<Record<string, string | undefined>> = {}) =>
+    runPetstore(args, { home, env: { ...staging(service.baseUrl), PETSTORE_LEDGER: url, ...more } });
+  return { redis: redis!, url, service, run };
+}
+
+describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () => {
+  it('a block that one gets holds for the other, and the server sees neither key nor address', async () => {
+    const { redis, service, run } = await shop([DAY]);
+    const codes = [(await run(createHome())).code, (await run(createHome())).code];
+    expect({ codes, log: service.log() }).toEqual({ codes: [6, 6], log: ['GET /v1/inventory'] });
+    const keys = (await redisCli(redis.port, 'KEYS', '*')).split('\n');
+    for (const key of keys) {
+      expect(key).toMatch(/^petstore:\{[0-9a-f]{64}\}(:[0-9a-f]{16})?$/);
+      expect(Number(await redisCli(redis.port, 'PTTL', key))).toBeGreaterThan(0);
+      const value = await redisCli(redis.port, 'GET', key);
+      for (const secret of [KEY, '127.0.0.1', `${service.port}`, '/v1']) expect(value).not.toContain(secret);
+    }
+    expect(keys).toHaveLength(3);
+  });
+
+  it('after a 403 each of them exits 12', async () => {
+    const { service, run } = await shop([error(403)]);
+    const codes = [];
+    for (let i = 0; i < 3; i++) codes.push((await run(createHome())).code);
+    expect({ codes, requests: service.requests.length }).toEqual({ codes: [12, 12, 12], requests: 1 });
+  });
+
+  it('two with two processes each share windows that are spent: no 429, nothing lost', async () => {
+    const redis = await startRedis();
+    const sandbox = await realSandbox({ perMinute: 100, perDay: 100_000, minuteMs: 2_000 });
+    const env = { ...sandbox.env, PETSTORE_LEDGER: redis.url };
+    const homes = [createHome(), createHome()];
+    const work = (pet: number) => setOften(sandbox, { pet, count: 75, home: homes[pet % 2]!, env });
+    const ended = await Promise.all([1, 2, 3, 4].map(work));
+    expect(ended.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(['0 ', '0 ', '0 ', '0 ']);
+    expect(counted(sandbox.log)).toEqual({ 200: 300 });
+    expect(await sandbox.stock()).toMatchObject({ 1: 75, 2: 75, 3: 75, 4: 75 });
+  }, 60_000);
+
+  it('a process that is killed during its first request costs others --timeout and five seconds', async () => {
+    const { url, service, run } = await shop([never(), STOCK]);
+    const env = { ...staging(service.baseUrl), PETSTORE_LEDGER: url };
+    const killed = startPetstore([...LIST, '--timeout', '1s'], { home: createHome(), env });
+    await service.received(1);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    expect(await run(createHome(), [...LIST, '--max-wait', '6s'])).toMatchObject({ code: 0 });
+  });
+
+  it('and nothing to its own machine', async () => {
+    const { url, service, run } = await shop([never(), STOCK]);
+    const home = createHome();
+    const env = { ...staging(service.baseUrl), PETSTORE_LEDGER: url };
+    const killed = startPetstore(LIST, { home, env });
+    await service.received(1);
+    killed.kill('SIGKILL');
+    await killed.exited;
+    expect(await run(home, [...LIST, '--no-wait'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe.skipIf(!hasRedis)('a block, and a server that forgets it', () => {
+  const NO_WAIT = [...LIST, '--no-wait'];
+
+  it.each<readonly [string, (redis: RedisServer) => Promise<unknown>]>([
+    ['emptied', ({ port }) => redisCli(port, 'FLUSHALL')],
+    ['killed', (redis) => redis.kill('SIGKILL')],
+    ['stopped', (redis) => redis.kill('SIGSTOP')],
+  ])('fault 114: %s, the block holds on each machine that knows it', async (_name, lose) => {
+    const { redis, service, run } = await shop([DAY]);
+    const homes = [createHome(), createHome()] as const;
+    const codes = [];
+    for (const home of homes) codes.push((await run(home, NO_WAIT)).code);
+    await lose(redis);
+    for (const home of homes) codes.push((await run(home, NO_WAIT)).code);
+    expect({ codes, requests: service.requests.length }).toEqual({ codes: [6, 6, 6, 6], requests: 1 });
+  });
+
+  it('fault 148: a machine that does not know it sends nothing while the server is gone', async () => {
+    const { redis, service, run } = await shop([DAY]);
+    await run(createHome());
+    await redis.kill('SIGKILL');
+    expect((await run(createHome(), NO_WAIT)).code).toBe(6);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('fault 114: met without PETSTORE_LEDGER, it holds with it, and for the machines that share it', async () => {
+    const { service, run } = await shop([DAY]);
+    const home = createHome();
+    const runs = [
+      await run(home, NO_WAIT, { PETSTORE_LEDGER: undefined }),
+      await run(home, [...NO_WAIT, '--json'], {}),
+      await run(home, ['limits']),
+      await run(createHome(), NO_WAIT),
+    ];
+    const codes = runs.map(({ code }) => code);
+    expect({ codes, requests: service.requests.length }).toEqual({ codes: [6, 6, 0, 6], requests: 1 });
+  });
+
+  it('cleared on one machine, it is cleared on the others once they look', async () => {
+    const { run } = await shop([DAY, STOCK, STOCK]);
+    const homes = [createHome(), createHome()] as const;
+    for (const home of homes) expect((await run(home, NO_WAIT)).code).toBe(6);
+    await run(homes[0], ['limits', '--clear-block', '--yes']);
+    expect((await run(homes[1], ['limits'])).stdout).toMatch(/^block +none$/m);
+    for (const home of homes) expect((await run(home)).code).toBe(0);
+  });
+});
+
+describe.skipIf(!hasRedis)('settings that are wrong', () => {
+  const withUser = async (rules: string): Promise<string> =>
+    (await startRedis({ settings: [`user a on >canary ${rules}`] })).url.replace('//', '//a:canary@');
+
+  it.each<readonly [string, RegExp, () => Promise<string>]>([
+    [
+      'a wrong password',
+      /WRONGPASS.*/,
+      async () => (await startRedis({ password: 'p' })).url.replace('//', '//:canary-mistaken@'),
+    ],
+    ['no password', /NOAUTH.*/, async () => (await startRedis({ password: 'canary' })).url],
+    ['no right to the key', /NOPERM.*/, () => withUser('~other:* +@all')],
+    ['no right to the script', /NOPERM.*/, () => withUser('~* +get +set')],
+    ['no right to what the script does', /.*NOPERM.*|.*can't run this command.*/, () => withUser('~* +eval +evalsha')],
+    ['a database that is not there', /ERR DB index.*/, async () => (await startRedis()).url.replace('/0', '/99')],
+    [
+      'an unknown authority',
+      /[A-Z_]*(?:VERIFY|SELF_SIGNED)[A-Z_]*/,
+      async () => (await startRedis({ identity: tlsIdentities().good })).url,
+    ],
+  ])('%s: exit 3, nothing is sent, one sentence says why', async (_name, says, address) => {
+    const { service, run } = await shop([], await address());
+    const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...LIST]);
+    expect({ code, stdout, requests: service.requests.length }).toEqual({ code: 3, stdout: '', requests: 0 });
+    const [, why] = /^error: The Redis server of PETSTORE_LEDGER cannot be used: (.*)\.$/m.exec(stderr)!;
+    expect(why).toMatch(new RegExp(`^(?:${says.source})$`));
+    expect(stderr).not.toMatch(/canary|does not answer/);
+  });
+
+  it('an authority that is known, and the right password, are taken', async () => {
+    const { url } = await startRedis({ identity: tlsIdentities().good, password: 'canary' });
+    const { run } = await shop([STOCK], url.replace('//', '//:canary@'));
+    const { code, stderr } = await run(createHome(), ['--debug', '--verbose', ...LIST], {
+      NODE_EXTRA_CA_CERTS: caFile(),
+    });
+    expect(code).toBe(0);
+    expect(stderr).not.toContain('canary');
+  });
+
+  it.each([
+    ['PETSTORE_LEDGER', 'http://redis.example', 'http://redis.example'],
+    ['PETSTORE_LEDGER', 'redis://:canary%zz@redis.example', 'redis://…@redis.example'],
+    ['PETSTORE_LEDGER_LOST', 'never', 'never'],
+  ])('%s=%s: exit 2', async (name, value, shown) => {
+    const { run } = await shop([], 'redis://127.0.0.1:1');
+    const { code, stderr } = await run(createHome(), LIST, { [name]: value });
+    expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 2, isShown: true });
+    expect(stderr).not.toContain('canary');
+  });
+});
+
+describe.skipIf(!hasRedis)('a server that does not answer', () => {
+  it.each<readonly [string, string, RegExp, (redis: RedisServer) => Promise<unknown>]>([
+    ['killed', 'hold', /ECONNREFUSED/, (redis) => redis.kill('SIGKILL')],
+    ['stopped', 'hold', /no answer within/, (redis) => redis.kill('SIGSTOP')],
+    // What other machines may have sent in the first minute is not known.
+    ['killed', 'share', /ECONNREFUSED/, (redis) => redis.kill('SIGKILL')],
+  ])('%s, with `%s`: exit 6 once --max-wait is over, and nothing is sent', async (_name, lost, why, lose) => {
+    const { redis, service, run } = await shop([]);
+    await lose(redis);
+    const { code, stderr } = await run(createHome(), [...LIST, '--max-wait', '3s'], { PETSTORE_LEDGER_LOST: lost });
+    expect({ code, requests: service.requests.length }).toEqual({ code: 6, requests: 0 });
+    const [warning, failure] = stderr.split('\n').filter((line) => /^(?:warning|error): /.test(line));
+    expect(warning).toMatch(/^warning: The Redis server of PETSTORE_LEDGER does not answer/);
+    expect(warning).toMatch(why);
+    expect(failure).toMatch(
+      /^error: The Redis server of PETSTORE_LEDGER does not answer \(.*\), and .*; nothing was sent\.$/,
+    );
+  });
+
+  it('answers 1.5 s late: its time counts against --max-wait', async () => {
+    const { port } = await startRedis();
+    const { service, run } = await shop([], `redis://127.0.0.1:${await lateProxy(port, 1_500)}`);
+    expect((await run(createHome(), [...LIST, '--max-wait', '1s'])).code).toBe(6);
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it('is killed during an import and comes back empty: the import goes on, and says each once', async () => {
+    const redis = await startRedis();
+    let requests = 0;
+    const sandbox = await realSandbox(
+      { perMinute: 100, perDay: 100_000, minuteMs: 2_000 },
+      { pets: { generated: 100 }, onRequest: () => void (++requests === 5 && redis.kill('SIGKILL')) },
+    );
+    const home = createHome();
+    const file = join(home.path, 'rows.csv');
+    const rows = [...generatedPets(100)].map(({ petId }) => `${petId},7`);
+    writeFileSync(file, ['petId,quantity', ...rows, ''].join('\n'));
+    const env = { ...sandbox.env, PETSTORE_LEDGER: redis.url };
+    const running = startPetstore(['inventory', 'import', file, '--yes', '--max-wait', '60s'], {
+      ...{ home, env, killAfterMs: 100_000 },
+    });
+    await running.waitFor(/does not answer/, 'stderr');
+    await startRedis({ port: redis.port });
+    const { code, stderr } = await running.exited;
+    expect({ code, refused: counted(sandbox.log)[429] ?? 0 }).toEqual({ code: 0, refused: 0 });
+    const said = stderr.split('\n').filter((line) => /does not answer|answers again/.test(line));
+    expect(said).toEqual([
+      expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(.*\)\. Until it does, /),
+      'The Redis server of PETSTORE_LEDGER answers again.',
+    ]);
+  }, 120_000);
+});
+
+/** A way to a server whose answers arrive so much later, ms; returns its port. */
+async function lateProxy(port: number, lateMs: number): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    client.pipe(upstream);
+    upstream.on('data', (piece) => setTimeout(() => client.write(piece), lateMs));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanup(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,57 @@
+/** A TCP relay between clients and a server, where answers come late, are lost, or connections are cut. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onCleanup } from '../support/cleanup.ts';
+
+export class Tap {
+  /** Where new connections lead. */
+  target: number;
+  /** How late answers are, ms. */
+  delayMs = 0;
+  losesAnswers = false;
+  port = 0;
+  readonly #open = new Set<Socket>();
+
+  private constructor(target: number) {
+    this.target = target;
+  }
+
+  static async open(target: number): Promise<Tap> {
+    const tap = new Tap(target);
+    const server = createServer({ noDelay: true }, (client) => tap.#relay(client));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    tap.port = (server.address() as AddressInfo).port;
+    onCleanup(() => {
+      tap.cut();
+      server.close();
+    });
+    return tap;
+  }
+
+  /** Breaks all connections; new ones are made as before. */
+  cut(): void {
+    for (const socket of this.#open) socket.resetAndDestroy();
+  }
+
+  #relay(client: Socket): void {
+    const server = connect({ port: this.target, host: '127.0.0.1', noDelay: true });
+    const pair = [client, server] as const;
+    for (const socket of pair) {
+      this.#open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#open.delete(socket);
+        for (const each of pair) each.destroy();
+      });
+    }
+    client.on('data', (piece) => server.write(piece));
+    let last = 0;
+    server.on('data', (piece) => {
+      if (this.losesAnswers) return;
+      // None overtakes an earlier one when the delay changes.
+      last = Math.max(last, performance.now() + this.delayMs);
+      const wait = last - performance.now();
+      if (wait <= 0) client.write(piece);
+      else setTimeout(() => client.destroyed || client.write(piece), wait);
+    });
+  }
+}

@@ -1,0 +1,416 @@
+/** The Redis port on real servers: what it takes for a mistake, what it survives, and how it follows the master. */
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { openRedis } from '../../src/node/redis.ts';
+import type { Redis, RedisFailure } from '../../src/ports.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { freePort } from '../support/free-port.ts';
+import {
+  hasRedis,
+  newFolder,
+  redisCli,
+  type RedisServer,
+  startCluster,
+  startRedis,
+  startSentinel,
+} from '../support/redis.ts';
+import { caFile, type Identity, tlsIdentities } from '../support/tls.ts';
+
+/** Counts its runs under the key. */
+const COUNT = "return tostring(redis.call('INCR', KEYS[1]))";
+/** Writes, and tells which server it is. */
+const WHO = "redis.call('SET', KEYS[1], 'x') return redis.call('INFO', 'server'):match('tcp_port:(%d+)')";
+const SOON = { timeoutMs: 150 };
+/** For what the servers do among themselves. */
+const SLOW = { timeout: 20_000, interval: 20 };
+
+function open(url: string): Redis {
+  const redis = openRedis(url);
+  onCleanup(() => redis.close());
+  return redis;
+}
+
+/** What a run leads to: its reply, or the kind of its failure and what is said of it. */
+async function outcome(redis: Redis, script = COUNT, options = {}): Promise<string> {
+  try {
+    return await redis.run(script, 'k', [], options);
+  } catch (error) {
+    const { kind, message } = error as RedisFailure;
+    return `${kind}: ${message}`;
+  }
+}
+
+const outcomeAt = (url: string, script?: string): Promise<string> => outcome(open(url), script);
+
+/** A server that answers everything with these bytes; undefined: hangs up at once. */
+async function answering(bytes: string | undefined): Promise<{ readonly url: string; readonly times: () => number }> {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.on('error', () => undefined);
+    if (bytes === undefined) socket.destroy();
+    else socket.on('data', () => socket.write(bytes));
+    onCleanup(() => void socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanup(() => void server.close());
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, times: () => connections };
+}
+
+/** Its options in an address. */
+function filesOf({ cert, key }: Identity): string {
+  const folder = newFolder();
+  const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  writeFileSync(paths.cert, cert);
+  writeFileSync(paths.key, key);
+  return new URLSearchParams(paths).toString();
+}
+
+describe.skipIf(!hasRedis)('a mistake in the settings', () => {
+  const ca = (): string => `ca=${caFile()}`;
+  const at = (server: RedisServer, user: string, database = 0): string =>
+    server.url.replace('//', `//${user}@`).replace('/0', `/${database}`);
+  const RIGHTS = '+evalsha +eval +incr';
+
+  it.each<readonly [string, string, () => Promise<string>]>([
+    ['no password', 'NOAUTH', async () => (await startRedis({ password: 'canary' })).url],
+    ['a wrong password', 'WRONGPASS', async () => at(await startRedis({ password: 'canary' }), ':canary-too')],
+    ['a password too much', 'ERR AUTH', async () => at(await startRedis(), ':canary')],
+    [
+      'a user without the right to the command',
+      'NOPERM',
+      async () => at(await startRedis({ settings: ['user a on >canary ~* +get'] }), 'a:canary'),
+    ],
+    [
+      'a user without the right to what the script does',
+      'ERR The user executing the script',
+      async () => at(await startRedis({ settings: ['user a on >canary ~* +evalsha +eval'] }), 'a:canary'),
+    ],
+    [
+      'a user without the right to the key',
+      'NOPERM',
+      async () => at(await startRedis({ settings: [`user a on >canary ~other:* ${RIGHTS}`] }), 'a:canary'),
+    ],
+    [
+      'a user without the right to the database',
+      'NOPERM',
+      async () => at(await startRedis({ settings: [`user a on >canary ~* ${RIGHTS}`] }), 'a:canary', 1),
+    ],
+    ['a database that is not there', 'ERR DB index', async () => (await startRedis()).url.replace('/0', '/99')],
+    [
+      'AUTH that the server does not know',
+      'ERR unknown command',
+      async () => at(await startRedis({ settings: ['rename-command AUTH ""'] }), ':canary'),
+    ],
+    [
+      'a certificate of an unknown authority',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      async () => (await startRedis({ identity: tlsIdentities().good })).url,
+    ],
+    [
+      'a certificate that signs itself',
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      async () => `${(await startRedis({ identity: tlsIdentities().selfSigned })).url}?${ca()}`,
+    ],
+    [
+      'a certificate of the past',
+      'CERT_HAS_EXPIRED',
+      async () => `${(await startRedis({ identity: tlsIdentities().expired })).url}?${ca()}`,
+    ],
+    [
+      "another server's certificate",
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      async () => `${(await startRedis({ identity: tlsIdentities().wrongHost })).url}?${ca()}`,
+    ],
+    [
+      'a file that is not there',
+      '/nowhere.pem cannot be read: ENOENT',
+      async () => `${(await startRedis({ identity: tlsIdentities().good })).url}?ca=/nowhere.pem`,
+    ],
+    [
+      'a file that is not a certificate',
+      'ERR_OSSL',
+      async () => `${(await startRedis({ identity: tlsIdentities().good })).url}?cert=/etc/passwd&key=/etc/passwd`,
+    ],
+    [
+      "a Sentinel's address",
+      "ERR unknown command 'EVALSHA'",
+      async () => (await startSentinel(await startRedis())).url.replace('+sentinel', '').replace('/petshop', ''),
+    ],
+    [
+      'a server in place of a Sentinel',
+      "ERR unknown command 'SENTINEL'",
+      async () => (await startRedis()).url.replace('redis', 'redis+sentinel').replace('/0', '/petshop'),
+    ],
+    [
+      'a master that the Sentinel does not know',
+      'the Sentinel knows no master pets',
+      async () => (await startSentinel(await startRedis())).url.replace('petshop', 'pets'),
+    ],
+    [
+      'a replica',
+      'READONLY',
+      async () => (await startRedis({ settings: [`replicaof 127.0.0.1 ${await freePort()}`] })).url,
+    ],
+    [
+      'a node of a cluster',
+      'MOVED',
+      async () => {
+        const { nodes } = await startCluster();
+        const slot = Number(await redisCli(nodes[0].port, 'CLUSTER', 'KEYSLOT', 'k'));
+        return nodes[slot < 8192 ? 1 : 0].url;
+      },
+    ],
+  ])('%s is told from a loss', async (_name, message, address) => {
+    const result = await outcomeAt(await address());
+    expect(result).toMatch(`settings: ${message}`);
+    expect(result).not.toContain('canary');
+  });
+
+  it.skipIf(process.geteuid?.() === 0)('a socket that this user may not open is told from a loss', async () => {
+    const path = join(newFolder(), 'redis.sock');
+    await startRedis({ settings: [`unixsocket ${path}`, 'unixsocketperm 000'] });
+    expect(await outcomeAt(`unix://${path}`)).toBe('settings: EACCES');
+  });
+});
+
+describe.skipIf(!hasRedis)('what may pass is a loss', () => {
+  it.each<readonly [string, string, () => Promise<string>]>([
+    ['nobody listens', 'ECONNREFUSED', async () => `redis://127.0.0.1:${await freePort()}`],
+    ['no such name', 'E', async () => 'redis://redis.invalid'],
+    ['no socket', 'ENOENT', async () => `unix://${newFolder()}/redis.sock`],
+    ['every Sentinel is gone', 'ECONNREFUSED', async () => `redis+sentinel://[::1]:${await freePort()}/petshop`],
+    ['memory is full', 'OOM', async () => (await startRedis({ settings: ['maxmemory 1'] })).url],
+    ['too few replicas', 'NOREPLICAS', async () => (await startRedis({ settings: ['min-replicas-to-write 1'] })).url],
+    [
+      'the master of a replica is gone',
+      'MASTERDOWN',
+      async () => {
+        const settings = [`replicaof 127.0.0.1 ${await freePort()}`, 'replica-serve-stale-data no'];
+        return (await startRedis({ settings })).url;
+      },
+    ],
+    [
+      'a cluster without its slots',
+      'CLUSTERDOWN',
+      async () => {
+        const settings = ['cluster-enabled yes', `cluster-port ${await freePort()}`];
+        return (await startRedis({ settings })).url.replace('redis:', 'redis+cluster:');
+      },
+    ],
+    [
+      'a port with TLS without it',
+      'the server wants TLS (rediss://)',
+      async () => (await startRedis({ identity: tlsIdentities().good })).url.replace('rediss', 'redis'),
+    ],
+    ['it hangs up', 'before any answer: perhaps', async () => (await answering(undefined)).url],
+    ['it is no Redis server', 'Unknown RESP type', async () => (await answering('HTTP/1.1 400\r\n\r\n')).url],
+    ['it answers a number', 'the answer is not text', async () => (await answering(':1\r\n')).url],
+    ['it answers nothing', 'the answer is not text', async () => (await answering('$-1\r\n')).url],
+    ['it answers a list', 'the answer is not text', async () => (await answering('*1\r\n+a\r\n')).url],
+  ])('%s', async (_name, message, address) => {
+    const result = await outcomeAt(await address());
+    expect(result.slice(0, 6)).toBe('lost: ');
+    expect(result).toContain(message);
+  });
+
+  it('TLS to a port without it', async () => {
+    const redis = open((await startRedis()).url.replace('redis', 'rediss'));
+    expect(await outcome(redis, COUNT, SOON)).toBe('lost: no TLS connection within 150 ms');
+  });
+
+  it('answers that were not asked for', async () => {
+    const server = await answering('+a\r\n+b\r\n-c\r\n');
+    const redis = open(server.url);
+    expect(await redis.run(COUNT, 'k', [])).toBe('a');
+    await expect.poll(() => outcome(redis)).toBe('a');
+    expect(server.times()).toBeGreaterThan(1);
+  });
+});
+
+describe.skipIf(!hasRedis)('an address', () => {
+  it('with a host name, IPv6, a database, a prefix', async () => {
+    const { url, port } = await startRedis();
+    expect(await outcomeAt(url.replace('redis', 'valkey').replace('127.0.0.1', 'localhost'))).toBe('1');
+    expect(await outcomeAt(url.replace('127.0.0.1', '[::1]'))).toBe('2');
+    expect(await outcomeAt(url.replace('/0', '/1'))).toBe('1');
+    expect(await outcomeAt(`${url}?prefix=shop:`)).toBe('1');
+    expect(await redisCli(port, 'GET', 'shop:k')).toBe('1');
+  });
+
+  it('of a socket', async () => {
+    const path = join(newFolder(), 'redis.sock');
+    const { port } = await startRedis({ password: 'p', settings: [`unixsocket ${path}`] });
+    expect(await outcomeAt(`unix://:p@${path}?db=2`)).toBe('1');
+    expect(await redisCli(port, '--no-auth-warning', '-a', 'p', '-n', '2', 'GET', 'k')).toBe('1');
+  });
+
+  it('with a user who has no rights but to the script and what it does', async () => {
+    const { url } = await startRedis({ settings: ['user a on >p ~shop:* +evalsha +eval +incr'] });
+    expect(await outcomeAt(`${url.replace('//', '//a:p@')}?prefix=shop:`)).toBe('1');
+  });
+
+  it('with an authority, and a client certificate that is demanded', async () => {
+    const { ca, good } = tlsIdentities();
+    const { url } = await startRedis({ identity: good, clientCa: ca });
+    const trusting = `${url.replace('127.0.0.1', 'localhost')}?ca=${caFile()}`;
+    expect(await outcomeAt(`${trusting}&${filesOf(good)}`)).toBe('1');
+    // The server hangs up, and its reason may or may not arrive before that.
+    expect(await outcomeAt(trusting)).toMatch(/ALERT_CERTIFICATE_REQUIRED|wants a client certificate/);
+  });
+});
+
+describe.skipIf(!hasRedis)('a connection', () => {
+  it('is made by the first run, and made anew after it was cut and after the server was away', async () => {
+    const first = await startRedis();
+    const redis = open(first.url);
+    expect(await redisCli(first.port, 'INFO', 'stats')).toContain('total_connections_received:1\r');
+    expect(await outcome(redis)).toBe('1');
+    await redisCli(first.port, 'CLIENT', 'KILL', 'TYPE', 'normal');
+    await expect.poll(() => outcome(redis)).toBe('2');
+    await first.kill('SIGKILL');
+    await expect.poll(() => outcome(redis)).toBe('lost: ECONNREFUSED');
+    await startRedis({ port: first.port });
+    expect(await outcome(redis)).toBe('1');
+  });
+
+  it("to a server that hangs: no answer in time, and its late answer is nobody's", async () => {
+    const server = await startRedis();
+    const redis = open(server.url);
+    const echo = (text: string, options = {}) => redis.run('return ARGV[1]', 'k', [text], options);
+    expect(await echo('a')).toBe('a');
+    await server.kill('SIGSTOP');
+    const patient = echo('patient', { timeoutMs: 20_000 });
+    await expect(echo('b', SOON)).rejects.toMatchObject({ kind: 'lost', message: 'no answer within 150 ms' });
+    await expect(echo('c', SOON)).rejects.toMatchObject({ kind: 'lost' });
+    await server.kill('SIGCONT');
+    expect(await echo('d')).toBe('d');
+    expect(await patient).toBe('patient');
+  });
+
+  it('ends a run with its signal', async () => {
+    const server = await startRedis();
+    const redis = open(server.url);
+    await server.kill('SIGSTOP');
+    const aborted = new AbortController();
+    const run = redis.run(COUNT, 'k', [], { signal: aborted.signal });
+    aborted.abort(new Error('no more'));
+    await expect(run).rejects.toThrow('no more');
+    await expect(redis.run(COUNT, 'k', [], { signal: aborted.signal })).rejects.toThrow('no more');
+    await server.kill('SIGCONT');
+    expect(await outcome(redis)).toBe('1');
+  });
+
+  it('runs a script again that the server has forgotten, and sends it once', async () => {
+    const { url, port } = await startRedis();
+    const redis = open(url);
+    for (const count of ['1', '2']) expect(await outcome(redis)).toBe(count);
+    expect(await redisCli(port, 'INFO', 'commandstats')).toMatch(/cmdstat_eval:calls=1,/);
+    await redisCli(port, 'SCRIPT', 'FLUSH');
+    expect(await outcome(redis)).toBe('3');
+  });
+
+  it('does not keep a process alive', async () => {
+    const server = await startRedis();
+    const urls = [server.url.replace('127.0.0.1', 'localhost'), (await startSentinel(server)).url];
+    const program = `
+      const { openRedis } = await import(${JSON.stringify(new URL('../../src/node/redis.ts', import.meta.url))});
+      for (const url of ${JSON.stringify(urls)}) console.log(await openRedis(url).run('return ARGV[1]', 'k', ['here']));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    expect(stdout).toBe('here\nhere\n');
+  });
+
+  it('is a loss where the server was well before and has been demoted', async () => {
+    const server = await startRedis();
+    const redis = open(server.url);
+    expect(await outcome(redis)).toBe('1');
+    await redisCli(server.port, 'REPLICAOF', '127.0.0.1', `${await freePort()}`);
+    expect(await outcome(redis)).toMatch('lost: READONLY');
+    expect(await outcomeAt(server.url)).toMatch('settings: READONLY');
+    await redisCli(server.port, 'REPLICAOF', 'NO', 'ONE');
+    expect(await outcome(redis)).toBe('2');
+  });
+});
+
+describe.skipIf(!hasRedis)('Sentinels', () => {
+  it('lead to the master, and to its replica after a failover', async () => {
+    const settings = ['repl-diskless-sync-delay 0'];
+    const masters = [await startRedis({ settings }), await startRedis({ settings })] as const;
+    await redisCli(masters[1].port, 'REPLICAOF', '127.0.0.1', `${masters[0].port}`);
+    await synced(masters[1]);
+    const sentinel = await startSentinel(masters[0]);
+    const redis = open(sentinel.url);
+    expect(await outcome(redis, WHO)).toBe(`${masters[0].port}`);
+    // A sentinel promotes a replica only once it has heard from it: NOGOODSLAVE until then.
+    await expect.poll(() => redisCli(sentinel.port, 'SENTINEL', 'FAILOVER', 'petshop'), SLOW).toBe('OK');
+    const met = new Set<string>();
+    const run = async (): Promise<string> => {
+      const result = await outcome(redis, WHO);
+      met.add(result.split(':')[0]!);
+      return result;
+    };
+    await expect.poll(run, SLOW).toBe(`${masters[1].port}`);
+    expect([...met].filter((result) => !/^(lost|[0-9]+)$/.test(result))).toEqual([]);
+  });
+
+  it('are passed over where they are gone or hang, and may want the password that the server wants', async () => {
+    const server = await startRedis({ password: 'p' });
+    const settings = ['sentinel auth-pass petshop p'];
+    const hanging = await startSentinel(server, { settings });
+    const open1 = await startSentinel(server, { settings });
+    const closed = await startSentinel(server, { settings, password: 'p' });
+    await hanging.kill('SIGSTOP');
+    const places = (port: number) => `127.0.0.1:${hanging.port},127.0.0.1:1,127.0.0.1:${port}`;
+    for (const [i, { port }] of [open1, closed].entries()) {
+      const redis = open(`redis+sentinel://:p@${places(port)}/petshop`);
+      expect(await outcome(redis, COUNT, { timeoutMs: 3_000 })).toBe(`${i + 1}`);
+    }
+    expect(await outcomeAt(`redis+sentinel://:q@127.0.0.1:${closed.port}/petshop`)).toMatch('settings: WRONGPASS');
+    const dead = await freePort();
+    expect(await outcomeAt(`redis+sentinel://127.0.0.1:${closed.port},127.0.0.1:${dead}/petshop`)).toMatch(
+      'settings: NOAUTH',
+    );
+  });
+});
+
+describe.skipIf(!hasRedis)('a cluster', () => {
+  it('is followed while a slot moves from node to node and back: each run counts once', async () => {
+    const cluster = await startCluster();
+    const redis = open(cluster.url);
+    expect(await outcome(redis)).toBe('1');
+    const answers: string[] = [];
+    const over = new AbortController();
+    const loop = (async () => {
+      while (!over.signal.aborted) answers.push(await outcome(redis));
+    })();
+    const goesOn = (): Promise<void> => {
+      const from = answers.length;
+      return expect.poll(() => answers.length, SLOW).toBeGreaterThan(from + 2);
+    };
+    for (let i = 0; i < 2; i++) await cluster.move('k', goesOn);
+    over.abort();
+    await loop;
+    expect(answers).toEqual(answers.map((_, i) => `${i + 2}`));
+    expect(await outcomeAt(cluster.url)).toBe(`${answers.length + 2}`);
+  });
+
+  it.each(['ip', 'unknown-endpoint'])(
+    'is reached through any of its nodes, which name each other by %s',
+    async (how) => {
+      const { url, nodes } = await startCluster([`cluster-preferred-endpoint-type ${how}`]);
+      const dead = await freePort();
+      expect(await outcomeAt(url.replace('//', `//127.0.0.1:${dead},`))).toBe('1');
+      for (const [i, { port }] of nodes.entries()) {
+        expect(await outcomeAt(`redis+cluster://127.0.0.1:${port}`)).toBe(`${i + 2}`);
+      }
+    },
+  );
+});
+
+async function synced(replica: RedisServer): Promise<void> {
+  await expect.poll(() => redisCli(replica.port, 'INFO', 'replication'), SLOW).toContain('master_link_status:up');
+}

@@ -1,0 +1,313 @@
+/** The reserve for a block: a file's times, for when the ledger cannot take it. */
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { type Block, BLOCK_REASONS } from '../../src/rate-limit/governor.ts';
+import { type Ledger, memoryLedger } from '../../src/rate-limit/ledger.ts';
+import { reserveFile, type ReserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const HOUR = 3_600_000;
+const INTENT = { id: 'a', operation: 'GET /inventory', maxWaitMs: 1_000, reserve: 0, timeoutMs: 30_000 };
+const REFUSAL = {
+  id: 'a',
+  operation: 'GET /inventory',
+  status: 429,
+  headers: { retryAfterMs: 60_000 },
+  random: 0,
+};
+
+interface Place {
+  readonly home?: Home;
+  readonly clock?: VirtualClock;
+}
+
+async function place({ home = createHome(), clock = new VirtualClock() }: Place = {}) {
+  const folder = join(home.state, 'blocks');
+  const { files } = createTestContext({ home, clock });
+  const file = reserveFile({ clock, files }, folder, 'name');
+  await file.prepare();
+  return { home, clock, files, file, names: () => files.list(folder) };
+}
+
+const block = (clock: VirtualClock, ms: number, why: Block['why'] = 'rate-limited'): Block => ({
+  since: clock.monotonic(),
+  until: clock.monotonic() + ms,
+  why,
+});
+
+async function leftMs(file: ReserveFile, clock: VirtualClock): Promise<number | undefined> {
+  const found = await file.read();
+  return found === undefined ? undefined : found.until - clock.monotonic();
+}
+
+describe('the file', () => {
+  it('is made beforehand, once, and holds no block', async () => {
+    const { file, names } = await place();
+    await file.prepare();
+    expect([await names(), await file.read()]).toEqual([['name'], undefined]);
+  });
+
+  it.each(BLOCK_REASONS)('keeps a block (%s) for other processes, until it is cleared', async (why) => {
+    const here = await place();
+    expect(await here.file.note(block(here.clock, HOUR, why))).toBe(true);
+    const there = await place(here);
+    expect(await there.file.read()).toMatchObject({ why, until: here.clock.monotonic() + HOUR });
+    await there.file.clear();
+    expect([await here.names(), await here.file.read()]).toEqual([['name'], undefined]);
+  });
+
+  it('of two blocks keeps the one that ends later', async () => {
+    const { clock, file } = await place();
+    await file.note(block(clock, HOUR));
+    await file.note(block(clock, HOUR / 2));
+    expect(await leftMs(file, clock)).toBe(HOUR);
+    await file.note(block(clock, 2 * HOUR));
+    expect(await leftMs(file, clock)).toBe(2 * HOUR);
+  });
+
+  it.each([
+    ['is right', 0],
+    ['is set back by less than has passed', -300_000],
+    ['is set forward', 300_000],
+  ])('ten minutes later, by a clock that %s, that much less is left', async (_, ms) => {
+    const { clock, file } = await place();
+    await file.note(block(clock, HOUR));
+    await clock.advance(600_000);
+    clock.stepWall(ms);
+    expect(await leftMs(file, clock)).toBe(HOUR - 600_000 - ms);
+  });
+
+  it('a clock that is set back makes no wait longer than it was, and the wait passes', async () => {
+    const { clock, file } = await place();
+    await file.note(block(clock, HOUR));
+    clock.stepWall(-48 * HOUR);
+    expect(await leftMs(file, clock)).toBe(HOUR);
+    await clock.advance(HOUR / 2);
+    expect(await leftMs(file, clock)).toBe(HOUR / 2);
+  });
+
+  it('a block that was seen to be over does not last again by a clock that is set back', async () => {
+    const { clock, file } = await place();
+    await file.note(block(clock, HOUR));
+    await clock.advance(HOUR);
+    expect(await file.read()).toBeUndefined();
+    clock.stepWall(-HOUR);
+    expect(await file.read()).toBeUndefined();
+  });
+
+  it('after a reboot the wall clock serves', async () => {
+    const before = await place({ clock: new VirtualClock({ monotonic: 900_000_000 }) });
+    await before.file.note(block(before.clock, HOUR));
+    const clock = new VirtualClock({ now: before.clock.now() + 600_000, monotonic: 5_000 });
+    const after = await place({ home: before.home, clock });
+    expect(await leftMs(after.file, clock)).toBe(HOUR - 600_000);
+  });
+
+  it('of ten years counts as a day, which passes', async () => {
+    const { clock, file } = await place();
+    await file.note(block(clock, 10 * 365 * 24 * HOUR));
+    expect(await leftMs(file, clock)).toBe(24 * HOUR);
+    await clock.advance(HOUR);
+    expect(await leftMs(file, clock)).toBe(23 * HOUR);
+  });
+
+  it('whose times a backup, or an old file system, has changed a little still holds', async () => {
+    const { clock, file, files } = await place();
+    await file.note(block(clock, HOUR));
+    const { modifiedAt } = (await files.facts(file.path))!;
+    await files.setTimes(file.path, { accessedAt: clock.now() + 777, modifiedAt });
+    expect(await file.read()).toMatchObject({ why: 'rate-limited', until: clock.monotonic() + HOUR });
+  });
+});
+
+/** A ledger that takes nothing while `isBroken`. */
+function fragile(clock: VirtualClock): { ledger: Ledger; state: { isBroken: boolean } } {
+  const state = { isBroken: false };
+  const inner = memoryLedger(clock);
+  const failing = <T>(work: () => Promise<T>): Promise<T> =>
+    state.isBroken ? Promise.reject(new Failure('state', { path: 'state.db', problem: 'full' })) : work();
+  return {
+    state,
+    ledger: {
+      ...inner,
+      admit: (intent) => failing(() => inner.admit(intent)),
+      answered: (answer) => failing(() => inner.answered(answer)),
+      lost: (id, mayHaveBeenSent) => failing(() => inner.lost(id, mayHaveBeenSent)),
+      learn: (learnt) => failing(() => inner.learn(learnt)),
+    },
+  };
+}
+
+async function guarded(given: Place = {}, wanted?: ReserveFile) {
+  const here = await place(given);
+  const { ledger, state } = fragile(here.clock);
+  const reported: [until: number | undefined, isKept: boolean][] = [];
+  const safe = withReserve(ledger, {
+    clock: here.clock,
+    file: wanted ?? here.file,
+    onUnwritten: (_failure, found, isKept) => reported.push([found?.until, isKept]),
+  });
+  return { ...here, ledger, safe, state, reported };
+}
+
+describe('a ledger with a reserve', () => {
+  it('fault 115: a refusal that the ledger cannot take is kept, reported, and holds for other processes', async () => {
+    const here = await guarded();
+    await here.safe.admit(INTENT);
+    here.state.isBroken = true;
+    const until = here.clock.monotonic() + 61_000;
+    expect(await here.safe.answered(REFUSAL)).toMatchObject({ block: { until }, strikes: 1 });
+    expect(here.reported).toEqual([[until, true]]);
+    const there = await guarded(here);
+    for (const isBroken of [true, false]) {
+      there.state.isBroken = isBroken;
+      expect(await there.safe.check(INTENT)).toMatchObject({ do: 'refuse', why: 'rate-limited', until });
+      expect(await there.safe.admit({ ...INTENT, maxWaitMs: 100_000 })).toMatchObject({ do: 'wait', until });
+    }
+    // The ledger knows by now.
+    expect((await there.ledger.view()).block).toMatchObject({ until });
+  });
+
+  it.each([
+    [403, 'banned'],
+    [503, 'paused'],
+  ])('fault 115: a %i is kept as what it is', async (status, why) => {
+    const here = await guarded();
+    here.state.isBroken = true;
+    await here.safe.answered({ ...REFUSAL, status });
+    expect(await (await guarded(here)).safe.check(INTENT)).toMatchObject({ do: 'refuse', why });
+  });
+
+  it('fault 115: a refusal that comes while the ledger is waited for takes the leave back', async () => {
+    const here = await guarded();
+    const slow = withReserve(
+      {
+        ...here.ledger,
+        async admit(intent) {
+          const decision = await here.ledger.admit(intent);
+          await here.file.note(block(here.clock, HOUR));
+          return decision;
+        },
+      },
+      { clock: here.clock, file: here.file, onUnwritten: () => undefined },
+    );
+    expect(await slow.admit(INTENT)).toMatchObject({ do: 'refuse', until: here.clock.monotonic() + HOUR });
+    expect((await slow.view()).inFlight).toEqual([]);
+  });
+
+  it('what no place can keep holds in this process', async () => {
+    const clock = new VirtualClock();
+    const { files } = createTestContext({ clock });
+    const here = await guarded({ clock }, reserveFile({ clock, files }, '/proc/nowhere', 'name'));
+    await here.safe.admit(INTENT);
+    here.state.isBroken = true;
+    await here.safe.answered(REFUSAL);
+    const until = clock.monotonic() + 61_000;
+    expect([(await here.safe.check(INTENT)).do, here.reported]).toEqual(['refuse', [[until, false]]]);
+    here.state.isBroken = false;
+    expect((await here.safe.admit(INTENT)).do).toBe('refuse');
+    // Its own request, whose answer the ledger could not take, counts as under way for two minutes.
+    await clock.advance(121_000);
+    expect((await here.safe.admit(INTENT)).do).toBe('send');
+  });
+
+  it('a file system that ignores times is not believed to keep a block', async () => {
+    const clock = new VirtualClock();
+    const files = { ...createTestContext({ clock }).files, setTimes: () => Promise.resolve() };
+    const here = await guarded({ clock }, reserveFile({ clock, files }, createHome().state, 'name'));
+    here.state.isBroken = true;
+    await here.safe.answered(REFUSAL);
+    expect([here.reported[0]?.[1], (await here.safe.check(INTENT)).do]).toEqual([false, 'refuse']);
+  });
+
+  it('a block that the ledger has lost is learnt again, as long as it lasts', async () => {
+    const here = await guarded();
+    await here.safe.answered(REFUSAL);
+    const anew = await guarded(here);
+    expect((await anew.safe.admit(INTENT)).do).toBe('refuse');
+    expect((await anew.ledger.admit(INTENT)).do).toBe('refuse');
+    // The second refusal in a row, with twice the wait.
+    await anew.clock.advance(61_000);
+    await anew.safe.admit(INTENT);
+    await anew.safe.answered({ ...REFUSAL, headers: { retryAfterMs: 300_000 } });
+    expect(await leftMs(anew.file, anew.clock)).toBe(301_000);
+  });
+
+  it('the longer block of several refusals in a row is kept', async () => {
+    const here = await guarded();
+    await here.safe.answered(REFUSAL);
+    await here.clock.advance(61_000);
+    await here.safe.admit(INTENT);
+    await here.safe.answered(REFUSAL);
+    expect(await leftMs(here.file, here.clock)).toBe(121_000);
+  });
+
+  it('once the block is over, exactly one request asks for the limits', async () => {
+    const here = await guarded();
+    await here.file.note(block(here.clock, 60_000));
+    await here.clock.advance(60_000);
+    expect([(await here.safe.admit(INTENT)).do, (await here.safe.admit({ ...INTENT, id: 'b' })).do]).toEqual([
+      'send',
+      'wait',
+    ]);
+  });
+
+  it('an answer other than a refusal, and a loss, are reported and change nothing else', async () => {
+    const here = await guarded();
+    await here.safe.admit(INTENT);
+    here.state.isBroken = true;
+    await here.safe.answered({ ...REFUSAL, status: 200, headers: {} });
+    await here.safe.lost('a', true);
+    expect([here.reported, await here.file.read()]).toEqual([
+      [
+        [undefined, false],
+        [undefined, false],
+      ],
+      undefined,
+    ]);
+  });
+
+  it('an error of another kind is not hidden', async () => {
+    const here = await place();
+    const bug = (): Promise<never> => Promise.reject(new TypeError('a bug'));
+    const broken: Ledger = { ...memoryLedger(here.clock), answered: bug, lost: bug, learn: bug };
+    const safe = withReserve(broken, { clock: here.clock, file: here.file, onUnwritten: () => undefined });
+    await expect(safe.answered({ ...REFUSAL, status: 200 })).rejects.toThrow('a bug');
+    await expect(safe.lost('a', true)).rejects.toThrow('a bug');
+    await here.file.note(block(here.clock, HOUR));
+    await expect(safe.check(INTENT)).rejects.toThrow('a bug');
+  });
+
+  it('a signal while the ledger is waited for is not hidden by a block', async () => {
+    const here = await place();
+    await here.file.note(block(here.clock, HOUR));
+    const admit = (): Promise<never> => Promise.reject(new Failure('interrupted', { signal: 'SIGINT' }));
+    const ledger = { ...memoryLedger(here.clock), admit };
+    const safe = withReserve(ledger, { clock: here.clock, file: here.file, onUnwritten: () => undefined });
+    await expect(safe.admit(INTENT)).rejects.toMatchObject({ kind: 'interrupted' });
+  });
+
+  it('a block that another ledger knows is kept, too', async () => {
+    const here = await guarded();
+    here.state.isBroken = true;
+    await here.safe.learn(block(here.clock, HOUR));
+    expect(await leftMs(here.file, here.clock)).toBe(HOUR);
+    here.state.isBroken = false;
+    await here.safe.learn(block(here.clock, 2 * HOUR));
+    expect([await leftMs(here.file, here.clock), (await here.safe.view()).block?.until]).toEqual([
+      2 * HOUR,
+      here.clock.monotonic() + 2 * HOUR,
+    ]);
+  });
+
+  it('clearing the block clears both places', async () => {
+    const here = await guarded();
+    await here.file.note(block(here.clock, HOUR));
+    await here.safe.check(INTENT);
+    await here.safe.clearBlock();
+    expect([await here.file.read(), (await here.safe.admit(INTENT)).do]).toEqual([undefined, 'send']);
+  });
+});
