@@ -4,11 +4,10 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
+import { type Decision, forecast, type Hold, type Intent, type LedgerState, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
-import { isRefusal, type Ledger, type LedgerView, tightestWindow } from './ledger.ts';
-import { toWall } from './rebase.ts';
-import type { Demand } from './windows.ts';
+import { isRefusal, type Ledger, toWall } from './ledger.ts';
+import { type Demand, tightestWindow } from './windows.ts';
 
 export interface RateLimit {
   readonly limit: number;
@@ -212,7 +211,7 @@ class LedgerGate implements Gate {
   }
 
   /** Several requests that are refused together are one strike. */
-  private countStrikes(status: number, { strikes }: LedgerView): void {
+  private countStrikes(status: number, { strikes }: LedgerState): void {
     if (status === 429 && (strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
     if (strikes === 0) this.refusals = 0;
     this.lastStrikes = strikes;

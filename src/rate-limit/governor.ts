@@ -65,11 +65,8 @@ export interface Lease {
   readonly granted?: { readonly many: number; readonly at: number };
   /** Until when a process of this machine asks the server: one at a time does. */
   readonly askedUntil?: number;
-  /** True while the server counts something as lent that may be settled. */
-  readonly isLent: boolean;
-  /** Since when this machine is to find out whether sending is allowed again, and whether it has found that it is. */
+  /** Since when this machine is to find out whether sending is allowed again. */
   readonly probesSince?: number;
-  readonly hasOpened?: boolean;
   readonly lost?: Loss;
 }
 
@@ -82,9 +79,8 @@ interface Permits {
 export interface Loss {
   readonly since: number;
   readonly says: string;
-  /** When to try again, and how long after the try before. */
+  /** When to try again. */
   readonly next: number;
-  readonly everyMs: number;
   /** When this machine's next share of the window is due. */
   readonly shareAt?: number;
 }
@@ -151,10 +147,10 @@ const POLL_MS = 50;
 
 /** Decides on a request, and reserves it where it may be sent. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
-  const state = forgetLost(before, now);
-  const held = hold(state, now, intent);
-  if (held !== undefined) {
-    return { state, decision: { do: isTooLong(held, now, intent.maxWaitMs) ? 'refuse' : 'wait', ...held } };
+  const state = forgetLost(release(before, intent.id), now);
+  const hold = holdOf(state, now, intent);
+  if (hold !== undefined) {
+    return { state, decision: held(hold, now, intent) };
   }
   const { id, operation } = intent;
   const lostAt = now + intent.timeoutMs + LATE_MS;
@@ -166,13 +162,17 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   };
 }
 
+export function held(hold: Hold, now: number, { maxWaitMs }: Pick<Intent, 'maxWaitMs'>): Decision {
+  return { do: isTooLong(hold, now, maxWaitMs) ? 'refuse' : 'wait', ...hold };
+}
+
 /** True where a wait is longer than allowed. A ban is for a person to look at: none is waited out. */
 export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: number): boolean {
   return why === 'banned' || (again ?? until) - now > maxWaitMs;
 }
 
 /** Returns the reason to hold a request, if any. */
-function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined {
+function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefined {
   const { operation } = intent;
   const asking = mustProbe(state, now, operation) ? state.probe : undefined;
   if (asking !== undefined && !isBlocked(state, now) && !isPastFirst(state, now, operation))
@@ -294,6 +294,7 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
 
 function release(state: LedgerState, id: string): LedgerState {
   const { probe, ...rest } = state;
+  if (probe?.id !== id && state.inFlight.every((each) => each.id !== id)) return state;
   const inFlight = state.inFlight.filter((each) => each.id !== id);
   return { ...rest, inFlight, ...(probe !== undefined && probe.id !== id && { probe }) };
 }

@@ -40,6 +40,12 @@ export interface Demand {
   readonly share?: number;
 }
 
+/** What is known of a key's windows. */
+interface Known {
+  readonly windows: readonly Window[];
+  readonly inFlight: readonly Reservation[];
+}
+
 /** Two answers may name the end of one window this far apart, ms: rounding, and the time that an answer takes. */
 const SAME_END_MS = 2_500;
 /** A service may cut its times to whole seconds. */
@@ -84,8 +90,21 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
   return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
 }
 
+/** Returns the live window with the least left, of one operation or of all; `left` is what is not under way. */
+export function tightestWindow(
+  { windows, inFlight }: Known,
+  now: number,
+  operation?: string,
+): (Window & { readonly left: number }) | undefined {
+  const live =
+    operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
+  return live
+    .map((each) => ({ ...each, left: Math.max(0, leftOf(each, windows, inFlight, now).left) }))
+    .sort((a, b) => a.left - b.left)[0];
+}
+
 /** Returns what is left of a window, or less than nothing; requests under way count as sent. */
-export function leftOf(
+function leftOf(
   window: Window,
   windows: readonly Window[],
   inFlight: readonly Reservation[],

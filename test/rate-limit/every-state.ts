@@ -15,8 +15,7 @@ import {
   observe,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
-import { isRefusal } from '../../src/rate-limit/ledger.ts';
-import { shift } from '../../src/rate-limit/rebase.ts';
+import { isRefusal, shift } from '../../src/rate-limit/ledger.ts';
 import type { Reservation } from '../../src/rate-limit/windows.ts';
 
 export interface Bounds {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/rate-limit/governor.ts';
-import { type Ledger, memoryLedger } from '../../src/rate-limit/ledger.ts';
-import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
+import { createLedger, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { ledgerNames } from '../../src/session/open-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -42,7 +42,7 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   const state = await openState(context, join(home.state, 'petstore'));
   onCleanup(() => state.close());
   const target = { environment: 'staging', baseUrl: new URL(`${origin}/v1`), apiKey: key } as const;
-  return sqliteLedger(context, state, ledgerNames(target).row);
+  return createLedger(sqliteStep(context, state, ledgerNames(target).row));
 }
 
 /** The same key's ledger as so many clients open it. */
@@ -54,7 +54,7 @@ const KINDS: readonly [name: string, open: Open][] = [
   [
     'in memory',
     ({ clock }, clients) => {
-      const ledger = memoryLedger(clock);
+      const ledger = createLedger(memoryStep(clock));
       return Promise.resolve(times(clients, () => ledger));
     },
   ],

@@ -1,7 +1,8 @@
 /** A key's state on other timelines. */
 import { describe, expect, it } from 'vitest';
 import { type LedgerState, UNKNOWN } from '../../src/rate-limit/governor.ts';
-import { type Moment, rebase, shift } from '../../src/rate-limit/rebase.ts';
+import { shift } from '../../src/rate-limit/ledger.ts';
+import { type Moment, rebase } from '../../src/rate-limit/sqlite-ledger.ts';
 
 const RESERVATION = { id: 'process 7@here/0/0.5', operation: 'GET /inventory', at: 900, lostAt: 120_900 };
 const STATE: LedgerState = {

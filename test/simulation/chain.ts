@@ -5,7 +5,7 @@
 import { pathToFileURL } from 'node:url';
 import { type Clock, type Redis } from '../../src/ports.ts';
 import { createGate } from '../../src/rate-limit/gate.ts';
-import { createLedger, memoryLedger, type Step } from '../../src/rate-limit/ledger.ts';
+import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { mulberry32 } from '../support/test-ports.ts';
@@ -129,12 +129,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     };
     const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
     const { signal } = new AbortController();
-    const newStep = (): Step => {
-      let step: Step | undefined;
-      memoryLedger(clock, (each) => createLedger((step = each)));
-      return step!;
-    };
-    let step = newStep();
+    let step = memoryStep(clock);
     await time.sleep(random() * 10_000);
     while (time.now < end) {
       const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
@@ -155,7 +150,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
         await time.sleep(20 + 100 * random());
         if (random() < chain.crash) {
           // All that it knew is gone, and what it was lent is not given back.
-          step = newStep();
+          step = memoryStep(clock);
           break;
         }
         await ticket.answered(status, headers, clock.now());

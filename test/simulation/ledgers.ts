@@ -5,7 +5,7 @@ import { abandon, type LedgerState, UNKNOWN } from '../../src/rate-limit/governo
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';
 import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
-import { type Moment, rebase } from '../../src/rate-limit/rebase.ts';
+import { type Moment, rebase } from '../../src/rate-limit/sqlite-ledger.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
 import type { SimulatedProcess, World } from './process.ts';
