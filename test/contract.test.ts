@@ -39,6 +39,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     http,
     gate: createGate({
       ledger: createLedger(memoryStep(clock)),
+      owner: 'process 1',
       address: '@5d0c2f',
       clock,
       random,

@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Decision, forecast, type Hold, type Intent, type LedgerState, type WaitReason } from './governor.ts';
+import { forecast, type Hold, isTooLong, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, tightestWindow } from './windows.ts';
@@ -84,21 +84,13 @@ export interface GateOptions {
   readonly timeoutMs: number;
   /** How many requests may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
   readonly probes: number;
-  /** Begins the ids of reservations (owner.ts). */
-  readonly owner?: string;
+  /** Begins the ids of reservations, see `ownerOf`. */
+  readonly owner: string;
   /** Requests to leave for others. */
   readonly reserve: number;
   readonly signal: AbortSignal;
   /** Called once a second while waiting; undefined: the wait is over. */
   onWait(wait: Wait | undefined): void;
-}
-
-/** `refused` and the clocks as they were before leave was asked for, and when it was given. */
-interface Leave {
-  readonly refused: number;
-  readonly monotonic: number;
-  readonly wall: number;
-  readonly at: number;
 }
 
 const TICK_MS = 1_000;
@@ -109,123 +101,95 @@ const NOTICED_PACE_MS = 5_000;
 const FRESH_MS = 250;
 
 export function createGate(options: GateOptions): Gate {
-  return new LedgerGate(options);
-}
-
-class LedgerGate implements Gate {
-  limits: RateLimit | undefined;
-  private readonly options: GateOptions;
+  const { clock, ledger, owner, random, timeoutMs } = options;
   /** Strikes of the key that this command has met in a row. */
-  private refusals = 0;
-  private lastStrikes = 0;
+  let refusals = 0;
+  let lastStrikes = 0;
   /** Counts answers that refuse, of any request. */
-  private refused = 0;
-  private entered = 0;
+  let refused = 0;
+  let entered = 0;
+  /** As the ledger calls it. */
+  const at = (operation: string): string => operation.replace(' ', ` ${options.address}`);
+  const failure = (held: Hold, maxWaitMs = options.maxWaitMs): Failure =>
+    heldFailure(held, clock, { maxWaitMs, refusals });
 
-  constructor(options: GateOptions) {
-    this.options = options;
-  }
-
-  async enter<C extends Gated>(
-    operation: string,
-    connect: () => Promise<C>,
-    own: OwnLimits = {},
-  ): Promise<{ ticket: Ticket; connection: C }> {
-    const { options } = this;
-    const { clock, ledger, owner = '', probes, random, timeoutMs } = options;
-    const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
-    if (this.refusals > probes) throw await this.giveUp();
-    const id = `${owner}/${this.entered++}/${random()}`;
-    const intent: Intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
-    const since = clock.monotonic();
-    const waiting = new WaitLoop(options, signal, this.refusals + 1);
-    const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
-      // Waits add up: another client's probe may be asked after again and again.
-      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
-      // What may be over at any time is asked after for no longer than allowed.
-      const again = held.again === undefined ? {} : { again: Math.min(held.again, since + maxWaitMs + 1) };
-      await waiting.sleepThrough({ ...held, ...again });
-    };
-    let connection: C | undefined;
-    let { connectsFirst = false } = own;
-    try {
-      for (;;) {
-        if (signal.aborted) throw signal.reason;
-        // A wait that is known keeps even the connection from being made.
-        const known = connectsFirst ? undefined : await ledger.check(intent);
-        connectsFirst = false;
-        if (known !== undefined && known.do !== 'send') {
-          await waitOut(known);
-          continue;
-        }
-        if (connection?.isOpen !== true) connection = await connect();
-        const asked = { refused: this.refused, monotonic: clock.monotonic(), wall: clock.now() };
-        const decision = await ledger.admit(intent);
-        if (decision.do !== 'send') {
-          await waitOut(decision);
-          continue;
-        }
-        const admitted = { connection, ticket: this.ticket(intent, { ...asked, at: decision.at }) };
-        connection = undefined;
-        return admitted;
+  const gate: Gate & { limits: RateLimit | undefined } = {
+    limits: undefined,
+    async enter<C extends Gated>(name: string, connect: () => Promise<C>, own: OwnLimits = {}) {
+      const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
+      if (refusals > options.probes) {
+        const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
+        throw failure(block);
       }
-    } finally {
-      waiting.end();
-      connection?.release();
-    }
-  }
+      const operation = at(name);
+      const intent = { id: `${owner}/${entered++}/${random()}`, operation, maxWaitMs, reserve, timeoutMs };
+      const since = clock.monotonic();
+      const waits = waitsOf(options, signal, refusals + 1);
+      const waitOut = async (held: Hold): Promise<void> => {
+        // Waits add up: another client's probe may be asked after again and again.
+        if (isTooLong(held, clock.monotonic(), maxWaitMs) || clock.monotonic() - since > maxWaitMs) {
+          throw failure(held, maxWaitMs);
+        }
+        // What may be over at any time is asked after for no longer than allowed.
+        const { again = Number.POSITIVE_INFINITY, until } = held;
+        await waits.sleep(held, again > until ? until : Math.min(again, since + maxWaitMs + 1));
+      };
+      let connection: C | undefined;
+      try {
+        for (let isFirst = true; ; isFirst = false) {
+          if (signal.aborted) throw signal.reason;
+          // A wait that is known keeps even the connection from being made.
+          const known = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
+          if (known !== undefined && known.do !== 'send') {
+            await waitOut(known);
+            continue;
+          }
+          if (connection?.isOpen !== true) connection = await connect();
+          const before = { refused, monotonic: clock.monotonic(), wall: clock.now() };
+          const decision = await ledger.admit(intent);
+          if (decision.do !== 'send') {
+            await waitOut(decision);
+            continue;
+          }
+          const isFresh = (): boolean =>
+            refused === before.refused &&
+            clock.monotonic() - decision.at <= FRESH_MS &&
+            // A machine that was suspended may have stopped its monotonic clock.
+            clock.now() - before.wall - (clock.monotonic() - before.monotonic) <= FRESH_MS;
+          const admitted = { connection, ticket: { ...ticketOf(intent), isFresh } };
+          connection = undefined;
+          return admitted;
+        }
+      } finally {
+        waits.end();
+        connection?.release();
+      }
+    },
+    async forecast(demand) {
+      return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: at(demand.operation) });
+    },
+  };
 
-  async forecast(demand: Demand): Promise<Hold | undefined> {
-    const { clock, ledger } = this.options;
-    return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });
-  }
-
-  /** Returns the operation as the ledger calls it, with the address. */
-  private at(operation: string): string {
-    return operation.replace(' ', ` ${this.options.address}`);
-  }
-
-  private ticket({ id, operation }: Intent, leave: Leave): Ticket {
-    const { clock, ledger, random } = this.options;
-    return {
-      isFresh: () =>
-        this.refused === leave.refused &&
-        clock.monotonic() - leave.at <= FRESH_MS &&
-        // A machine that was suspended may have stopped its monotonic clock.
-        clock.now() - leave.wall - (clock.monotonic() - leave.monotonic) <= FRESH_MS,
-      answered: async (status, headers, receivedAt) => {
-        const read = readLimitHeaders(headers, receivedAt);
-        if (isRefusal({ status })) this.refused++;
-        const view = await ledger.answered({ id, operation, status, headers: read, random: random() });
-        this.countStrikes(status, view);
-        const window = tightestWindow(view, clock.monotonic(), operation) ?? read.window;
-        if (window === undefined) return undefined;
-        const { limit, remaining } = window;
-        const resetAt = 'resetAt' in window ? toWall(clock, window.resetAt) : clock.now() + window.resetInMs;
-        return (this.limits = { limit, remaining, resetAt });
-      },
-      lost: async (mayHaveBeenSent) => {
-        await ledger.lost(id, mayHaveBeenSent);
-      },
-    };
-  }
-
-  /** Several requests that are refused together are one strike. */
-  private countStrikes(status: number, { strikes }: LedgerState): void {
-    if (status === 429 && (strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
-    if (strikes === 0) this.refusals = 0;
-    this.lastStrikes = strikes;
-  }
-
-  private async giveUp(): Promise<Failure> {
-    const { clock, ledger } = this.options;
-    const { block } = await ledger.view();
-    return this.failure({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
-  }
-
-  private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
-    return heldFailure(held, this.options.clock, { maxWaitMs, refusals: this.refusals });
-  }
+  const ticketOf = ({ id, operation }: { readonly id: string; readonly operation: string }) => ({
+    async answered(status: number, headers: ReadonlyMap<string, readonly string[]>, receivedAt: number) {
+      const read = readLimitHeaders(headers, receivedAt);
+      if (isRefusal({ status })) refused++;
+      const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
+      const { strikes } = state;
+      // Several requests that are refused together are one strike.
+      if (status === 429 && (strikes !== lastStrikes || refusals === 0)) refusals++;
+      if (strikes === 0) refusals = 0;
+      lastStrikes = strikes;
+      const window = tightestWindow(state, clock.monotonic(), operation);
+      if (window === undefined) return undefined;
+      const { limit, remaining, resetAt } = window;
+      return (gate.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });
+    },
+    async lost(mayHaveBeenSent: boolean) {
+      await ledger.lost(id, mayHaveBeenSent);
+    },
+  });
+  return gate;
 }
 
 /** Returns why a request is not sent. */
@@ -240,53 +204,37 @@ export function heldFailure(
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
-/** The waits before one request, and reports them: once a second, and at the end. */
-class WaitLoop {
-  private readonly options: GateOptions;
-  private readonly signal: AbortSignal;
-  private readonly attempt: number;
-  private reported: Hold['why'] | undefined;
-  private askingSince: number | undefined;
-  private reportedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(options: GateOptions, signal: AbortSignal, attempt: number) {
-    this.options = options;
-    this.signal = signal;
-    this.attempt = attempt;
-  }
-
-  async sleepThrough(hold: Hold): Promise<void> {
-    const { clock } = this.options;
-    if (hold.why !== this.reported) this.end();
-    this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
-    const until = hold.again ?? hold.until;
-    // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
-    for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-      if (this.isWorthReporting(hold)) this.report(hold);
-      await clock.sleep(Math.min(left, TICK_MS), this.signal);
-    }
-  }
-
-  end(): void {
-    if (this.reported !== undefined) this.options.onWait(undefined);
-    this.reported = undefined;
-    this.reportedAt = Number.NEGATIVE_INFINITY;
-  }
-
-  private isWorthReporting({ until, why }: Hold): boolean {
-    const now = this.options.clock.monotonic();
-    if (now - this.reportedAt < TICK_MS) return false;
-    if (this.reported !== undefined) return true;
-    if (this.askingSince !== undefined) return now - this.askingSince >= TICK_MS;
-    return until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
-  }
-
-  private report({ until, why }: Hold): void {
-    const { clock, probes, onWait } = this.options;
-    this.reported = why;
-    this.reportedAt = clock.monotonic();
-    const remainingMs = until - this.reportedAt;
-    const attempts = probes + 1;
-    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt: this.attempt, attempts });
-  }
+/** The waits before one request. Reports them once a second, and when they are over. */
+function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
+  let reported: WaitReason | undefined;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let askingSince: number | undefined;
+  const end = (): void => {
+    if (reported !== undefined) onWait(undefined);
+    reported = undefined;
+    reportedAt = Number.NEGATIVE_INFINITY;
+  };
+  const report = ({ again, until, why }: Hold): void => {
+    const now = clock.monotonic();
+    askingSince = again === undefined ? undefined : (askingSince ?? now);
+    const isNoticed =
+      askingSince === undefined
+        ? until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS)
+        : now - askingSince >= TICK_MS;
+    if (now - reportedAt < TICK_MS || (reported === undefined && !isNoticed)) return;
+    [reported, reportedAt] = [why, now];
+    const remainingMs = until - now;
+    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+  };
+  return {
+    end,
+    async sleep(hold: Hold, until: number): Promise<void> {
+      if (hold.why !== reported) end();
+      // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+      for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
+        report(hold);
+        await clock.sleep(Math.min(left, TICK_MS), signal);
+      }
+    },
+  };
 }

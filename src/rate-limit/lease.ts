@@ -36,9 +36,8 @@ export interface Question {
 /** What the server answers: times from its arrival on, or for `cleared` back from it. */
 export interface Reply {
   readonly id: string;
-  /** The server's clock, and how often it has been set. */
+  /** The server's clock, as if it had never been set. */
   readonly t: number;
-  readonly steps: number;
   readonly machines: number;
   readonly strikes: number;
   /** True while a probe has to go first. */
@@ -158,7 +157,7 @@ export function reportOf(
     ...{ opened, clear: clears, probing: isProbing({ inFlight, lease, strikes, windows }, now) },
     ...(block !== undefined && now < block.until && { block: shift(block, -now) }),
     ...(met !== undefined && {
-      ...{ id: met.id, steps: met.steps },
+      id: met.id,
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
@@ -204,10 +203,10 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
 function leaseAfter(before: Leased, instant: Instant, reply: Reply, question: Question, random: number): Lease {
   const now = instant.monotonic;
   const { askedUntil, lost: _found, probesSince, ...lease } = before.lease;
-  const { granted, hold, id, machines, steps } = reply;
+  const { granted, hold, id, machines } = reply;
   const since = granted?.probes === true ? now : isProbing(before, now) ? probesSince : undefined;
   const next: Lease = {
-    ...{ ...lease, machines, met: { id, steps, server: reply.t, ...instant } },
+    ...{ ...lease, machines, met: { id, server: reply.t, ...instant } },
     ...(since !== undefined && { probesSince: since }),
     ...(question.settles !== true && askedUntil !== undefined && { askedUntil }),
   };

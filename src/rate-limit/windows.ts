@@ -13,6 +13,8 @@ export interface Reservation {
   readonly at: number;
   /** When to give up waiting for its answer, because its process was killed for instance. */
   readonly lostAt: number;
+  /** It finds out whether sending is allowed: others wait for its answer. */
+  readonly isProbe?: boolean;
 }
 
 export interface Window {

@@ -38,6 +38,7 @@ function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}
   const clock = new VirtualClock();
   const shared = { maxWaitMs: 60_000, reserve: 0, ...options };
   const gate = createGate({
+    owner: 'process 1',
     address: '@5d0c2f',
     ...shared,
     ledger: createLedger(memoryStep(clock)),

@@ -34,6 +34,7 @@ const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeade
 });
 const flying = (...ats: readonly number[]) => ats.map((at, i) => sent(`f${i}`, at));
 const sent = (id: string, at: number, operation = LIST) => ({ id, operation, at, lostAt: at + 120_000 });
+const probe = (at: number) => ({ ...sent('p', at), isProbe: true });
 const state = (more: Partial<LedgerState>): LedgerState => ({ ...UNKNOWN, ...more });
 
 const INTENT = { id: 'new', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
@@ -57,12 +58,12 @@ describe('a wait', () => {
   it.each<readonly [string, Partial<LedgerState>, Decision]>([
     [
       'for a probe: asks again soon',
-      { probe: sent('p', NOW) },
+      { inFlight: [probe(NOW)] },
       { do: 'wait', until: NOW + 120_000, why: 'asking', again: NOW + 50 },
     ],
     [
       'for the probe of a block: the same',
-      { probe: sent('p', NOW - 7_000), block: blocked(NOW, 'banned') },
+      { inFlight: [probe(NOW - 7_000)], block: blocked(NOW, 'banned') },
       { do: 'wait', until: NOW + 113_000, why: 'asking', again: NOW + 50 },
     ],
     [
@@ -101,7 +102,7 @@ describe('a wait', () => {
   });
 
   it('for an answer is refused only where not even asking again is allowed', () => {
-    const before = state({ probe: sent('p', NOW) });
+    const before = state({ inFlight: [probe(NOW)] });
     expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
   });
 });
@@ -120,7 +121,7 @@ describe('what will never be answered', () => {
   });
 
   it('a probe too', () => {
-    const probing = (at: number) => ask(state({ probe: sent('p', at) })).do;
+    const probing = (at: number) => ask(state({ inFlight: [probe(at)] })).do;
     expect([probing(NOW - 120_000), probing(NOW - 120_001)]).toEqual(['wait', 'send']);
   });
 });
@@ -140,12 +141,9 @@ describe('an answer', () => {
     expect(answer(before, 200, {}, 'gone')).toEqual({ ...before, pace, seenAt: NOW });
   });
 
-  it('leaves the others’ reservations and their probe alone', () => {
-    const probe = sent('p', NOW - 1);
-    const before = state({ inFlight: [...flying(NOW - 3, NOW - 2), probe], probe, windows: [open(50)] });
-    expect(answer(before, 200, reported(49))).toMatchObject({ inFlight: before.inFlight.slice(1), probe });
-    expect(answer(before, 200, reported(49), 'p').probe).toBeUndefined();
-    expect('probe' in answer(state({ inFlight: flying(NOW) }), 200, reported(49))).toBe(false);
+  it('leaves the others’ reservations alone', () => {
+    const before = state({ inFlight: [...flying(NOW - 3, NOW - 2), probe(NOW - 1)], windows: [open(50)] });
+    expect(answer(before, 200, reported(49)).inFlight).toEqual(before.inFlight.slice(1));
   });
 
   it('429: nothing is left of the window that it tells', () => {
@@ -283,11 +281,10 @@ describe('a request without an answer', () => {
 });
 
 describe('a request whose process is no more', () => {
-  const flight = flying(NOW - 9_000, NOW - 2_000);
+  const [first, last] = flying(NOW - 9_000, NOW - 2_000);
   const asking = state({
     windows: [open(40)],
-    inFlight: flight,
-    probe: flight[1]!,
+    inFlight: [first!, { ...last!, isProbe: true }],
     block: blocked(NOW - 3_000),
     strikes: 1,
   });
