@@ -16,7 +16,7 @@ import {
   sharingOf,
   sharingWords,
 } from '../session/limit-words.ts';
-import { isLive, shownOperation, tightestWindow } from '../rate-limit/windows.ts';
+import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
 
@@ -93,7 +93,7 @@ function describe(
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
-  const tightest = tightestWindow(view, now);
+  const [tightest] = liveWindows(view, now);
   const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
   const members: [string, JsonValue][] = [
     ['environment', environment],

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { forecast, type Hold, isTooLong, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
-import { type Demand, tightestWindow } from './windows.ts';
+import { type Demand, liveWindows } from './windows.ts';
 
 export interface RateLimit {
   readonly limit: number;
@@ -180,7 +180,7 @@ export function createGate(options: GateOptions): Gate {
       if (status === 429 && (strikes !== lastStrikes || refusals === 0)) refusals++;
       if (strikes === 0) refusals = 0;
       lastStrikes = strikes;
-      const window = tightestWindow(state, clock.monotonic(), operation);
+      const [window] = liveWindows(state, clock.monotonic(), operation);
       if (window === undefined) return undefined;
       const { limit, remaining, resetAt } = window;
       return (gate.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });

@@ -160,13 +160,13 @@ function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefin
 
 /** Returns until when a demand has to wait, and why, as far as is known; undefined: it need not. */
 export function forecast(state: LedgerState, now: number, demand: Demand): Hold | undefined {
-  const { block, pace, inFlight, windows } = state;
+  const { block, pace, inFlight } = state;
   const { operation, count = 1 } = demand;
   if (block !== undefined) {
     // After a block its probe is due, whatever the windows say.
     return isBlocked(state, now) ? { until: block.until, why: block.why } : undefined;
   }
-  const room = roomAt(windows, inFlight, demand, now);
+  const room = roomAt(state, demand, now);
   if (room !== undefined) {
     const { until, isEdge } = room;
     return isEdge ? { until, why: 'asking', again: now + POLL_MS } : { until, why: 'window-spent' };

@@ -5,7 +5,7 @@ import { FOREVER_MS } from '../duration.ts';
 import type { BlockReason } from '../rate-limit/governor.ts';
 import { createGate, type RateLimit } from '../rate-limit/gate.ts';
 import { ownerOf, toWall } from '../rate-limit/ledger.ts';
-import { tightestWindow } from '../rate-limit/windows.ts';
+import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
 import { type EnvironmentName, originOf } from './environments.ts';
 import { openLedger } from './open-ledger.ts';
@@ -95,7 +95,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     redis: opened.redis,
     isAlone: () => opened.isAlone,
     async allowance() {
-      const window = tightestWindow(await opened.ledger.view(), clock.monotonic());
+      const [window] = liveWindows(await opened.ledger.view(), clock.monotonic());
       if (window === undefined) return undefined;
       const remaining = Math.max(0, window.left - globals.reserve);
       return { limit: window.limit, remaining, resetAt: toWall(clock, window.resetAt) };

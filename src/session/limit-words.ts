@@ -3,7 +3,7 @@ import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Clock } from '../ports.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
 import { toWall } from '../rate-limit/ledger.ts';
-import { isLive, shownOperation, tightestWindow, windowsFor } from '../rate-limit/windows.ts';
+import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
@@ -17,7 +17,7 @@ export function rateLimitWords(view: LedgerState, now: number): string[] {
   const shared = [...Map.groupBy(operations, (each) => windowsFor(windows, each, now)[0]).values()];
   if (shared.length === 0) return [`the window of ${newest.limit} is over; the next request shows what is left`];
   return shared.map((names) => {
-    const words = limitWords({ ...tightestWindow(view, now, names[0])!, now });
+    const words = limitWords({ ...liveWindows(view, now, names[0])[0]!, now });
     return shared.length > 1 ? `${words} for ${names.map(shownOperation).join(', ')}` : words;
   });
 }
