@@ -80,7 +80,7 @@ for _, w in ipairs(r.windows) do
 end
 
 local function isBlocked() return s.block and t < s.block.till end
-if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.pace, s.ops = true, t, 0, nil, nil, nil, {} end
+if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.ops = true, t, 0, nil, nil, {} end
 if s.block then s.block.till = math.min(s.block.till, t + s.block.till - s.block.since) end
 if r.block and t + r.block.since <= cleared then r.block = nil end
 if r.block then
@@ -95,7 +95,6 @@ if s.probe and s.probe.machine == r.machine then
   if r.opened and not isBlocked() then s.closed, s.strikes, s.block = false, 0, nil end
   if not r.probing then s.probe = nil end
 end
-if r.pace and (r.opened or r.block) then s.pace = { every = r.pace, at = s.pace and s.pace.at or t } end
 
 -- Which windows a request draws on is derived, as on each machine.
 local function address(name) return string.match(name, '^%S+ (@%x*)') end
@@ -139,13 +138,11 @@ if w then
   elseif not s.closed and free - others < 1 then
     hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
     if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
-  elseif not s.closed and s.pace and free == math.huge and t < s.pace.at then hold(s.pace.at, 'paced')
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
     m.refused[w.operation] = nil
     if probes then s.probe = { machine = r.machine, till = t + w.timeoutMs + LATE } end
-    if s.pace and free == math.huge then s.pace.at = t + s.pace.every end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
     reply.granted = { many = many, lasts = o.till - t, probes = probes }
   end
@@ -161,7 +158,7 @@ for name, o in pairs(s.ops) do
   end
 end
 if isBlocked() then reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why } end
-reply.strikes, reply.closed, reply.pace = s.strikes, s.closed, s.pace and s.pace.every
+reply.strikes, reply.closed = s.strikes, s.closed
 reply.cleared = s.cleared and t - s.cleared
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)

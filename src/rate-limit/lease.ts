@@ -47,7 +47,6 @@ export interface Reply {
   >;
   readonly block?: Block;
   readonly cleared?: number;
-  readonly pace?: number;
   readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
   readonly granted?: { readonly many: number; readonly lasts: number; readonly probes: boolean };
 }
@@ -61,7 +60,7 @@ const TWICE_WITHIN_MS = 1_000;
 const FRESH_MS = 500;
 const SOONEST_TRY_MS = 1_000;
 const LATEST_TRY_MS = 30_000;
-/** Of a window whose length nothing has told. */
+/** Of a window whose length is unknown. */
 const LENGTH_MS = 60_000;
 
 export function withLease(state: LedgerState, newMachine: () => string): Leased {
@@ -139,7 +138,7 @@ export function isProbing({ inFlight, lease }: Leased, now: number): boolean {
 
 /** Returns what to tell the server: times from now on. @param newId of its state, should it have none */
 export function reportOf(
-  { block, inFlight, lease, pace, strikes, windows }: Leased,
+  { block, inFlight, lease, strikes, windows }: Leased,
   { monotonic: now, wall }: Instant,
   newId: string,
   { want, settles, clears = false, opened = false }: Question,
@@ -153,7 +152,7 @@ export function reportOf(
     if (hasPermit(lease, now, operation)) add(operation, many);
   const usedUp = granted !== undefined && now - granted.at < TWICE_WITHIN_MS ? 2 * granted.many : 1;
   return {
-    ...{ machine, newId, strikes, windows: shift(windows, -now), pace: pace?.everyMs },
+    ...{ machine, newId, strikes, windows: shift(windows, -now) },
     ...{ opened, clear: clears, probing: isProbing({ inFlight, lease, strikes, windows }, now) },
     ...(block !== undefined && now < block.until && { block: shift(block, -now) }),
     ...(met !== undefined && {
@@ -181,7 +180,7 @@ export function parseReply(text: string): Reply | undefined {
 /** Returns the state after a reply. @param random in [0, 1): spreads out those that ask again */
 export function afterReply(before: Leased, instant: Instant, reply: Reply, question: Question, random: number): Leased {
   const now = instant.monotonic;
-  const { block, pace, ...rest } = before;
+  const { block, ...rest } = before;
   // What a user has cleared, on another machine perhaps, is forgotten here, too.
   const cleared = now - (reply.cleared ?? Number.POSITIVE_INFINITY);
   const isBlocked = block !== undefined && block.since > cleared && (now < block.until || reply.closed);
@@ -194,7 +193,6 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
     windows,
     ...(isBlocked && { block }),
     strikes: isBlocked && reply.block === undefined ? before.strikes : reply.strikes,
-    ...(reply.pace !== undefined && { pace: { everyMs: reply.pace, nextAt: pace?.nextAt ?? now } }),
   };
   const learnt = reply.block === undefined ? state : learn(state, shift(reply.block, now));
   return { ...learnt, lease: leaseAfter(before, instant, reply, question, random) };

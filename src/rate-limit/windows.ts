@@ -32,7 +32,7 @@ export interface Window {
   readonly apart: readonly string[];
 }
 
-/** What is asked of the windows: room for so many requests of an operation, while others keep the reserve. */
+/** What is asked of the windows: room for `count` requests of an operation, beside the reserve. */
 export interface Demand {
   readonly operation: string;
   readonly reserve: number;
@@ -56,7 +56,7 @@ const SAME_END_MS = 2_500;
 const ROUNDING_MS = 1_000;
 /** The last requests of a window go one at a time: another client may take some of them. */
 const EDGE = 2;
-/** The shortest length to expect of a window whose length nothing has told, ms. */
+/** The shortest length to expect of a window whose length is unknown, ms. */
 const LEAST_LENGTH_MS = 60_000;
 /** A window that ended longer ago tells nothing, ms. */
 const KEPT_MS = 86_400_000;

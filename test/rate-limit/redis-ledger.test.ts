@@ -1,7 +1,8 @@
 /** Machines that share their windows: the very script, run in this process, and as many ledgers as there are machines. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
+import { createGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
@@ -101,6 +102,7 @@ let machinesMade = 0;
 
 class Machine {
   readonly said: string[] = [];
+  readonly clock: Clock;
   readonly ledger: Ledger;
   otherProcess!: Ledger;
   /** Requests under way, oldest first. */
@@ -118,12 +120,13 @@ class Machine {
   constructor(shop: Shop, whenLost: SharedOptions['whenLost']) {
     this.#shop = shop;
     const { random } = shop;
-    const clock: Pick<Clock, 'now' | 'monotonic'> = {
+    const clock = {
       now: () => START + shop.now + this.wallSkew,
       monotonic: () => shop.now + this.#boot,
-    };
+    } as Clock;
+    this.clock = clock;
     const ports = {
-      ...{ clock: clock as Clock, random, signal: new AbortController().signal },
+      ...{ clock, random, signal: new AbortController().signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
     const options: SharedOptions = {
@@ -550,6 +553,38 @@ describe('a server that is lost', () => {
     shop.isBack();
     expect(await second.asks()).toBe('sent');
     expect(second.said).toEqual(['lost: ECONNREFUSED', 'back']);
+  });
+
+  it('is known before a connection to the service is made: the command tells of Redis', async () => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    const connect = vi.fn(() => Promise.reject(new Error('the service is down')));
+    const gate = createGate({
+      ...{ ledger: machine.ledger, address: '@5d0c2f', owner: 'one', clock: machine.clock, random: () => 0 },
+      ...{ maxWaitMs: 0, timeoutMs: 1_000, probes: 1, reserve: 0, signal: new AbortController().signal },
+      onWait: () => undefined,
+    });
+    const enters = () => gate.enter('GET /inventory', connect).catch((error: unknown) => error);
+    expect(await enters()).toMatchObject({ message: 'the service is down' });
+    shop.lose();
+    expect(await machine.asks()).toBe('ledger-lost');
+    expect(await enters()).toMatchObject({
+      kind: 'rate-limited',
+      details: { why: 'ledger-lost', says: 'ECONNREFUSED' },
+    });
+    expect(connect).toHaveBeenCalledTimes(1);
+    expect(machine.said).toEqual(['lost: ECONNREFUSED']);
+  });
+
+  it('does not keep what was lent from being sent', async () => {
+    const { shop, second } = await opened();
+    expect(await shop.lends(second, 1)).toBe(1);
+    expect(await second.asks()).toBe('ledger-lost');
+    shop.isBack();
+    shop.now += 1_000;
+    expect(await second.asksFor(2)).toBe(2);
+    const check = () => second.ledger.check({ id: 'a', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 1_000 });
+    expect((await check()).do).toBe('send');
   });
 
   it('is waited for as long as the command may wait', async () => {
