@@ -43,7 +43,7 @@ export interface Lease {
   /** How many machines share the windows. */
   readonly machines: number;
   /** Requests of each operation that may still be sent. */
-  readonly permits: Readonly<Record<string, Permits>>;
+  readonly permits: Readonly<Record<string, { readonly many: number; readonly until: number }>>;
   /** Why the server had none, and until when. */
   readonly holds: Readonly<Record<string, Hold>>;
   /** The newest permits: a machine that uses them up within a second is lent twice as many. */
@@ -53,11 +53,6 @@ export interface Lease {
   /** Since when this machine is to find out whether sending is allowed again. */
   readonly probesSince?: number;
   readonly lost?: Loss;
-}
-
-interface Permits {
-  readonly many: number;
-  readonly until: number;
 }
 
 /** The server does not answer. */
@@ -133,9 +128,7 @@ const POLL_MS = 50;
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
   const state = forgetLost(release(before, intent.id), now);
   const hold = holdOf(state, now, intent);
-  if (hold !== undefined) {
-    return { state, decision: held(hold, now, intent) };
-  }
+  if (hold !== undefined) return { state, decision: held(hold, now, intent) };
   const { id, operation } = intent;
   const lostAt = now + intent.timeoutMs + LATE_MS;
   const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };

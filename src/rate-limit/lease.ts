@@ -221,9 +221,9 @@ function leaseAfter(before: Leased, instant: Instant, reply: Reply, question: Qu
   return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
-/** Returns the lease after the server did not answer. Each wait for the next try is twice as long as the one before. */
-export function afterLoss({ askedUntil: _asked, ...lease }: Lease, now: number, says: string): Lease {
-  const { since, shareAt } = lease.lost ?? { since: now };
-  const waitMs = Math.min(LATEST_TRY_MS, now - since + SOONEST_TRY_MS);
-  return { ...lease, lost: { since, says, next: now + waitMs, ...(shareAt !== undefined && { shareAt }) } };
+/** Returns the state after the server did not answer. Each wait for the next try is twice as long as the one before. */
+export function afterLoss(before: Leased, now: number, says: string): Leased {
+  const { askedUntil: _asked, lost = { since: now }, ...lease } = before.lease;
+  const next = now + Math.min(LATEST_TRY_MS, now - lost.since + SOONEST_TRY_MS);
+  return { ...before, lease: { ...lease, lost: { ...lost, says, next } } };
 }

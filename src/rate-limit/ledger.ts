@@ -52,11 +52,7 @@ export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
  * in their order. A transaction costs a hundred times what a decision does.
  */
 export function inBatches(step: Step, turn: () => Promise<void>): Step {
-  interface Item {
-    work(before: LedgerState, now: number): LedgerState;
-    readonly options: StepOptions;
-  }
-  const add = together<Item>(turn, (items) =>
+  const add = together<{ work(before: LedgerState, now: number): LedgerState; options: StepOptions }>(turn, (items) =>
     step((before, now) => ({ state: items.reduce((state, { work }) => work(state, now), before), result: undefined }), {
       isRead: items.every(({ options }) => options.isRead === true),
       ...strictest(items.map(({ options }) => options)),
@@ -64,12 +60,12 @@ export function inBatches(step: Step, turn: () => Promise<void>): Step {
   );
   return async <T>(work: Work<T>, options: StepOptions = {}): Promise<T> => {
     const results: T[] = [];
-    const item = (before: LedgerState, now: number): LedgerState => {
+    const tracked = (before: LedgerState, now: number): LedgerState => {
       const { state, result } = work(before, now);
       results[0] = result;
       return options.isRead === true ? before : state;
     };
-    await add({ work: item, options });
+    await add({ work: tracked, options });
     return results[0]!;
   };
 }

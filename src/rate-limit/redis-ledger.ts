@@ -40,6 +40,7 @@ export function redisLedger(
   { name, whenLost, onChange }: SharedOptions,
 ): Ledger {
   const own = createLedger(step);
+  const shares = whenLost === 'share';
   let isLost = false;
   /** How many requests of this process wait for leave. */
   let waiting = 0;
@@ -75,23 +76,18 @@ export function redisLedger(
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       const spread = random();
-      const durable = reply.block !== undefined;
-      const { block } = before;
-      const clears =
-        block !== undefined && block.since <= clock.monotonic() - (reply.cleared ?? Number.POSITIVE_INFINITY);
       await step((state) => keep(afterReply(leased(state), instant(), reply, question, spread)), {
-        ...{ despiteSignal: true, durable, clears },
+        despiteSignal: true,
+        durable: reply.block !== undefined,
+        // What a user has cleared on another machine is no longer kept here, either.
+        clears: before.block !== undefined && before.block.since <= clock.monotonic() - (reply.cleared ?? Infinity),
       });
       notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const { lease } = await step(
-        (known, now) => {
-          const state = leased(known);
-          return keep({ ...state, lease: afterLoss(state.lease, now, error.message) });
-        },
-        { despiteSignal: true },
-      );
+      const { lease } = await step((known, now) => keep(afterLoss(leased(known), now, error.message)), {
+        despiteSignal: true,
+      });
       if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
       if (!signal.aborted) notice(lease.lost);
     }
@@ -101,23 +97,6 @@ export function redisLedger(
   const tell = async (state: Leased, question: Question = {}): Promise<void> => {
     const { lost } = state.lease;
     if (lost === undefined || clock.monotonic() >= lost.next) await visit(state, question);
-  };
-
-  const shares = whenLost === 'share';
-
-  const admit = async (intent: Intent): Promise<Decision> => {
-    const { operation, reserve, timeoutMs } = intent;
-    for (;;) {
-      const { state, decision } = await step((known, now) => {
-        const result = decideLeased(leased(known), now, intent, shares);
-        return { state: result.state, result };
-      });
-      if (decision === undefined) {
-        const want = { operation, reserve, timeoutMs, waiting };
-        asking ??= visit(state, { want, settles: true }).finally(() => (asking = undefined));
-      } else if (decision.do === 'send' || asking === undefined) return noticed(state, decision);
-      await asking;
-    }
   };
 
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
@@ -153,10 +132,21 @@ export function redisLedger(
       return noticed(state, decision);
     },
     async admit(intent) {
+      const { operation, reserve, timeoutMs } = intent;
       waiting++;
       isSender = true;
       try {
-        return await admit(intent);
+        for (;;) {
+          const { state, decision } = await step((known, now) => {
+            const result = decideLeased(leased(known), now, intent, shares);
+            return { state: result.state, result };
+          });
+          if (decision === undefined) {
+            const want = { operation, reserve, timeoutMs, waiting };
+            asking ??= visit(state, { want, settles: true }).finally(() => (asking = undefined));
+          } else if (decision.do === 'send' || asking === undefined) return noticed(state, decision);
+          await asking;
+        }
       } finally {
         waiting--;
       }
