@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { forecast, type Hold, isTooLong, type WaitReason } from './governor.ts';
+import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';
@@ -101,95 +101,112 @@ const NOTICED_PACE_MS = 5_000;
 const FRESH_MS = 250;
 
 export function createGate(options: GateOptions): Gate {
-  const { clock, ledger, owner, random, timeoutMs } = options;
+  return new LedgerGate(options);
+}
+
+class LedgerGate implements Gate {
+  limits: RateLimit | undefined;
+  private readonly options: GateOptions;
   /** Strikes of the key that this command has met in a row. */
-  let refusals = 0;
-  let lastStrikes = 0;
+  private refusals = 0;
+  private lastStrikes = 0;
   /** Counts answers that refuse, of any request. */
-  let refused = 0;
-  let entered = 0;
-  /** As the ledger calls it. */
-  const at = (operation: string): string => operation.replace(' ', ` ${options.address}`);
-  const failure = (held: Hold, maxWaitMs = options.maxWaitMs): Failure =>
-    heldFailure(held, clock, { maxWaitMs, refusals });
+  private refused = 0;
+  private entered = 0;
 
-  const gate: Gate & { limits: RateLimit | undefined } = {
-    limits: undefined,
-    async enter<C extends Gated>(name: string, connect: () => Promise<C>, own: OwnLimits = {}) {
-      const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
-      if (refusals > options.probes) {
-        const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
-        throw failure(block);
-      }
-      const operation = at(name);
-      const intent = { id: `${owner}/${entered++}/${random()}`, operation, maxWaitMs, reserve, timeoutMs };
-      const since = clock.monotonic();
-      const waits = waitsOf(options, signal, refusals + 1);
-      const waitOut = async (held: Hold): Promise<void> => {
-        // Waits add up: another client's probe may be asked after again and again.
-        if (isTooLong(held, clock.monotonic(), maxWaitMs) || clock.monotonic() - since > maxWaitMs) {
-          throw failure(held, maxWaitMs);
-        }
-        // What may be over at any time is asked after for no longer than allowed.
-        const { again = Number.POSITIVE_INFINITY, until } = held;
-        await waits.sleep(held, again > until ? until : Math.min(again, since + maxWaitMs + 1));
-      };
-      let connection: C | undefined;
-      try {
-        for (let isFirst = true; ; isFirst = false) {
-          if (signal.aborted) throw signal.reason;
-          // A wait that is known keeps even the connection from being made.
-          const known = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
-          if (known !== undefined && known.do !== 'send') {
-            await waitOut(known);
-            continue;
-          }
-          if (connection?.isOpen !== true) connection = await connect();
-          const before = { refused, monotonic: clock.monotonic(), wall: clock.now() };
-          const decision = await ledger.admit(intent);
-          if (decision.do !== 'send') {
-            await waitOut(decision);
-            continue;
-          }
-          const isFresh = (): boolean =>
-            refused === before.refused &&
-            clock.monotonic() - decision.at <= FRESH_MS &&
-            // A machine that was suspended may have stopped its monotonic clock.
-            clock.now() - before.wall - (clock.monotonic() - before.monotonic) <= FRESH_MS;
-          const admitted = { connection, ticket: { ...ticketOf(intent), isFresh } };
-          connection = undefined;
-          return admitted;
-        }
-      } finally {
-        waits.end();
-        connection?.release();
-      }
-    },
-    async forecast(demand) {
-      return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: at(demand.operation) });
-    },
-  };
+  constructor(options: GateOptions) {
+    this.options = options;
+  }
 
-  const ticketOf = ({ id, operation }: { readonly id: string; readonly operation: string }) => ({
-    async answered(status: number, headers: ReadonlyMap<string, readonly string[]>, receivedAt: number) {
-      const read = readLimitHeaders(headers, receivedAt);
-      if (isRefusal({ status })) refused++;
-      const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
-      const { strikes } = state;
-      // Several requests that are refused together are one strike.
-      if (status === 429 && (strikes !== lastStrikes || refusals === 0)) refusals++;
-      if (strikes === 0) refusals = 0;
-      lastStrikes = strikes;
-      const [window] = liveWindows(state, clock.monotonic(), operation);
-      if (window === undefined) return undefined;
-      const { limit, remaining, resetAt } = window;
-      return (gate.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });
-    },
-    async lost(mayHaveBeenSent: boolean) {
-      await ledger.lost(id, mayHaveBeenSent);
-    },
-  });
-  return gate;
+  async enter<C extends Gated>(
+    operation: string,
+    connect: () => Promise<C>,
+    own: OwnLimits = {},
+  ): Promise<{ ticket: Ticket; connection: C }> {
+    const { options } = this;
+    const { clock, ledger, owner, random, timeoutMs } = options;
+    const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
+    if (this.refusals > options.probes) {
+      const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
+      throw this.failure(block);
+    }
+    const id = `${owner}/${this.entered++}/${random()}`;
+    const intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
+    const since = clock.monotonic();
+    const waits = waitsOf(options, signal, this.refusals + 1);
+    const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
+      // Waits add up: another client's probe may be asked after again and again.
+      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
+      // What may be over at any time is asked after for no longer than allowed.
+      await waits.sleep(held, held.again === undefined ? held.until : Math.min(held.again, since + maxWaitMs + 1));
+    };
+    let connection: C | undefined;
+    try {
+      for (let isFirst = true; ; isFirst = false) {
+        if (signal.aborted) throw signal.reason;
+        // A wait that is known keeps even the connection from being made.
+        const known = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
+        if (known !== undefined && known.do !== 'send') {
+          await waitOut(known);
+          continue;
+        }
+        if (connection?.isOpen !== true) connection = await connect();
+        const asked = { refused: this.refused, monotonic: clock.monotonic(), wall: clock.now() };
+        const decision = await ledger.admit(intent);
+        if (decision.do !== 'send') {
+          await waitOut(decision);
+          continue;
+        }
+        const isFresh = (): boolean =>
+          this.refused === asked.refused &&
+          clock.monotonic() - decision.at <= FRESH_MS &&
+          // A machine that was suspended may have stopped its monotonic clock.
+          clock.now() - asked.wall - (clock.monotonic() - asked.monotonic) <= FRESH_MS;
+        const admitted = { connection, ticket: { ...this.ticket(intent), isFresh } };
+        connection = undefined;
+        return admitted;
+      }
+    } finally {
+      waits.end();
+      connection?.release();
+    }
+  }
+
+  async forecast(demand: Demand): Promise<Hold | undefined> {
+    const { clock, ledger } = this.options;
+    return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });
+  }
+
+  /** Returns the operation as the ledger calls it, with the address. */
+  private at(operation: string): string {
+    return operation.replace(' ', ` ${this.options.address}`);
+  }
+
+  private ticket({ id, operation }: Pick<Intent, 'id' | 'operation'>): Omit<Ticket, 'isFresh'> {
+    const { clock, ledger, random } = this.options;
+    return {
+      answered: async (status, headers, receivedAt) => {
+        const read = readLimitHeaders(headers, receivedAt);
+        if (isRefusal({ status })) this.refused++;
+        const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
+        // Several requests that are refused together are one strike.
+        if (status === 429 && (state.strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
+        if (state.strikes === 0) this.refusals = 0;
+        this.lastStrikes = state.strikes;
+        const [window] = liveWindows(state, clock.monotonic(), operation);
+        if (window === undefined) return undefined;
+        const { limit, remaining, resetAt } = window;
+        return (this.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });
+      },
+      lost: async (mayHaveBeenSent) => {
+        await ledger.lost(id, mayHaveBeenSent);
+      },
+    };
+  }
+
+  private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
+    return heldFailure(held, this.options.clock, { maxWaitMs, refusals: this.refusals });
+  }
 }
 
 /** Returns why a request is not sent. */

@@ -51,7 +51,7 @@ export async function openLedger(
     return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
   const mode = whenLost(context);
-  const [redis, name, { redisLedger }] = await Promise.all([
+  const [redis, name, { RedisLedger }] = await Promise.all([
     context.openRedis(url),
     names.shared(),
     import('../rate-limit/redis-ledger.ts'),
@@ -61,7 +61,7 @@ export async function openLedger(
     isLost = lost !== undefined;
     if (!isShown) reportChange(context, mode, lost);
   };
-  const ledger = redisLedger(step, redis, context, { name, whenLost: mode, onChange });
+  const ledger = new RedisLedger(step, redis, context, { name, whenLost: mode, onChange });
   return {
     ledger,
     address,

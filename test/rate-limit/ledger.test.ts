@@ -215,6 +215,33 @@ describe('the ledger in the state database', () => {
     expect([await reboot(100_000), await reboot(-86_400_000), await reboot(86_400_000)]).toEqual([501_000, 601_000, 0]);
   });
 
+  it.each([
+    ['the monotonic clock has advanced: the same boot, whatever the wall clock says', 100_000, 501_000],
+    ['the monotonic clock has begun anew: another boot', -100_000, 0],
+  ])('fault 117: where a boot has no name, and %s', async (_name, passed, left) => {
+    const home = createHome();
+    const before = new VirtualClock({ monotonic: 900_000 });
+    const first = await inDatabase({ home, clock: before, boot: '' });
+    await first.admit(ask('a'));
+    await first.answered(refusal('a', 600_000));
+    const clock = new VirtualClock({ now: before.now() + 86_400_000, monotonic: 900_000 + passed });
+    const { block } = await (await inDatabase({ home, clock, boot: '' })).view();
+    expect(block!.until - clock.monotonic()).toBe(left);
+  });
+
+  it('fault 39: what was under way at a reboot counts as sent', async () => {
+    const home = createHome();
+    const before = new VirtualClock({ monotonic: 900_000_000 });
+    const first = await inDatabase({ home, clock: before });
+    await first.admit(ask('a'));
+    const window = { limit: 60, remaining: 12, resetInMs: 60_000 };
+    await first.answered({ ...refusal('a', 0), status: 200, headers: { window } });
+    await first.admit(ask('b'));
+    const clock = new VirtualClock({ now: before.now() + 10_000, monotonic: 50 });
+    const { inFlight, windows } = await (await inDatabase({ home, clock, boot: 'second' })).view();
+    expect({ inFlight, windows }).toMatchObject({ inFlight: [], windows: [{ remaining: 11, resetAt: 50_050 }] });
+  });
+
   it('fault 71: holds the key only as a salted hash', async () => {
     const home = createHome();
     const ledger = await inDatabase({ home, clock: new VirtualClock() });

@@ -6,7 +6,7 @@ import { createGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
-import { redisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledger.ts';
+import { RedisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledger.ts';
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { machineFiles } from '../simulation/ledgers.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
@@ -148,8 +148,8 @@ class Machine {
       },
       close: () => undefined,
     };
-    this.otherProcess = redisLedger(reserved, redis, ports, options);
-    this.ledger = redisLedger(reserved, redis, ports, options);
+    this.otherProcess = new RedisLedger(reserved, redis, ports, options);
+    this.ledger = new RedisLedger(reserved, redis, ports, options);
   }
 
   get monotonic(): number {

@@ -7,7 +7,7 @@ import { type Clock, type Redis } from '../../src/ports.ts';
 import { createGate } from '../../src/rate-limit/gate.ts';
 import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
-import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
@@ -133,7 +133,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     await time.sleep(random() * 10_000);
     while (time.now < end) {
       const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
-      const ledger = redisLedger(step, redis, { clock, random, randomBytes, signal }, options);
+      const ledger = new RedisLedger(step, redis, { clock, random, randomBytes, signal }, options);
       const gate = createGate({
         ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },
         ...{ maxWaitMs: Number.POSITIVE_INFINITY, timeoutMs: 30_000, reserve: isBulk ? chain.limit / 10 : 0 },
