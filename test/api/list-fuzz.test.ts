@@ -11,7 +11,7 @@ import { type InventoryItem, jsonTextOfFields } from '../../src/api/item.ts';
 import { type JsonValue, RawNumber } from '../../src/api/json.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
 import { type Filter, matcher } from '../../src/api/select.ts';
-import { SortedItems, SORTS } from '../../src/api/item-table.ts';
+import { SortedItems, SORTS } from '../../src/api/long-list.ts';
 import { Failure } from '../../src/errors.ts';
 import { scaled } from '../support/scale.ts';
 
@@ -119,9 +119,9 @@ function selected(items: readonly InventoryItem[], selection: Selection): string
   const matching = items.filter(matcher(selection));
   const text = jsonTextOfFields(columns);
   if (sort === undefined) return matching.slice(0, limit).map((item) => membersOf(text(item)));
-  const sorted = new SortedItems(sort, limit);
+  const sorted = new SortedItems();
   for (const item of matching) sorted.add([item]);
-  return [...sorted.batches()].flat().map((item) => membersOf(text(item)));
+  return [...sorted.batches(sort, limit)].flat().map((item) => membersOf(text(item)));
 }
 
 function membersOf(text: string): string {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ItemTable } from '../../src/api/item-table.ts';
 import { Browser, parseQuantity } from '../../src/browse/browser.ts';
-import { Rows } from '../../src/browse/rows.ts';
+import type { Listing } from '../../src/browse/selection.ts';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
@@ -23,10 +22,9 @@ const PETS: readonly (readonly [bigint, bigint, string])[] = [
   [72n, -2n, 'lost'],
 ];
 
-function rowsOf(pets = PETS, catalog: Catalog | undefined = CATALOG): Rows {
-  const items = new ItemTable();
-  for (const [petId, quantity, status] of pets) items.put({ petId, quantity, status });
-  return new Rows({ items, catalog, widths: { id: 19, name: 14, quantity: 3 } });
+function listing(pets = PETS, catalog: Catalog | undefined = CATALOG): Listing {
+  const items = pets.map(([petId, quantity, status]) => ({ petId, quantity, status }));
+  return { items, catalog, widths: { id: 19, name: 14, quantity: 3 } };
 }
 
 interface Opened {
@@ -36,10 +34,10 @@ interface Opened {
 }
 
 /** `press`: `^X` is Ctrl-X, `<up>` a key by its name; anything else is typed. */
-function open({ rows = rowsOf(), draft = [] as readonly DraftChange[] } = {}): Opened {
+function open({ stock = listing(), draft = [] as readonly DraftChange[] } = {}): Opened {
   const browser = new Browser(5n);
   for (const change of draft) browser.pending.set(change.petId, change);
-  browser.replace(rows);
+  browser.replace(stock);
   const press = (...keys: string[]): string | undefined => {
     let request: string | undefined;
     for (const key of keys.flatMap(keysOf)) request = browser.press(key);
@@ -91,19 +89,13 @@ describe('search', () => {
   });
 
   it('without a catalog only ids are found', () => {
-    const { browser, press } = open({ rows: new Rows({ ...partsOf(rowsOf()), catalog: undefined }) });
+    const { browser, press } = open({ stock: { ...listing(), catalog: undefined } });
     press('gold');
     expect(idsOf(browser)).toEqual([]);
     press('^U', '12');
     expect(idsOf(browser)).toEqual([12n]);
   });
 });
-
-function partsOf(rows: Rows): ConstructorParameters<typeof Rows>[0] {
-  const items = new ItemTable();
-  for (let i = 0; i < rows.count; i++) items.put(rows.at(i));
-  return { items, catalog: rows.catalog, widths: rows.widths };
-}
 
 describe('filters and order', () => {
   it('Tab shows one status after the other, then all', () => {
@@ -141,12 +133,12 @@ describe('filters and order', () => {
   });
 
   it('without names there is no order by name', () => {
-    expect(open({ rows: new Rows({ ...partsOf(rowsOf()), catalog: undefined }) }).browser.orders).not.toContain('name');
+    expect(open({ stock: { ...listing(), catalog: undefined } }).browser.orders).not.toContain('name');
   });
 });
 
 describe('cursor', () => {
-  const many = (): Opened => open({ rows: rowsOf(Array.from({ length: 25 }, (_, i) => [BigInt(i), 1n, 'sold'])) });
+  const many = (): Opened => open({ stock: listing(Array.from({ length: 25 }, (_, i) => [BigInt(i), 1n, 'sold'])) });
 
   it('stays within the rows, and its page follows', () => {
     const { browser, press } = many();
@@ -164,7 +156,7 @@ describe('cursor', () => {
   it('stays on its pet when the stock is read again or less of it is shown', () => {
     const { browser, press } = many();
     press('<end>', '<up>');
-    browser.replace(rowsOf(Array.from({ length: 40 }, (_, i) => [BigInt(i), 2n, 'sold'])));
+    browser.replace(listing(Array.from({ length: 40 }, (_, i) => [BigInt(i), 2n, 'sold'])));
     expect(browser.selected?.petId).toBe(23n);
     press('<tab>', '<tab>', '<tab>');
     expect(browser.selected?.petId).toBe(0n);
