@@ -6,7 +6,7 @@
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
-import { JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
+import { afterSpace, JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
 import type { InventoryItem } from './item.ts';
 import { quickRow } from './long-list.ts';
 
@@ -18,7 +18,6 @@ const USUAL_ROW = 200;
 const MOST_VALUES = 10_000;
 
 const COMMA = 0x2c;
-const SPACE = /[ \t\r\n]*/y;
 
 /**
  * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
@@ -96,7 +95,7 @@ class ListReader {
   /** Takes the rows that are here whole, with their commas, as long as they are in the usual spelling. */
   private quickRows(items: InventoryItem[]): void {
     while (this.expecting === 'row' || this.expecting === 'first-or-end') {
-      this.skipSpace();
+      this.at = afterSpace(this.text, this.at);
       const item = quickRow(this.text, this.at);
       if (item === undefined) return;
       items.push(item);
@@ -109,15 +108,9 @@ class ListReader {
     }
   }
 
-  private skipSpace(): void {
-    SPACE.lastIndex = this.at;
-    SPACE.test(this.text);
-    this.at = SPACE.lastIndex;
-  }
-
   /** One move through the list's own punctuation, or one row the slow way; undefined: more text is needed. */
   private async step(): Promise<InventoryItem | 'moved' | undefined> {
-    this.skipSpace();
+    this.at = afterSpace(this.text, this.at);
     const c = this.text[this.at];
     if (c === undefined) return undefined;
     if (this.expecting === 'start') return this.expect(c, { '[': 'first-or-end' });

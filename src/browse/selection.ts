@@ -1,7 +1,7 @@
 /** Which pets `inventory browse` shows, in which order, and where the cursor is. */
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
-import { PET_STATUSES, type PetStatus } from '../api/values.ts';
+import { parseInt64, PET_STATUSES, type PetStatus } from '../api/values.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
 
@@ -112,14 +112,11 @@ export class Selection {
         (!this.isChangedOnly || pending.has(item.petId)) &&
         isMatch?.(item.petId) !== false,
     );
-    const id = petId === undefined ? this.text.trimEnd() : String(petId);
-    this.cursor =
-      id === ''
-        ? 0
-        : Math.max(
-            0,
-            this.found.findIndex((item) => String(item.petId) === id),
-          );
+    const id = petId ?? parseInt64(this.text.trimEnd());
+    this.cursor = Math.max(
+      0,
+      this.found.findIndex((item) => item.petId === id),
+    );
     this.top = Math.max(0, this.cursor - Math.floor(this.page / 2));
   }
 

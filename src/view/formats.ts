@@ -128,7 +128,9 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const text = header + batch.map((row) => csvLine(view.columns, row, stringify)).join('');
+    const lines = batch.map((row) => csvLine(view.columns, row, stringify));
+    lines.push('');
+    const text = header + lines.join('\n');
     header = '';
     if (text !== '') yield text;
   }
@@ -141,14 +143,14 @@ const UNQUOTED = /^(?:[\w./:][\w ./:-]*)?$/;
 
 function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (rows: string[][]) => string): string {
   let line = '';
-  for (const [i, { cell }] of columns.entries()) {
-    const value = cell(row);
+  for (let i = 0; i < columns.length; i++) {
+    const value = columns[i]!.cell(row);
     if (typeof value === 'string' && !UNQUOTED.test(value)) {
-      return stringify([columns.map((column) => csvCell(column.cell(row)))]);
+      return stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1);
     }
-    line += `${i === 0 ? '' : ','}${value}`;
+    line += i === 0 ? value.toString() : `,${value.toString()}`;
   }
-  return `${line}\n`;
+  return line;
 }
 
 export function csvCell(value: string | bigint | number): string {

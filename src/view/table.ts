@@ -109,7 +109,7 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact }: Scr
 
 function* texts(names: readonly string[], rows: readonly (readonly Cell[])[]): Generator<string> {
   yield* names;
-  for (const row of rows) for (const { text } of row) yield text;
+  for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
 }
 
 function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
@@ -184,13 +184,17 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
 /** In a pipe nothing is cut: text wider than its column is printed whole. */
 function* columns({ names, rows, widths, header, follows }: Table, style: Style, cut: boolean): Generator<string> {
   const last = names.length - 1;
-  const line = (cells: readonly Cell[]): string =>
-    cells
-      .map(({ text, numeric }, i) => {
-        const shown = numeric || !cut ? text : truncate(text, widths[i] ?? 0);
-        return i === last && !numeric ? shown : padTo(shown, widths[i] ?? 0, numeric ? 'right' : 'left');
-      })
-      .join(BETWEEN);
+  const line = (cells: readonly Cell[]): string => {
+    let text = '';
+    for (let i = 0; i <= last; i++) {
+      const { numeric, text: whole } = cells[i]!;
+      const width = widths[i]!;
+      const shown = numeric || !cut ? whole : truncate(whole, width);
+      if (i > 0) text += BETWEEN;
+      text += i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
+    }
+    return text;
+  };
   if (header && !follows)
     yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
   for (const row of rows) yield line(row);
