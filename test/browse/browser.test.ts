@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Browser, parseQuantity } from '../../src/browse/browser.ts';
+import { Browser } from '../../src/browse/browser.ts';
 import type { Listing } from '../../src/browse/selection.ts';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { item, json } from '../support/replies.ts';
 
 const BARCODE = '04006381333931';
 const CATALOG = new Catalog(
@@ -207,6 +209,8 @@ describe('changes', () => {
     ['-11', undefined],
     ['12.5', undefined],
     ['1,200', undefined],
+    ['1e3', undefined],
+    ['--5', undefined],
     ['5-3', undefined],
     ['9'.repeat(41), undefined],
     ['9'.repeat(40), BigInt('9'.repeat(40))],
@@ -341,14 +345,30 @@ it('? shows the keys, and any key ends it', () => {
   expect([browser.mode.kind, browser.text]).toEqual(['table', '']);
 });
 
-it.each<[typed: string, present: bigint, quantity: bigint | undefined]>([
-  ['0', 5n, 0n],
-  ['+0', 5n, 5n],
-  ['-5', 5n, 0n],
-  ['--5', 5n, undefined],
-  ['1e3', 5n, undefined],
-  ['1,000', 5n, undefined],
-  ['9'.repeat(41), 5n, undefined],
-])('parseQuantity(%s, %s) is %s', (typed, present, quantity) => {
-  expect(parseQuantity(typed, present)).toBe(quantity);
+describe('the command', () => {
+  it.each([
+    ['in a pipe', {}, []],
+    ['with --no-input', { terminal: true }, ['--no-input']],
+  ])('%s needs --plain', async (_what, options, args) => {
+    const { code, stderr } = await runIn(withReplies([], options), 'inventory', 'browse', ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('petstore inventory browse --plain')]);
+  });
+
+  it.each([
+    ['8 nonsense', '"nonsense" is not a quantity'],
+    ['4711 3', 'pet 4711 does not exist'],
+    ['bogus', 'unknown command "bogus"'],
+    ['8 -99', 'a quantity below zero'],
+  ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
+    const context = withReplies([json([item(7, 10), item(8, 6)])], { stdin: { text: `7 12\n${line}\napply\n` } });
+    const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain', '--yes');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(stderr).toContain('line 2');
+  });
+
+  it('--plain without a terminal and without --yes changes nothing', async () => {
+    const context = withReplies([json([item(7, 10)])], { stdin: { text: '7 11\napply\n' } });
+    const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('add --yes')]);
+  });
 });
