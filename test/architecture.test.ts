@@ -70,6 +70,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['state'],
   ['node', 'http'],
   ['api/openapi.ts'],
+  // What users write, in options and in settings.
+  ['cli/values.ts'],
   ['api'],
   ['redact.ts', 'version.ts', 'duration.ts', 'redis-address.ts'],
   // Beside src/: texts that the build takes in.

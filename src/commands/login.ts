@@ -9,11 +9,11 @@ import {
   type RemoteEnvironment,
   suggestBaseUrl,
 } from '../session/environments.ts';
-import { changeConfig, type Config, type SettingsChange, withSettings } from '../session/config-file.ts';
+import { changeConfig, type Config, withValues } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { keyFromCommand } from '../session/key-command.ts';
-import { takeKey } from '../session/resolve.ts';
-import { splitWords } from '../session/key-command.ts';
+import { splitWords, takeKey } from '../session/key.ts';
+import { keyFromCommand } from '../session/target.ts';
+import { find, keyOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -60,14 +60,18 @@ export const login = defineCommand({
   more: ['environments'],
   async run(input, context) {
     const { config: before } = await context.configFile();
-    const environment = await chooseEnvironment(context, before);
-    const baseUrl = await chooseBaseUrl(context, environment, before.environments[environment]?.baseUrl);
-    const place = { environment, baseUrl };
+    const stored = { env: context.env, config: before };
+    const environment = await chooseEnvironment(context, stored);
+    const place = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
     const key = await chooseKey(input, context, place);
-    const { config, path } = await changeConfig(context, (present) => ({
-      ...withSettings(present, environment, { baseUrl: baseUrl.href, ...key }),
-      environment: present.environment ?? environment,
-    }));
+    const { config, path } = await changeConfig(context, (present) =>
+      withValues(present, {
+        [SETTINGS.env.key]: present[SETTINGS.env.key] ?? environment,
+        [keyOf(SETTINGS.baseUrl, environment)]: place.baseUrl.href,
+        [keyOf(SETTINGS.apiKey, environment)]: key.apiKey,
+        [keyOf(SETTINGS.keyCommand, environment)]: key.keyCommand,
+      }),
+    );
     warnOfShadows(context, place, key.apiKey);
     return loggedIn(input, place, path, useText(environment, before, config));
   },
@@ -81,12 +85,11 @@ function useText(environment: string, before: Config, after: Config): string {
   return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
 }
 
-async function chooseEnvironment(context: CommandContext, { environment = '' }: Config): Promise<RemoteEnvironment> {
-  const name = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
-  if (name === undefined) {
-    if (canAsk(context)) {
-      return await askEnvironment(context, isRemoteEnvironment(environment) ? environment : 'production');
-    }
+async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
+  const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
+  const name = found.value;
+  if (!isSaidNow(found)) {
+    if (canAsk(context)) return await askEnvironment(context, isRemoteEnvironment(name) ? name : 'production');
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
   if (isRemoteEnvironment(name)) return name;
@@ -100,16 +103,25 @@ async function chooseEnvironment(context: CommandContext, { environment = '' }: 
   throw new Failure('invalid-value', { name: 'environment', value: name, expected });
 }
 
-async function chooseBaseUrl(context: CommandContext, environment: string, stored: string | undefined): Promise<URL> {
-  const given = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
-  if (given === undefined && canAsk(context)) return await askBaseUrl(context, environment, stored);
-  const text = given ?? stored;
-  if (text !== undefined) return parseBaseUrl(text, context.globals);
+async function chooseBaseUrl(context: CommandContext, environment: string, stored: Stored): Promise<URL> {
+  const found = find(SETTINGS.baseUrl, { ...stored, environment, option: context.globals.baseUrl });
+  if (!isSaidNow(found) && canAsk(context)) return await askBaseUrl(context, environment, found?.value);
+  if (found !== undefined) return parseBaseUrl(found.value, context.globals);
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
+/** True for what the option or the variable gives: it is not asked for. */
+function isSaidNow(found: Sourced<string> | undefined): boolean {
+  return found?.source.from === 'flag' || found?.source.from === 'variable';
+}
+
+interface StoredKey {
+  readonly apiKey?: string | undefined;
+  readonly keyCommand?: string | undefined;
+}
+
 /** Returns what to store: a key or a command, the one in place of the other. */
-async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<SettingsChange> {
+async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<StoredKey> {
   const { keyCommand, keyStdin } = input;
   const check = async (key: string): Promise<void> => {
     if (input.verify) await verify(context, place, key);
@@ -117,16 +129,16 @@ async function chooseKey(input: LoginInput, context: CommandContext, place: Plac
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
     if (input.verify) await check(await keyFromCommand(context, keyCommand));
-    return { apiKey: undefined, keyCommand };
+    return { keyCommand };
   }
   if (keyStdin === true) {
     // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
     const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
     const apiKey = takeKey(context, text, 'stdin');
     await check(apiKey);
-    return { apiKey, keyCommand };
+    return { apiKey };
   }
-  if (canAsk(context)) return { apiKey: await askKey(context, place.environment, check), keyCommand };
+  if (canAsk(context)) return { apiKey: await askKey(context, place.environment, check) };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
@@ -143,17 +155,17 @@ async function verify(context: CommandContext, place: Place, apiKey: string): Pr
 
 /** Warns of variables that override what is stored with another value. */
 function warnOfShadows({ env, notices }: CommandContext, { environment, baseUrl }: Place, apiKey?: string): void {
-  const stored = { PETSTORE_API_KEY: apiKey, PETSTORE_BASE_URL: baseUrl.href, PETSTORE_ENV: environment };
-  for (const [name, value] of Object.entries(stored)) {
-    const active = nonEmpty(env[name]);
-    if (active === undefined || active === value) continue;
-    if (name === 'PETSTORE_BASE_URL' && active.replace(/\/+$/, '') === value) continue;
+  const stored = [
+    [SETTINGS.apiKey, apiKey],
+    [SETTINGS.baseUrl, baseUrl.href],
+    [SETTINGS.env, environment],
+  ] as const;
+  for (const [setting, value] of stored) {
+    const name = setting.variable;
+    const active = setting === SETTINGS.baseUrl ? env[name]?.replace(/\/+$/, '') : env[name];
+    if (active === undefined || active === '' || active === value) continue;
     notices.warning(`${name} is set and overrides what is stored here; petstore status shows the active settings.`);
   }
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }
 
 function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string, use: string): RecordView {

@@ -1,12 +1,12 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../ports.ts';
-import { unknownVariables, VARIABLES } from '../session/defaults.ts';
+import { unknownVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
-import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings } from '../session/resolve.ts';
 import { isFailure, type Kind } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
@@ -105,7 +105,7 @@ async function openToOthers(
 
 async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings> {
   const settings = await context.settings();
-  yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
+  yield ok('environment', `${settings.environment.value}, from ${settings.environment.source.name}.`);
   return settings;
 }
 
@@ -115,7 +115,7 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
     const { source, shadows } = value;
-    const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
+    const says = `The variable ${source.name} is used, not what ${shadows.name} has.`;
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
   for (const name of unknownVariables(env)) {
@@ -137,7 +137,7 @@ function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Gene
   const { href, protocol, hostname } = requireBaseUrl(settings, globals);
   yield protocol === 'http:' && globals.insecureHttp
     ? warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.')
-    : ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
+    : ok('base-url', `${href}, from ${settings.baseUrl?.source.name}.`);
 }
 
 async function* key(
@@ -160,7 +160,7 @@ async function* key(
     return;
   }
   requireKey(settings, file);
-  yield ok('key', `Found, from ${sourceName(settings.apiKey?.source)}.`);
+  yield ok('key', `Found, from ${settings.apiKey?.source.name}.`);
 }
 
 /** @returns whether the state database can be used */

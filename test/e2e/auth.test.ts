@@ -16,7 +16,7 @@ function loggedIn(baseUrl: string, mode = 0o600): Home {
   const home = createHome();
   const folder = join(home.config, 'petstore');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = { version: 1, environment: 'staging', environments: { staging: { baseUrl, apiKey: KEY } } };
+  const config = { version: 1, environment: 'staging', 'staging.base-url': baseUrl, 'staging.api-key': KEY };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode });
   chmodSync(join(folder, 'config.json'), mode);
   return home;

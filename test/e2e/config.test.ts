@@ -44,7 +44,8 @@ describe('fault 73: a broken config file is reported with its place, and left as
     ['[]', ' holds no JSON object'],
     ['{}', ' has no version number'],
     ['{"version":1,"environment":"moon"}', ' names an unknown environment'],
-    ['{"version":1,"environments":{"staging":{"apiKey":7}}}', ' has settings of staging that are not texts'],
+    ['{"version":1,"staging.api-key":7}', ' has a staging.api-key that is not a text'],
+    ['{"version":1,"stagin.api-key":"some-key"}', ' has an unknown setting "stagin.api-key"'],
   ])('%j', async (text, problem) => {
     const home = homeWith(text);
     const path = configFile(home);
@@ -79,7 +80,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
   });
 
   it('without a word of what is in it', async () => {
-    const home = homeWith('{"version":1,"environments":{"staging":{"apiKey":"canary-key-1"}}} }');
+    const home = homeWith('{"version":1,"staging.api-key":"canary-key-1"} }');
     const { stderr } = await runPetstore(['--debug', 'status'], { home });
     expect(stderr).toContain('is not valid JSON');
     expect(stderr).not.toContain('canary');
@@ -87,7 +88,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
 });
 
 it('fault 74: a writer killed at any moment leaves the old file or the new one', async () => {
-  const home = homeWith('{"version":1,"environment":"sandbox","environments":{}}');
+  const home = homeWith('{"version":1,"environment":"sandbox"}');
   const values = ['staging', 'production', 'sandbox'];
   for (let round = 0; round < 12; round++) {
     // strace is not everywhere: the moment is set by how much of a busy wait the killer does.
@@ -104,8 +105,8 @@ it('fault 74: a writer killed at any moment leaves the old file or the new one',
 });
 
 it('fault 74: the half that a killed writer left is cleared away by the next', async () => {
-  const home = homeWith('{"version":1,"environments":{}}');
-  writeFileSync(`${configFile(home)}.tmp-1700000000000abcdef`, '{"version":1,"environments":{"staging":{"apiK');
+  const home = homeWith('{"version":1}');
+  writeFileSync(`${configFile(home)}.tmp-1700000000000abcdef`, '{"version":1,"staging.apiK');
   expect(await config(home, 'set', 'environment', 'staging')).toMatchObject({ code: 0 });
   expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
 });
@@ -138,17 +139,15 @@ it('fault 75: of 50 concurrent writers none loses another one’s setting', asyn
   expect(kept).toEqual({
     version: 1,
     environment: 'sandbox',
-    environments: {
-      production: { baseUrl: expect.stringMatching(/^https:\/\/host\d+\.example\/v1$/) as string },
-      staging: { baseUrl: expect.stringMatching(/^https:\/\/host\d+\.example\/v1$/) as string },
-    },
+    'production.base-url': expect.stringMatching(/^https:\/\/host\d+\.example\/v1$/) as string,
+    'staging.base-url': expect.stringMatching(/^https:\/\/host\d+\.example\/v1$/) as string,
   });
   expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
 }, 60_000);
 
 describe('fault 76: a full disk', () => {
   it.skipIf(!canMountTmpfs())('leaves the old config as it was, and says so', async () => {
-    const home = homeWith('{"version":1,"environment":"staging","environments":{}}');
+    const home = homeWith('{"version":1,"environment":"staging"}');
     const before = readFileSync(configFile(home), 'utf8');
     const folder = join(home.config, 'petstore');
     // In a mount namespace of its own: the folder becomes a disk of 64 KiB that is full but for the config.
@@ -315,7 +314,8 @@ describe('status', () => {
       JSON.stringify({
         version: 1,
         environment: 'production',
-        environments: { staging: { baseUrl: 'https://kept.example/v1', apiKey: 'kept-key-0123456789' } },
+        'staging.base-url': 'https://kept.example/v1',
+        'staging.api-key': 'kept-key-0123456789',
       }),
     );
     const env = { PETSTORE_ENV: 'staging', PETSTORE_API_KEY: 'other-key-9876543210' };

@@ -86,7 +86,7 @@ describe('a value that the option refuses', () => {
 
   it('in the config can be corrected with config', async () => {
     const home = await withDefault('output', 'json');
-    writeFileSync(configOf(home), '{"version":1,"environments":{},"defaults":{"output":"xml","color":"never"}}');
+    writeFileSync(configOf(home), '{"version":1,"output":"xml","color":"never"}');
     expect((await runPetstore(GET, { home })).stderr).toContain('output of the config must be one of table');
     expect(await runPetstore(['config', 'unset', 'output'], { home })).toMatchObject({ code: 0 });
     expect(await runPetstore(GET, { home })).toMatchObject({ code: 0, stdout: TEXT_ITEM });
@@ -109,8 +109,8 @@ it('keeps the rest of the config', async () => {
   await runPetstore(['config', 'unset', 'environment'], { home });
   expect(JSON.parse(readFileSync(configOf(home), 'utf8'))).toEqual({
     version: 1,
-    environments: { staging: { baseUrl: 'https://staging.example.com/v1' } },
-    defaults: { color: 'never' },
+    'staging.base-url': 'https://staging.example.com/v1',
+    color: 'never',
   });
 });
 

@@ -51,7 +51,8 @@ function configured(content: string, home: Home = createHome()): { home: Home; p
 const CONFIG = JSON.stringify({
   version: 1,
   environment: 'staging',
-  environments: { staging: { baseUrl: 'https://pets.example/v1', apiKey: STAGING_KEY } },
+  'staging.base-url': 'https://pets.example/v1',
+  'staging.api-key': STAGING_KEY,
 });
 
 describe('doctor --offline', () => {
