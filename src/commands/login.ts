@@ -2,13 +2,9 @@ import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
 import { textValue } from '../cli/values.ts';
 import { open } from '../session/connect.ts';
-import {
-  isRemoteEnvironment,
-  parseBaseUrl,
-  REMOTE_ENVIRONMENTS,
-  type RemoteEnvironment,
-  suggestBaseUrl,
-} from '../session/environments.ts';
+import { isOneOf } from '../api/values.ts';
+import { parseBaseUrl, REMOTE_ENVIRONMENTS, type RemoteEnvironment, suggestBaseUrl } from '../session/environments.ts';
+import type { Target } from '../session/resolve.ts';
 import { changeConfig, type Config, withValues } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords, takeKey } from '../session/key.ts';
@@ -31,10 +27,7 @@ const OPTIONS = {
 type LoginInput = InputOf<typeof OPTIONS>;
 
 /** Where the key is for. */
-interface Place {
-  readonly environment: RemoteEnvironment;
-  readonly baseUrl: URL;
-}
+type Place = Pick<Target, 'environment' | 'baseUrl'>;
 
 export const login = defineCommand({
   path: 'login',
@@ -66,13 +59,14 @@ export const login = defineCommand({
     const key = await chooseKey(input, context, place);
     const { config, path } = await changeConfig(context, (present) =>
       withValues(present, {
-        [SETTINGS.env.key]: present[SETTINGS.env.key] ?? environment,
-        [keyOf(SETTINGS.baseUrl, environment)]: place.baseUrl.href,
-        [keyOf(SETTINGS.apiKey, environment)]: key.apiKey,
-        [keyOf(SETTINGS.keyCommand, environment)]: key.keyCommand,
+        environment: present.environment ?? environment,
+        [`${environment}.base-url`]: place.baseUrl.href,
+        [`${environment}.api-key`]: undefined,
+        [`${environment}.key-command`]: undefined,
+        [`${environment}.${key.name}`]: key.value,
       }),
     );
-    warnOfShadows(context, place, key.apiKey);
+    warnOfShadows(context, environment, config);
     return loggedIn(input, place, path, useText(environment, before, config));
   },
 });
@@ -89,10 +83,10 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
   const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
   const name = found.value;
   if (!isSaidNow(found)) {
-    if (canAsk(context)) return await askEnvironment(context, isRemoteEnvironment(name) ? name : 'production');
+    if (canAsk(context)) return await askEnvironment(context, isOneOf(REMOTE_ENVIRONMENTS, name) ? name : 'production');
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
-  if (isRemoteEnvironment(name)) return name;
+  if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
   if (name === 'sandbox') {
     throw new Failure('usage', {
       problem: 'The sandbox is built in and needs no login.',
@@ -115,30 +109,28 @@ function isSaidNow(found: Sourced<string> | undefined): boolean {
   return found?.source.from === 'flag' || found?.source.from === 'variable';
 }
 
-interface StoredKey {
-  readonly apiKey?: string | undefined;
-  readonly keyCommand?: string | undefined;
-}
-
 /** Returns what to store: a key or a command, the one in place of the other. */
-async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<StoredKey> {
-  const { keyCommand, keyStdin } = input;
+async function chooseKey(
+  { keyCommand, keyStdin, verify }: LoginInput,
+  context: CommandContext,
+  place: Place,
+): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
   const check = async (key: string): Promise<void> => {
-    if (input.verify) await verify(context, place, key);
+    if (verify) await tryKey(context, place, key);
   };
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
-    if (input.verify) await check(await keyFromCommand(context, keyCommand));
-    return { keyCommand };
+    if (verify) await check(await keyFromCommand(context, keyCommand));
+    return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {
     // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
     const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
-    const apiKey = takeKey(context, text, 'stdin');
-    await check(apiKey);
-    return { apiKey };
+    const value = takeKey(context, text, 'stdin');
+    await check(value);
+    return { name: 'api-key', value };
   }
-  if (canAsk(context)) return { apiKey: await askKey(context, place.environment, check) };
+  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, place.environment, check) };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
@@ -146,7 +138,7 @@ async function chooseKey(input: LoginInput, context: CommandContext, place: Plac
 }
 
 /** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
-async function verify(context: CommandContext, place: Place, apiKey: string): Promise<void> {
+async function tryKey(context: CommandContext, place: Place, apiKey: string): Promise<void> {
   context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
   await using session = await open(context, { ...place, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
@@ -154,17 +146,14 @@ async function verify(context: CommandContext, place: Place, apiKey: string): Pr
 }
 
 /** Warns of variables that override what is stored with another value. */
-function warnOfShadows({ env, notices }: CommandContext, { environment, baseUrl }: Place, apiKey?: string): void {
-  const stored = [
-    [SETTINGS.apiKey, apiKey],
-    [SETTINGS.baseUrl, baseUrl.href],
-    [SETTINGS.env, environment],
-  ] as const;
-  for (const [setting, value] of stored) {
-    const name = setting.variable;
-    const active = setting === SETTINGS.baseUrl ? env[name]?.replace(/\/+$/, '') : env[name];
-    if (active === undefined || active === '' || active === value) continue;
-    notices.warning(`${name} is set and overrides what is stored here; petstore status shows the active settings.`);
+function warnOfShadows({ env, notices }: CommandContext, environment: string, config: Config): void {
+  for (const setting of [SETTINGS.apiKey, SETTINGS.baseUrl, SETTINGS.env]) {
+    const kept = setting === SETTINGS.env ? environment : config[keyOf(setting, environment)];
+    const active = env[setting.variable] ?? '';
+    if (active === '' || active === kept || active.replace(/\/+$/, '') === kept) continue;
+    notices.warning(
+      `${setting.variable} is set and overrides what is stored here; petstore status shows the active settings.`,
+    );
   }
 }
 
@@ -186,7 +175,7 @@ async function askEnvironment(context: CommandContext, fallback: RemoteEnvironme
   const names = REMOTE_ENVIRONMENTS.join(' or ');
   for (;;) {
     const name = (await prompt.text(`Environment, ${names}`, fallback, signal)).toLowerCase();
-    if (isRemoteEnvironment(name)) return name;
+    if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
     if (name === 'sandbox') notices.warning(`The sandbox is built in and needs no login. Type ${names}.`);
     else notices.warning(`${JSON.stringify(name)} is not an environment. Type ${names}.`);
   }

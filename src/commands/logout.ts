@@ -1,7 +1,6 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { REMOTE_ENVIRONMENTS } from '../session/environments.ts';
 import { changeConfig, requireReadable, withValues } from '../session/config-file.ts';
-import { keyOf, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
 
@@ -26,7 +25,7 @@ export const logout = defineCommand({
     }
     const file = requireReadable(await context.configFile());
     const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === value);
-    const keysOf = (name: string): string[] => [keyOf(SETTINGS.apiKey, name), keyOf(SETTINGS.keyCommand, name)];
+    const keysOf = (name: string): string[] => [`${name}.api-key`, `${name}.key-command`];
     const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
     if (dropped.length > 0) {
       const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
