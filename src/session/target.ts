@@ -79,7 +79,7 @@ export async function keyFromCommand(context: Needed, command: string): Promise<
 }
 
 /** Requires a config file that only the user, or root, can have written. @throws {Failure} `key-command` */
-export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
+function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
   if (!isForeign && !isWritableByOthers) return;
   throw new Failure('key-command', {
     command,
