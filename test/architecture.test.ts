@@ -69,6 +69,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rate-limit'],
   ['state'],
   ['node', 'http'],
+  // What users write, in options and in settings.
+  ['cli/values.ts'],
   ['api'],
   ['redact.ts', 'version.ts', 'duration.ts', 'redis-address.ts'],
   // Beside src/: texts that the build takes in.

@@ -16,7 +16,7 @@ import {
   wordIn,
   wordValue,
 } from '../cli/values.ts';
-import { openCatalog } from '../session/catalog.ts';
+import { openCatalog, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -135,7 +135,7 @@ function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: Comman
 /** Opens the catalog where names are shown or filtered by. @throws {Failure} `usage`: --name without a catalog */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
   if (input.name !== undefined) {
-    return (await import('../session/pet-in-catalog.ts')).requireCatalog(context, '--name');
+    return requireCatalog(context, '--name');
   }
   if (input.watch !== undefined || !showsNames(input, context)) return undefined;
   return openCatalog(context, originOf(await context.target()));

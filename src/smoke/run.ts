@@ -144,7 +144,7 @@ function afterGrace({ clock, signal }: CommandContext): AbortSignal {
 function allowing(keyed: Session, need: number): SmokeClients['afford'] {
   let sent = 0;
   return async () => {
-    const known = await keyed.allowance();
+    const { allowance: known } = await keyed.known();
     if (known !== undefined && known.remaining < need - sent) {
       const { limit, remaining: left, resetAt } = known;
       throw new Failure('quota-insufficient', { limit, left, resetAt, need: need - sent, begun: sent > 0 });
