@@ -122,7 +122,7 @@ export const sandboxKeys = defineCommand({
     const { windowsOf } = await import('../sandbox/limiter.ts');
     const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, dataFile(context, data), (store) =>
-      store.atomically(() => {
+      store.exclusively(() => {
         if (add !== undefined) store.addKey(add);
         if (unban !== undefined) store.forgetAllowances(unban);
         if (remove !== undefined && !store.removeKey(remove)) {

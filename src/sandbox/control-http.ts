@@ -1,7 +1,6 @@
 /** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FilePorts } from '../state/file.ts';
-import { whileBusy } from '../state/transaction.ts';
 import { administer, type Controls } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { readBody } from '../http/server.ts';
@@ -30,13 +29,11 @@ export async function control(
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)
-      ? await whileBusy(ports, () =>
-          administer(controls, { method, path: pathname.slice(BELOW.length), query, body }),
-        ).catch(troubleOf)
+      ? await administer(controls, { method, path: pathname.slice(BELOW.length), query, body }).catch(troubleOf)
       : await page(method, pathname);
   const response =
     result === undefined
-      ? refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
+      ? await refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
   await send(ports, outgoing, response, [], controls.handler.now());
 }

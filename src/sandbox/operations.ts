@@ -27,8 +27,6 @@ export interface SandboxResponse {
 
 export interface Handler {
   readonly store: Store;
-  /** The store's own, or one that shares a transaction among requests. */
-  readonly atomically?: <T>(work: () => T, how: { readonly durable: boolean }) => Promise<T>;
   readonly rules: Rules;
   /** The keys that are valid besides those in the store. */
   readonly apiKeys: readonly string[];

@@ -3,8 +3,6 @@ import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { SandboxFile, Store } from '../sandbox/store.ts';
-import { isDamage } from '../state/file.ts';
-import { failureOf } from '../state/form.ts';
 import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -42,28 +40,15 @@ export async function withStore<T>(
   work: (store: Store) => T | Promise<T>,
   { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore, placeOf } = await import('../sandbox/store.ts');
-  const given = toWrite ? ownFile(context, file) : { file };
-  const store = await openSandboxStore(context, given);
-  const attempt = async (at: Store): Promise<T> => {
-    try {
-      return await work(at);
-    } catch (error) {
-      throw failureOf(error, placeOf(given));
-    } finally {
-      at.close();
-    }
-  };
-  return attempt(store).catch(async (error: unknown) => {
-    if (!isDamage(error) || given.notices === undefined) throw error;
-    return attempt(await openSandboxStore(context, given, store));
-  });
+  const { openSandboxFile, Store } = await import('../sandbox/store.ts');
+  using store = new Store(await openSandboxFile(context, toWrite ? ownFile(context, file) : { file }));
+  return await work(store);
 }
 
 /** Changes the store; a damaged one of our own is put aside first. @returns how many pets it has then */
 export function changeStore(context: CommandContext, file: string, change: (store: Store) => void): Promise<number> {
-  const work = (store: Store): number =>
-    store.atomically(() => {
+  const work = (store: Store): Promise<number> =>
+    store.exclusively(() => {
       change(store);
       return store.count();
     });

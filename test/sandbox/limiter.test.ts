@@ -52,11 +52,11 @@ describe('the limits', () => {
     const path = join(createHome().path, 'sandbox.db');
     const rules = { ...DEFAULT_RULES, plan: { perMinute: 1, perDay: 10 } };
     const first = await newStore(path);
-    const counted = (store: Store, key: string) => store.atomically(() => count(store, rules, key, START).outcome);
-    expect(counted(first, 'a')).toBe('allowed');
+    const counted = (store: Store, key: string) => store.exclusively(() => count(store, rules, key, START).outcome);
+    expect(await counted(first, 'a')).toBe('allowed');
     first.close();
     const second = await newStore(path);
-    expect(['a', 'b'].map((key) => counted(second, key))).toEqual(['spent', 'allowed']);
+    expect(await Promise.all(['a', 'b'].map((key) => counted(second, key)))).toEqual(['spent', 'allowed']);
   });
 
   it('are the plans of the service', () => {
