@@ -4,7 +4,7 @@
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import type { SqlRow } from '../ports.ts';
-import { integer, text } from '../state/rows.ts';
+import { integer, text } from '../state/journal-rows.ts';
 import { openDatabaseFile, type State } from '../state/database.ts';
 import type { DatabaseKind, FilePorts, Warned } from '../state/file.ts';
 import { generatedPets, seedItems } from './seed.ts';

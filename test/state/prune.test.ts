@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SqlValue } from '../../src/ports.ts';
 import { openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { removeOldest } from '../../src/state/prune.ts';
+import { removeOldest } from '../../src/state/remove-oldest.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
 
