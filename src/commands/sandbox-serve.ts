@@ -6,7 +6,7 @@ import { parseSignedDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 import type { FaultRule } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { NumberedRequest } from '../sandbox/request-log.ts';
+import type { LoggedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import type { Pets } from '../sandbox/store.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
@@ -227,7 +227,7 @@ async function readSeed(context: CommandContext, from: string): Promise<Pets> {
   throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
 }
 
-function logLine(request: NumberedRequest): string {
+function logLine(request: LoggedRequest): string {
   const { at, method, target, status, ms, limit, remaining, retryAfter, faults = [] } = request;
   const words = [
     clockTime(at, at),
@@ -242,6 +242,6 @@ function logLine(request: NumberedRequest): string {
   return words.join('  ');
 }
 
-function logObject({ at, faults, ...request }: NumberedRequest): JsonObject {
+function logObject({ at, faults, ...request }: LoggedRequest): JsonObject {
   return jsonObject({ at: new Date(at).toISOString(), ...request, ...(faults && { faults: [...faults] }) });
 }

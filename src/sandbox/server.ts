@@ -18,7 +18,7 @@ import { headersOf, refuse } from './handler.ts';
 import { answer, send } from './serve-request.ts';
 import { error, LARGEST_BODY } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import { type NumberedRequest, RequestLog } from './request-log.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { openSandboxFile, type Pets, type SandboxFile, Store } from './store.ts';
 import { inBatches } from '../state/batch.ts';
 
@@ -49,7 +49,7 @@ export interface SandboxOptions extends SandboxFile {
   /** Whether the page and the controls are served, to this machine alone. */
   readonly controls?: boolean;
   readonly patience?: Patience;
-  readonly onRequest?: (request: NumberedRequest) => void;
+  readonly onRequest?: (request: LoggedRequest) => void;
 }
 
 /** @throws {Failure} `state`, `file`, `port` */
@@ -73,13 +73,13 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   }
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
-  if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
+  if (options.onRequest !== undefined) controls.log.on('request', options.onRequest);
   serve(ports, server, controls, options);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      controls.log.end();
+      controls.log.emit('end');
       if (graceMs === 0) server.closeAllConnections();
       const cancel = ports.clock.alarm(graceMs, () => {
         server.closeAllConnections();
