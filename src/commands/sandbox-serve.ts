@@ -8,7 +8,7 @@ import type { FaultRule } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { LoggedRequest } from '../sandbox/request-log.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
-import type { Pets } from '../sandbox/store.ts';
+import type { Pets } from '../sandbox/sandbox-store.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { clockTime } from '../view/progress.ts';
@@ -135,7 +135,7 @@ export const sandboxServe = defineCommand({
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
     const log = await serving.openLog(context, input.log, { line: logLine, object: logObject });
-    const { startSandbox } = await import('../sandbox/server.ts');
+    const { startSandbox } = await import('../sandbox/sandbox-server.ts');
     const sandbox = await startSandbox(context, {
       ...file,
       rules,

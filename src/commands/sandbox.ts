@@ -3,7 +3,7 @@ import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
-import type { Pets, Usage } from '../sandbox/store.ts';
+import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { clockTime } from '../view/progress.ts';
 import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';

@@ -30,7 +30,7 @@ import {
   type SandboxResponse,
 } from './operations.ts';
 import type { Rules } from './plans.ts';
-import type { Store } from './store.ts';
+import type { Store } from './sandbox-store.ts';
 
 const NO_KEY = '';
 const JSON_TYPE = { 'Content-Type': 'application/json' };

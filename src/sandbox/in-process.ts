@@ -4,7 +4,7 @@ import type { FilePorts } from '../state/file.ts';
 import { headersOf, respond } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
-import { openSandboxFile, type SandboxFile, Store } from './store.ts';
+import { openSandboxFile, type SandboxFile, Store } from './sandbox-store.ts';
 
 /**
  * Opens the store. It is left open when the command ends, as the state database is: to close it, SQLite writes to the

@@ -4,7 +4,7 @@ import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from 
 import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
 import { parseInt64 } from '../api/values.ts';
 import type { Rules } from './plans.ts';
-import type { Store } from './store.ts';
+import type { Store } from './sandbox-store.ts';
 
 export interface SandboxRequest {
   readonly method: string;

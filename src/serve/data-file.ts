@@ -2,7 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
 import { Failure } from '../errors.ts';
-import type { SandboxFile, Store } from '../sandbox/store.ts';
+import type { SandboxFile, Store } from '../sandbox/sandbox-store.ts';
 import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -24,7 +24,7 @@ export async function withStore<T>(
   file: SandboxFile,
   work: (store: Store) => T | Promise<T>,
 ): Promise<T> {
-  const { openSandboxFile, Store } = await import('../sandbox/store.ts');
+  const { openSandboxFile, Store } = await import('../sandbox/sandbox-store.ts');
   using store = new Store(await openSandboxFile(context, file));
   return await work(store);
 }

@@ -4,7 +4,7 @@ import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { type Fault, parseFault } from '../../src/sandbox/faults.ts';
 import { handle } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/store.ts';
+import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';

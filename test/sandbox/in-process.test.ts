@@ -4,7 +4,7 @@ import { type Database, DatabaseFailure, HttpFailure, type HttpRequest } from '.
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess, openInProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from '../../src/sandbox/plans.ts';
-import { openSandboxFile, Store } from '../../src/sandbox/store.ts';
+import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';

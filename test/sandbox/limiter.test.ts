@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { count, limitHeaders } from '../../src/sandbox/limiter.ts';
 import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/store.ts';
+import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';

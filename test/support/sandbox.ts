@@ -5,7 +5,7 @@ import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, type Plan } from '../../src/sandbox/plans.ts';
-import { openSandboxFile, Store } from '../../src/sandbox/store.ts';
+import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from './cleanup.ts';
 import { STAGING_KEY } from './in-process.ts';
 import type { TestContext } from './test-context.ts';

@@ -19,7 +19,7 @@ import { answer, send } from './serve-request.ts';
 import { error, LARGEST_BODY } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
-import { openSandboxFile, type Pets, type SandboxFile, Store } from './store.ts';
+import { openSandboxFile, type Pets, type SandboxFile, Store } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox {
