@@ -234,7 +234,7 @@ describe('the sources', () => {
 describe('each rule', () => {
   it.each([
     ['api/x.ts', "import '../client/list.ts'"],
-    ['client/x.ts', "import '../sandbox/store.ts'"],
+    ['client/x.ts', "import '../sandbox/sandbox-store.ts'"],
     ['commands/x.ts', "import './login.ts'"],
     ['cli/x.ts', "const y = await import('../commands/login.ts')"],
     ['attic/x.ts', ''],
