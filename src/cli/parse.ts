@@ -2,26 +2,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, STORED_SETTINGS } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
-import type { storedDefaults } from '../session/defaults.ts';
 import type { Globals } from '../session/globals.ts';
+import { type Stored, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
-
-/** Default values of the global flags. */
-const OFF = {
-  reserve: 0,
-  yes: false,
-  quiet: false,
-  verbose: false,
-  debug: false,
-  showLimits: false,
-  insecureHttp: false,
-};
-
-/** By the option's name. */
-export type Defaults = Awaited<ReturnType<typeof storedDefaults>>;
 
 /** The program's commands, none of which is loaded before a line names it. */
 export interface Commands {
@@ -63,14 +49,14 @@ export async function resolveRequest(
   request: Request,
   commands: Commands,
   width: number,
-  defaults: () => Promise<Defaults> = () => Promise.resolve(new Map()),
+  stored: () => Promise<Stored> = () => Promise.resolve({ env: {}, config: {} }),
 ): Promise<Invocation> {
   const { line } = request;
   const wanted = helpWanted(line);
   if (wanted !== undefined) return printHelp(commands, wanted, width);
   if (line.version) return { does: 'print', text: `${VERSION}\n` };
   try {
-    const invocation = parse(request, Object.keys(commands.loaders), await defaults());
+    const invocation = parse(request, Object.keys(commands.loaders), await stored());
     return invocation.command.path === 'help' ? await answerHelp(invocation, line, commands, width) : invocation;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -100,11 +86,10 @@ async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number)
 }
 
 /** @throws {CommanderError | Failure} */
-function parse({ line, command }: Request, paths: readonly string[], defaults: Defaults): RunInvocation {
+function parse({ line, command }: Request, paths: readonly string[], stored: Stored): RunInvocation {
   const program = configure(new Command('petstore'));
-  const globals = GLOBAL_OPTIONS.map((spec) => ({ ...spec, default: valueOf(spec, defaults, line.path) }));
-  for (const spec of STORED_SETTINGS) program.setOptionValue(spec.name, valueOf(spec, defaults, line.path));
-  for (const spec of needed([...globals, ...HELP_OPTIONS], line)) program.addOption(option(spec));
+  const globals = storedValues(stored, line.path);
+  for (const spec of needed([...GLOBAL_OPTIONS, ...HELP_OPTIONS], line)) program.addOption(option(spec));
   program
     .action(() => undefined)
     .parse(
@@ -116,25 +101,9 @@ function parse({ line, command }: Request, paths: readonly string[], defaults: D
     buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
   } else if (command !== undefined) {
     const input = inputOf(command, line, program);
-    return { does: 'run', command, input, globals: globalsOf(program) };
+    return { does: 'run', command, input, globals: globalsOf(program, globals) };
   }
   throw new Error('commander ran no command, and threw nothing');
-}
-
-/** @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none */
-function valueOf(
-  { name, parser, ...spec }: (typeof GLOBAL_OPTIONS | typeof STORED_SETTINGS)[number],
-  defaults: Defaults,
-  path: string,
-): unknown {
-  const stored = defaults.get(name);
-  if (stored === undefined || parser === undefined) return spec.default;
-  try {
-    return parser.parse(stored.text, stored.source);
-  } catch (error) {
-    if (path.startsWith('config ')) return spec.default;
-    throw error;
-  }
 }
 
 function nameOf(path: string): string {
@@ -228,14 +197,15 @@ function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function globalsOf(program: Command): Globals {
-  const { json, wait, color, ...values } = program.opts<GlobalInput>();
+function globalsOf(program: Command, stored: ReturnType<typeof storedValues>): Globals {
+  const { json, wait, color = stored.color, ...given } = program.opts<GlobalInput>();
   return {
-    ...OFF,
-    ...values,
+    ...UNSAID,
+    ...stored,
+    ...given,
     color: color === false ? 'never' : color,
-    output: json === true ? 'json' : values.output,
-    maxWait: wait === undefined ? values.maxWait : wait ? FOREVER_MS : 0,
-    timeoutIsExplicit: program.getOptionValueSource('timeout') === 'cli',
+    ...(json === true && { output: 'json' }),
+    ...(wait !== undefined && { maxWait: wait ? FOREVER_MS : 0 }),
+    timeoutIsExplicit: given.timeout !== undefined,
   };
 }

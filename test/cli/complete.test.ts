@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { complete } from '../../src/cli/completion/complete.ts';
+import { commandsOf, pathsOf } from '../../src/cli/help/tree.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
 
@@ -39,6 +40,15 @@ describe('candidates', () => {
     ['-- inven', ['inventory']],
   ])('petstore %s', async (line, candidates) => {
     expect((await answer(...line.split(' '))).found).toEqual(candidates);
+  });
+
+  it('are every command and every option, and nothing else', async () => {
+    const globals = TREE.globals.flatMap(({ names }) => names);
+    for (const path of pathsOf(TREE)) {
+      const own = commandsOf(TREE).find((command) => command.path === path)?.options ?? [];
+      const { found } = await answer(...path.split(' ').filter(Boolean), '-');
+      expect([path, new Set(found)]).toEqual([path, new Set([...own.flatMap(({ names }) => names), ...globals])]);
+    }
   });
 
   it('have their description in the same line', async () => {
