@@ -56,12 +56,11 @@ async function* guarded<T>(
   }
 }
 
-function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
-  const [major = 0, minor = 0] = runtime.version.split('.').map(Number);
-  const says = `petstore ${VERSION} on ${runtime.name} ${runtime.version}, ${platform}.`;
+function version({ machine: { nodeVersion, platform } }: CommandContext): Diagnosis {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
+  const says = `petstore ${VERSION} on Node ${nodeVersion}, ${platform}.`;
   const [least, least2] = OLDEST_NODE;
-  // The standalone executable has the one that it was made with.
-  if (runtime.name === 'Bun' || major > least || (major === least && minor >= least2)) return ok('version', says);
+  if (major > least || (major === least && minor >= least2)) return ok('version', says);
   return bad('version', says, `Use Node ${OLDEST_NODE.join('.')} or newer.`);
 }
 

@@ -192,11 +192,7 @@ async function* decodedBody(
  * so that the room would be taken for nothing.
  */
 function stopYoungGenerationGrowth(): void {
-  try {
-    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
-  } catch {
-    // Bun has another engine.
-  }
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 async function decoded(
