@@ -167,12 +167,9 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
   '@inquirer/input': { names: ['default'], file: 'inquirer' },
   '@inquirer/password': { names: ['default'], file: 'inquirer' },
-  '@noble/hashes/sha2.js': { names: ['sha256'], file: 'sha256' },
-  '@noble/hashes/utils.js': { names: ['bytesToHex', 'utf8ToBytes'], file: 'sha256' },
   '@redis/client': { names: ['createClient'], file: 'redis' },
   chalk: { names: ['Chalk'], file: 'chalk' },
   'cli-table3': { names: ['default'], file: 'cli-table3' },
-  commander: { names: ['Command', 'CommanderError', 'Option'], file: 'commander' },
   conf: { names: ['default'], file: 'conf' },
   'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv-parse' },
   'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
@@ -180,36 +177,16 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
-  'zod/mini': {
-    names: [
-      'bigint',
-      'boolean',
-      'enum',
-      'exactOptional',
-      'extend',
-      'int',
-      'number',
-      'object',
-      'optional',
-      'pipe',
-      'record',
-      'refine',
-      'string',
-      'transform',
-      'union',
-    ],
-    file: 'zod',
-  },
 };
 
-/** Packages among our own code: small, and wanted by every command that sends, so that a file would cost more. */
-const INLINED: readonly string[] = ['structured-headers'];
+/** Packages among our own code: every command needs them, so that a file would cost more. */
+const INLINED = /^(@noble\/hashes|commander|structured-headers|zod)\b/;
 
 export const toVendors: Plugin = {
   name: 'to-vendors',
   setup(setup) {
     setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
-      path.startsWith('node:') || INLINED.includes(path) || slashed(importer).includes('/node_modules/')
+      path.startsWith('node:') || INLINED.test(path) || slashed(importer).includes('/node_modules/')
         ? undefined
         : { path, namespace: 'vendor' },
     );

@@ -3,9 +3,8 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
-import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
-import { exit } from './process.ts';
+import { exit, isStdoutClosed } from './process.ts';
 import { nodePrompt } from './prompt.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
