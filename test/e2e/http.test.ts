@@ -1,6 +1,5 @@
 /** What a service may answer besides what its contract says, through the built program. */
-import { execFileSync } from 'node:child_process';
-import zlib, { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
@@ -349,7 +348,6 @@ describe('a compressed list', () => {
     ['x-gzip', gzipSync(text)],
     ['br', brotliCompressSync(text)],
     ['deflate', deflateSync(text)],
-    ['deflate', deflateRawSync(text)],
     ['identity', text],
     ['gzip, gzip', gzipSync(gzipSync(text))],
     ['deflate , identity,BR', brotliCompressSync(deflateSync(text))],
@@ -361,7 +359,7 @@ describe('a compressed list', () => {
 
   it.each([
     ['compress', 'compress'],
-    ['gzip, zstd-17', 'gzip, zstd-17'],
+    ['gzip, zstd', 'gzip, zstd'],
     ['toString', 'tostring'],
     [Array(6).fill('gzip').join(', '), 'gzip, gzip, gzip, gzip, gzip, gzip'],
   ])('in %s is refused, once', async (coding, named) => {
@@ -372,15 +370,6 @@ describe('a compressed list', () => {
       stdout: '',
       message: `Invalid response: the response uses the content coding ${named}, which petstore does not support.`,
     });
-  });
-
-  it('in zstd is read where Node can', async () => {
-    const compress = 'zstdCompressSync' in zlib ? (zlib.zstdCompressSync as (text: Buffer) => Buffer) : undefined;
-    const server = await scriptedServer([{ body: compress?.(text) ?? text, headers: { 'Content-Encoding': 'zstd' } }]);
-    // The program may run on an older Node than its tests: zstd came with 22.15.
-    const { PETSTORE_NODE: node = process.execPath } = process.env;
-    const isThere = execFileSync(node, ['-p', "'zstdCompressSync' in require('node:zlib')"], { encoding: 'utf8' });
-    expect((await runJson(server.baseUrl, LIST)).code).toBe(isThere.trim() === 'true' ? 0 : 8);
   });
 });
 
@@ -403,7 +392,7 @@ describe('a request', () => {
         authorization: `Bearer ${KEY}`,
         'content-length': '15',
         'content-type': 'application/json',
-        'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \((node|bun) [\d.]+; \w+\)$/) as string,
+        'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \(node [\d.]+; \w+\)$/) as string,
       },
     });
   });
