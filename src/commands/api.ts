@@ -85,7 +85,7 @@ export const api = defineCommand({
     return {
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
-      body: answer.body,
+      body: Buffer.concat(await Array.fromAsync(answer.body)),
       ...(answer.failure !== undefined && { failure: answer.failure }),
     };
   },

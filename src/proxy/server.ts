@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type Means, recordedCall, sharedMeans } from '../bulk/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { isWrite } from '../client/classify.ts';
-import { type Forwarded, forward } from '../client/raw.ts';
+import { forward, type RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import { createListener, isTooLong, listen, LONGEST_HEAD, PATIENCE, type Patience, readBody } from '../http/server.ts';
@@ -196,7 +196,7 @@ class ProxyServer {
     await sendReply(outgoing, await this.pass(call, passing), method);
   }
 
-  private async pass(call: Call, passing: Passing): Promise<Forwarded> {
+  private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
     else await this.passing.afterWrites(passing, context.clock, context.globals.maxWait);

@@ -2,7 +2,6 @@
 import type { JsonValue } from '../api/json.ts';
 import { ErrorSchema } from '../api/schemas.ts';
 import { judgeFailure, requestInfo } from '../client/classify.ts';
-import { readServiceError } from '../client/error-body.ts';
 import { type Answer, type Evidence, probe, type Unreachable } from '../client/probe.ts';
 import { judgeReply } from '../client/retry.ts';
 import type { Call, Service } from '../client/service.ts';
@@ -79,12 +78,9 @@ export async function ask(
   call: Call,
   { isUsual }: { readonly isUsual: boolean },
 ): Promise<Answer | Unreachable> {
-  for (;;) {
-    const answer = await probe(clients[door], call);
-    if ('status' in answer && answer.status === 429) continue;
-    await noteCause(clients, door, call, answer, isUsual);
-    return answer;
-  }
+  const answer = await probe(clients[door], call, { waits: true });
+  await noteCause(clients, door, call, answer, isUsual);
+  return answer;
 }
 
 const UNAVAILABLE: readonly number[] = [502, 503, 504];
@@ -126,8 +122,7 @@ export async function failureIn(
   if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
   const { status, headers, text } = answer;
   if (status < 300) return undefined;
-  const error = await readServiceError({ status, headers, body: [Buffer.from(text)] });
-  return judgeReply(service, asked, answer, error).failure;
+  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }
 
 /** Finds fault with anything but an answer of that status. */
