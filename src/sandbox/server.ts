@@ -1,32 +1,20 @@
 /** The sandbox over HTTP, for others to talk to. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import {
-  isLoopbackAddress,
-  isOurs,
-  createListener,
-  endRaw,
-  isTooLong,
-  listen,
-  onBadRequest,
-  PATIENCE,
-  type Patience,
-} from '../http/server.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
 import { failureOf } from '../state/form.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
 import { answer, send } from './serve-request.ts';
-import { error, LARGEST_BODY, type Handler } from './operations.ts';
+import { error, type Handler } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type NumberedRequest, RequestLog } from './request-log.ts';
 import { openSandboxStore, type Pets, placeOf, type SandboxFile, type Store } from './store.ts';
 import type { Clock } from '../ports.ts';
 import { together } from '../state/batch.ts';
 
-export interface Sandbox {
-  /** `http://127.0.0.1:PORT/v1`. */
-  readonly baseUrl: string;
+export interface Sandbox extends Pick<Serving, 'baseUrl'> {
   readonly apiKey: string;
   /** Answers what has been asked, for at most so many ms (by default none), then cuts off what is in flight. */
   close(graceMs?: number): Promise<void>;
@@ -56,33 +44,38 @@ export interface SandboxOptions extends SandboxFile {
 
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
-  const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
+  const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0 } = options;
   const store = await openSandboxStore(ports, options);
-  const server = createListener(options.patience ?? PATIENCE);
-  let port: number;
+  let serving: Serving | undefined;
   try {
-    port = await listen(server, host, options.port ?? 0);
+    serving = await serve({
+      host,
+      port,
+      clock: ports.clock,
+      patience,
+      handle: (incoming, outgoing) => void answerAny(ports, controls, options, incoming, outgoing),
+      refuse: (refusal) => {
+        const response = refuse(controls.handler, error(...refusal));
+        const body = typeof response.body === 'string' ? response.body : '';
+        return { status: response.status, headers: headersOf(response, controls.handler.now()), body };
+      },
+    });
     if (options.pets !== undefined) replacePets(store, options.pets, options);
   } catch (problem) {
-    server.close();
+    await serving?.close(0);
     store.close();
     throw problem;
   }
-  const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
+  const { baseUrl, close } = serving;
+  // Before the first request: none is read in this turn of the event loop.
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
   if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
-  serve(ports, server, controls, options);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
       controls.log.end();
-      if (graceMs === 0) server.closeAllConnections();
-      const cancel = ports.clock.alarm(graceMs, () => {
-        server.closeAllConnections();
-      });
-      await new Promise((resolve) => server.close(resolve));
-      cancel();
+      await close(graceMs);
       store.close();
     },
   };
@@ -120,35 +113,23 @@ function controlsFor(
   return controls;
 }
 
-function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
+/** Never rejects. */
+async function answerAny(
+  ports: FilePorts,
+  controls: Controls,
+  options: SandboxOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { handler } = controls;
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
-  const answerAny = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const { handler } = controls;
-    if (!isOurs(incoming.headers.host, names)) {
-      const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-      await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
-    } else if (options.controls === true && isForControls(incoming)) {
-      const { control } = await import('./control-http.ts');
-      await control(ports, controls, incoming, outgoing);
-    } else await answer(ports, controls, incoming, outgoing);
-  };
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (!server.listening) outgoing.setHeader('Connection', 'close');
-    void answerAny(incoming, outgoing);
-  };
-  server.on('request', onRequest);
-  server.on('checkExpectation', onRequest);
-  server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (isTooLong(incoming, LARGEST_BODY)) outgoing.setHeader('Connection', 'close');
-    else outgoing.writeContinue();
-    onRequest(incoming, outgoing);
-  });
-  onBadRequest(server, (refusal, socket) => {
-    const { handler } = controls;
-    const response = refuse(handler, error(...refusal));
-    const body = typeof response.body === 'string' ? response.body : '';
-    endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
-  });
+  if (!isOurs(incoming.headers.host, names)) {
+    const message = 'This server is not known by that name; start it with --allow-host to make it so.';
+    await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
+  } else if (options.controls === true && isForControls(incoming)) {
+    const { control } = await import('./control-http.ts');
+    await control(ports, controls, incoming, outgoing);
+  } else await answer(ports, controls, incoming, outgoing);
 }
 
 /** The page and the controls are for this machine alone. */
