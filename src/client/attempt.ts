@@ -5,7 +5,7 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
-import type { Call, Service } from './service.ts';
+import type { Call, ClientWatch, Service } from './service.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
@@ -176,26 +176,26 @@ async function* limited(
   }
 }
 
-const warned = new WeakMap<Service, Set<string>>();
+const warned = new WeakMap<ClientWatch, Set<string>>();
 
 /** Warns once per command and operation; a header that cannot be read is ignored. */
-function warnOfSunset(headers: HttpReply['headers'], service: Service, call: Call): void {
-  const now = service.clock.now();
+function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, call: Call): void {
+  const now = clock.now();
   const seconds = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];
   const deprecated = seconds === undefined ? undefined : Number(seconds) * 1_000;
   const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', now);
   if (deprecated === undefined && sunset === undefined) return;
 
   const operation = operationOf(call);
-  const seen = warned.get(service) ?? new Set();
+  const seen = warned.get(watch) ?? new Set();
   if (seen.has(operation)) return;
-  warned.set(service, seen.add(operation));
+  warned.set(watch, seen.add(operation));
 
   const parts = [
     deprecated !== undefined && `is deprecated ${deprecated <= now ? 'since' : 'from'} ${day(deprecated)}`,
     sunset !== undefined && `${deprecated === undefined ? 'goes' : 'and goes'} away on ${day(sunset)}`,
   ];
-  service.watch.warning(`The service says that ${operation} ${parts.filter(Boolean).join(' ')}.`);
+  watch.warning(`The service says that ${operation} ${parts.filter(Boolean).join(' ')}.`);
 }
 
 function day(epochMs: number): string {

@@ -79,11 +79,7 @@ export function judgeBroken({ signal }: Service, asked: RequestInfo, { facts }: 
 }
 
 /** Judges a reply of any status but 200, by what its headers and its body say. */
-export async function judgeReply(
-  { clock, watch }: Service,
-  asked: RequestInfo,
-  reply: Pick<HttpReply, 'status' | 'headers' | 'body'>,
-): Promise<Classified> {
+export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Classified> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
   if (bodyStatus !== status)

@@ -27,7 +27,8 @@ export interface ServerOptions {
   readonly port: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
-  handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
+  /** Resolves once it has been answered, and never rejects. */
+  handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** Returns the response for a refusal. */
   refuse(refusal: Refusal): {
     readonly status: number;
@@ -68,9 +69,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     unanswered.add(outgoing);
-    outgoing.once('close', () => unanswered.delete(outgoing));
     if (!server.listening) outgoing.shouldKeepAlive = false;
-    handle(incoming, outgoing);
+    void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
   server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
   /** Returns the last of the answers that whole requests of a connection wait for: a refusal would be taken for it. */

@@ -46,9 +46,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     port,
     clock: context.clock,
     patience,
-    handle: (incoming, outgoing) => {
-      proxy.accept(incoming, outgoing);
-    },
+    handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
     refused: {
       connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
@@ -71,15 +69,15 @@ export async function startProxy(context: CommandContext, session: Session, opti
 }
 
 class ProxyServer {
-  readonly context: CommandContext;
-  readonly session: Session;
-  readonly turns: Turns;
-  readonly metrics = new Metrics();
   /** The requests that are being answered, in the order in which their heads came. */
   readonly passing = new Set<Passing>();
   /** Connections that have not shown a token, the oldest first. */
   private readonly strangers = new Set<Duplex>();
+  private readonly context: CommandContext;
+  private readonly session: Session;
   private readonly options: ProxyOptions;
+  private readonly turns: Turns;
+  private readonly metrics = new Metrics();
   private readonly means: Means;
   private isStopping = false;
 
@@ -93,7 +91,7 @@ class ProxyServer {
     this.turns = new Turns({ gate, clock, maxWaitMs: globals.maxWait, reserve: globals.reserve });
   }
 
-  accept(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method = '' } = incoming;
     const { priorityHeader } = this.options;
     const gone = new AbortController();
@@ -119,6 +117,7 @@ class ProxyServer {
       gone.abort(new Failure('cancelled', {}));
     });
     passing.ended = this.answer(incoming, passing);
+    return passing.ended;
   }
 
   /** Never rejects. */
@@ -126,7 +125,8 @@ class ProxyServer {
     const { clock } = this.context;
     const { client, gone, outgoing } = passing;
     try {
-      await this.handle(incoming, outgoing, passing);
+      const own = await this.handle(incoming, outgoing, passing);
+      if (own !== undefined) this.send(passing, own);
     } catch (error) {
       // A response that was begun cannot be taken back: it ends without its end.
       if (outgoing.headersSent || passing.isGone) outgoing.destroy();
@@ -167,30 +167,32 @@ class ProxyServer {
     oldest.destroy();
   }
 
-  private async handle(incoming: IncomingMessage, outgoing: ServerResponse, passing: Passing): Promise<void> {
+  /** Returns the proxy's own answer, or passes the request on and sends the answer of the service. */
+  private async handle(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    passing: Passing,
+  ): Promise<Answer | undefined> {
     const refusal = refusalOf(incoming, this.options);
     if (refusal !== undefined) {
       // Its body is not read.
       outgoing.shouldKeepAlive = false;
-      this.send(passing, answerOf(refusal));
-      return;
+      return answerOf(refusal);
     }
     this.strangers.delete(incoming.socket);
     if (this.isStopping) throw stopping();
     const { method = '', url = '' } = incoming;
     if (isOwnPath(url)) {
-      const { metrics, session, turns } = this;
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
-      this.send(passing, await ownAnswer(url, session, metrics, { waiting: turns.waiting, inFlight }));
-      return;
+      return ownAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
     const body = await readBody(incoming, outgoing, held > MOST_HELD ? 0 : LARGEST_BODY);
-    if (body === undefined || held > MOST_HELD) {
+    if (held > MOST_HELD) {
       outgoing.shouldKeepAlive = false;
-      this.send(passing, held > MOST_HELD ? TOO_MANY : TOO_LARGE);
-      return;
+      return TOO_MANY;
     }
+    if (body === undefined) return TOO_LARGE;
     passing.size = LONGEST_HEAD + body.length;
     // However long it waits.
     outgoing.setTimeout(0);
@@ -201,6 +203,7 @@ class ProxyServer {
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
     const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
     await sendReply(outgoing, await this.pass(call, passing), method);
+    return undefined;
   }
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {

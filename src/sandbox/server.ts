@@ -53,7 +53,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
       port,
       clock: ports.clock,
       patience,
-      handle: (incoming, outgoing) => void answerAny(ports, controls, options, incoming, outgoing),
+      handle: (incoming, outgoing) => answerAny(ports, controls, options, incoming, outgoing),
       refuse: (refusal) => {
         const response = refuse(controls.handler, error(...refusal));
         const body = typeof response.body === 'string' ? response.body : '';
