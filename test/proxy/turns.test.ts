@@ -220,18 +220,6 @@ describe('--max-wait', () => {
     expect(late[1]?.claim.waitedMs).toBe(5_000);
   });
 
-  it('without a wait, requests that come together are sent where there is room', async () => {
-    const b = bench({ maxWaitMs: 0 });
-    await b.learn({ remaining: 0, reset: 1, length: 1 });
-    expect(await (await b.ask('a1')).ended).toMatchObject({ kind: 'rate-limited' });
-    await b.clock.advance(1_000);
-    await b.learn({ remaining: 50 });
-    const together = ['a1', 'a2', 'a3', 'b1'].map((name) => b.ask(name));
-    await Promise.all(together);
-    await b.clock.advance(1);
-    expect(b.sent).toHaveLength(4);
-  });
-
   it('a ban refuses all that wait, however long they may', async () => {
     const b = bench({ maxWaitMs: Number.MAX_SAFE_INTEGER });
     const first = await b.ask('a1');
@@ -263,16 +251,6 @@ describe('a client that is gone', () => {
 });
 
 describe('--reserve', () => {
-  it('is left by those that are not urgent, whether they wait here or at the gate', async () => {
-    const b = bench({ reserve: 3 });
-    await b.learn({ remaining: 3, reset: 50 });
-    for (const name of ['a1', 'a2']) await b.ask(name);
-    for (const name of ['b1', 'b2']) await b.ask(name, { isUrgent: true });
-    await b.pass(1_000, 3, { reset: 49 });
-    expect(b.sent).toEqual(['b1', 'b2']);
-    expect(b.turns.waiting).toBe(2);
-  });
-
   it('does not make an urgent one wait longer than --max-wait that need not wait', async () => {
     const b = bench({ reserve: 2, maxWaitMs: 5_000 });
     await b.learn({ remaining: 4, reset: 60, length: 60 });
