@@ -5,7 +5,7 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
-import type { Call, ClientWatch, Service } from './service.ts';
+import type { AttemptFacts, Call, ClientWatch, Service } from './service.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
@@ -28,21 +28,32 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
 
 /** Returns undefined where the leave to send ended before the first byte: it has to be asked for again. */
 async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
-  const { clock, gate, maxBodyBytes } = service;
-  const { ticket, connection } = await gate.enter(operationOf(call), () => connect(service, call, url));
+  const { clock, gate, http, maxBodyBytes, signal, timeoutMs, watch } = service;
+  let started = 0;
+  const tell = (result: Pick<AttemptFacts, 'status' | 'failure'>): void => {
+    watch.attempt({ method: call.method, url: url.href, ms: clock.monotonic() - started, ...result });
+  };
+  const connect = async (): Promise<Connection> => {
+    started = clock.monotonic();
+    return http.connect({ url, timeoutMs, signal }).catch((error: unknown) => {
+      if (error instanceof HttpFailure) tell({ failure: error.facts });
+      throw error;
+    });
+  };
+  const { ticket, connection } = await gate.enter(operationOf(call), connect);
   // A read ends with the program, a write has a grace period to be answered.
   const cut = new AbortController();
   const answered = afterStop(service, call.method === 'GET' ? 0 : GRACE_MS, () => {
-    cut.abort(service.signal.reason);
+    cut.abort(signal.reason);
   });
-  const started = clock.monotonic();
+  started = clock.monotonic();
   try {
     const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
     const reply = await connection.send(requestOf(service, call, url, cut.signal), mayLeave);
     const noted = ticket.answered(reply.status, reply.headers, clock.now());
     // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
-    tell(service, call, url, started, { status: reply.status });
+    tell({ status: reply.status });
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
@@ -55,7 +66,7 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     if (!(error instanceof HttpFailure)) throw error;
     await ticket.lost(error.facts.mayHaveBeenSent);
     if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return undefined;
-    tell(service, call, url, started, { failure: error.facts });
+    tell({ failure: error.facts });
     throw error;
   }
 }
@@ -82,26 +93,6 @@ function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
     resolve(undefined);
   });
   return Promise.race([work, stopped]).finally(cancel);
-}
-
-async function connect(service: Service, call: Call, url: URL): Promise<Connection> {
-  const started = service.clock.monotonic();
-  try {
-    return await service.http.connect({ url, timeoutMs: service.timeoutMs, signal: service.signal });
-  } catch (error) {
-    if (error instanceof HttpFailure) tell(service, call, url, started, { failure: error.facts });
-    throw error;
-  }
-}
-
-function tell(
-  { clock, watch }: Service,
-  { method }: Call,
-  url: URL,
-  started: number,
-  result: { status: number } | { failure: HttpFailure['facts'] },
-): void {
-  watch.attempt({ method, url: url.href, ms: clock.monotonic() - started, ...result });
 }
 
 /** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */

@@ -2,7 +2,7 @@
  * The loop around one request: send, judge the answer, wait, send again, at most ATTEMPTS times.
  * A 429 is not counted: the gate waits before the next request, or ends it.
  */
-import { HttpFailure, type HttpFailureFacts, type HttpReply, type Random } from '../ports.ts';
+import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
@@ -90,7 +90,7 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
 }
 
-/** Waits before a further attempt; false where there is none. */
+/** Waits before a further attempt; returns false where no other may follow. */
 async function mayTryAgain(service: Service, { repeat, retryAfterMs }: Trouble, attempt: number): Promise<boolean> {
   if (repeat !== 'unsent' && repeat !== 'read') return false;
   // The longest that the backoff may be, so that chance does not decide.
@@ -102,7 +102,7 @@ async function mayTryAgain(service: Service, { repeat, retryAfterMs }: Trouble, 
 export async function waitBefore(service: Service, attempt: number, askedMs = 0): Promise<boolean> {
   const { clock, maxWaitMs, random, signal, watch } = service;
   if (askedMs > maxWaitMs) return false;
-  const ms = Math.max(backoffMs(attempt, random), askedMs);
+  const ms = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const end = clock.monotonic() + ms;
   const until = clock.now() + ms;
   try {
@@ -116,18 +116,10 @@ export async function waitBefore(service: Service, attempt: number, askedMs = 0)
   return true;
 }
 
-/** Of the waits after network failures and server errors. */
-const BASE_MS = 500;
-const CAP_MS = 20_000;
-
 /**
- * Before the attempt that follows the given one (from 1), in ms: anything from 0 to 0.5 s, 1 s, 2 s, … 20 s. Full
+ * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s. It is anything from 0 to that: full
  * jitter, so that many clients do not return together.
  */
-export function backoffMs(attempt: number, random: Random): number {
-  return random() * longestBackoffMs(attempt);
-}
-
-export function longestBackoffMs(attempt: number): number {
-  return Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+function longestBackoffMs(attempt: number): number {
+  return 500 * 2 ** (attempt - 1);
 }

@@ -3,7 +3,7 @@
  *
  * The service has no idempotency key. When it is not known whether a write was applied, the list is read once: the write
  * counts as done if the stock is what was asked for. It is sent again only if the stock is as it was before, where that
- * is known: any other quantity is somebody else's.
+ * is known: any other quantity was set by another client.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';

@@ -85,6 +85,7 @@ export class Turns {
     const { clock, gate } = this.options;
     const { signal } = claim;
     signal.throwIfAborted();
+    claim.isSent = false;
     const queue = this.queueOf(operation);
     const from = clock.monotonic();
     const count = queue.nextPlace(claim);

@@ -1,6 +1,6 @@
 /** Which failure is repeated, how often, and after how long: with chance and time in the test's hands. */
 import { describe, expect, it } from 'vitest';
-import { backoffMs, longestBackoffMs, type Operation, type Outcome, perform } from '../../src/client/retry.ts';
+import { type Operation, type Outcome, perform } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -224,15 +224,4 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
-});
-
-it.each([
-  [1, 500],
-  [2, 1_000],
-  [6, 16_000],
-  [7, 20_000],
-  [2_000, 20_000],
-])('after attempt %i the wait is from 0 to %i ms', (attempt, longest) => {
-  const waits = [0, 0.25, 0.5].map((chance) => backoffMs(attempt, () => chance));
-  expect([longestBackoffMs(attempt), ...waits]).toEqual([longest, 0, longest / 4, longest / 2]);
 });
