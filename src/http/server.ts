@@ -21,7 +21,13 @@ export const LONGEST_HEAD = 16 * 1024;
 /** Status, code and message of an Error body. */
 export type Refusal = readonly [status: number, code: string, message: string];
 
-export interface ServerOptions {
+interface RefusalResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface ServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -29,14 +35,10 @@ export interface ServerOptions {
   readonly patience?: Patience | undefined;
   /** Resolves once it has been answered, and never rejects. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
-  /** Returns the response for a refusal. */
-  refuse(refusal: Refusal): {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-  };
-  /** What is refused besides bytes that are not HTTP. */
-  readonly refused?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
+  /** Returns the response to what is not an HTTP request. */
+  refuse(refusal: Refusal): RefusalResponse;
+  /** Refused in the same way. Default: what Node does with them. */
+  readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
   readonly onConnection?: (socket: Duplex) => void;
 }
 
@@ -54,7 +56,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, handle, host, onConnection, refuse, refused = {} } = options;
+  const { clock, handle, host, onConnection, refuse, unsupported = {} } = options;
   const { headMs, requestMs } = options.patience ?? PATIENCE;
   const server = createServer({
     headersTimeout: headMs,
@@ -83,7 +85,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
-  for (const [event, refusal] of Object.entries(refused)) {
+  for (const [event, refusal] of Object.entries(unsupported)) {
     server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
       if (lastOn(socket) === undefined) endRaw(socket, refuse(refusal));
       else socket.destroy();
@@ -136,7 +138,7 @@ async function freePort(host: string): Promise<number | undefined> {
 }
 
 /** Writes a response where Node has none to write to, and ends the connection. */
-function endRaw(socket: Duplex, { status, headers, body }: ReturnType<ServerOptions['refuse']>): void {
+function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): void {
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => {
     socket.destroy();

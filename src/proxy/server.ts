@@ -48,7 +48,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
-    refused: {
+    unsupported: {
       connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
       upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
     },
