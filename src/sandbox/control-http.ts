@@ -26,7 +26,7 @@ export async function control(
     stream(ports, controls, incoming, outgoing);
     return;
   }
-  const body = (await readBody(incoming, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
+  const body = (await readBody(incoming, outgoing, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)

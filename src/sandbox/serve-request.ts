@@ -32,7 +32,7 @@ export async function answer(
   const target = incoming.url ?? '';
   const path = pathOf(target);
   const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
-  const response = await handled(ports, handler, incoming, chosen);
+  const response = await handled(ports, handler, incoming, outgoing, chosen);
   // A request that was refused before, by its key or the rate limit, keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const now = handler.now();
@@ -52,11 +52,12 @@ async function handled(
   ports: FilePorts,
   handler: Handler,
   incoming: IncomingMessage,
+  outgoing: ServerResponse,
   effects: readonly FaultRule[],
 ): Promise<SandboxResponse> {
   let body: string | undefined;
   try {
-    body = (await readBody(incoming, LARGEST_BODY))?.toString();
+    body = (await readBody(incoming, outgoing, LARGEST_BODY))?.toString();
   } catch {
     return CONNECTION_CLOSED;
   }

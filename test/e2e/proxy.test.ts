@@ -243,13 +243,8 @@ describe('what is refused', () => {
       [headOf(proxy, `GET ${target}`, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 501, 'no_upgrades'],
       [headOf(proxy, `TRACE ${target}`, close), 501, 'unknown_method'],
       [headOf(proxy, 'GET http://evil.example/v1/inventory', close), 404, 'not_found'],
-      [headOf(proxy, 'GET http://localhost/v1/inventory', close), 404, 'not_found'],
-      [headOf(proxy, 'GET /v1/../admin', close), 404, 'not_found'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
-      [headOf(proxy, 'GET /v1/x\\..\\..\\admin', close), 404, 'not_found'],
-      [headOf(proxy, `GET ${target}`, 'Via: 1.0 a, 1.1 petstore', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Origin: https://evil.example', close), 403, 'from_web_page'],
-      [headOf(proxy, `GET ${target}`, 'Sec-Fetch-Site: cross-site', close), 403, 'from_web_page'],
       [headOf(proxy, `GET ${target}`, close).replace('localhost', 'evil.example'), 403, 'foreign_host'],
       [
         headOf(proxy, `GET ${target}`, close)
@@ -259,7 +254,6 @@ describe('what is refused', () => {
         'foreign_host',
       ],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
-      [headOf(proxy, `GET ${target}`, close).replace('Bearer', 'Basic'), 401, 'unauthorized'],
       [headOf(proxy, `GET /__petstore/status`, close).replace(/Auth.*\r\n/, ''), 401, 'unauthorized'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       [headOf(proxy, `GET ${target}?${'x'.repeat(20_000)}`), 431, 'head_too_large'],
