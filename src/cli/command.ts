@@ -24,6 +24,8 @@ interface OptionDetails {
   readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
+  /** What `--no-x` does, which sets the value to false. */
+  readonly no?: string;
 }
 
 export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
@@ -85,7 +87,7 @@ export interface AnyCommand extends CommandDescription {
 interface CommandSpec<Arguments, Options> extends CommandDescription {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
-  /** By the name that commander derives from the flags: `allowNegative` for `--allow-negative`. */
+  /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
   run(input: InputOf<Arguments & Options>, context: CommandContext): Promise<View>;
 }
@@ -106,6 +108,12 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
 }
 
 /** Declares an option that takes a value. Used without its value in `[brackets]`, it is true. */
+export function option<T>(
+  flags: string,
+  parser: Parser<T>,
+  description: string,
+  details: OptionDetails & { readonly default: NoInfer<T>; readonly no: string },
+): OptionSpec<T | false>;
 export function option<T>(
   flags: string,
   parser: Parser<T>,
@@ -132,7 +140,7 @@ export function option<T>(flags: string, parser: Parser<T>, description: string,
 export function flag(flags: `--no-${string}`, description: string, details?: OptionDetails): OptionSpec<boolean>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean | undefined>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean> {
-  return { flags, description, ...details };
+  return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
 /** Puts options under a heading of the help. */
@@ -146,7 +154,13 @@ export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): (ArgumentSp
   return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
 }
 
-/** Returns a command's options in the order of the help. */
+/** Returns a command's options in the order of the help, those with a `no` twice. */
 export function optionsOf(command: Pick<AnyCommand, 'options'>): (OptionSpec & { readonly name: string })[] {
-  return Object.entries(command.options).map(([name, spec]) => ({ name, ...spec }));
+  return Object.entries(command.options).flatMap(([name, { no, ...spec }]) => {
+    const all = [{ name, ...spec }];
+    if (no === undefined) return all;
+    const flags = spec.flags.replace(/^.*--([\w-]+).*$/, '--no-$1');
+    const { purpose, conflicts = [] } = spec;
+    return [...all, { name, flags, description: no, conflicts, ...(purpose !== undefined && { purpose }) }];
+  });
 }

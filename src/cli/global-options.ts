@@ -13,9 +13,10 @@ const OPTIONS = {
   ...under('Output', {
     output: option('-o, --output <format>', wordValue(FORMATS), FORMATS.join(', '), { default: 'table' }),
     json: flag('--json', 'short for --output json', { conflicts: ['output'] }),
-    color: option('--color <when>', wordValue(['auto', 'always', 'never']), 'auto, always, never', { default: 'auto' }),
-    // To commander this is the option above, set to false; nothing has this name.
-    noColor: flag('--no-color', 'short for --color never'),
+    color: option('--color <when>', wordValue(['auto', 'always', 'never']), 'auto, always, never', {
+      default: 'auto',
+      no: 'short for --color never',
+    }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
     debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
@@ -36,9 +37,7 @@ const OPTIONS = {
       default: 75_000,
       shownDefault: '75s',
     }),
-    wait: flag('--wait', 'short for --max-wait forever', { conflicts: ['maxWait'] }),
-    // As with --no-color: the option above, set to false.
-    noWait: flag('--no-wait', 'short for --max-wait 0', { conflicts: ['maxWait'] }),
+    wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
     reserve: option('--reserve <requests>', countValue(), 'requests to leave for other programs with this key'),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
     maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', {
@@ -48,11 +47,7 @@ const OPTIONS = {
   }),
 };
 
-type Input = InputOf<typeof OPTIONS>;
-
-/** As commander gives it: `--no-color` makes `color` false. */
-export type GlobalInput = Omit<Input, 'noWait' | 'noColor' | 'color'> &
-  Pick<Globals, 'keepHistory'> & { readonly color: Input['color'] | false };
+export type GlobalInput = InputOf<typeof OPTIONS> & Pick<Globals, 'keepHistory'>;
 
 export const GLOBAL_OPTIONS = optionsOf({ options: OPTIONS });
 

@@ -6,14 +6,7 @@ import { lazyConfigFile, lazySettings } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
-import {
-  type Commands,
-  type Invocation,
-  readRequest,
-  type Request,
-  resolveRequest,
-  type RunInvocation,
-} from './parse.ts';
+import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import { decoded, Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
@@ -39,13 +32,13 @@ export async function run(
   const configFile = lazyConfigFile(safe);
   const defaults = (): ReturnType<typeof storedDefaults> => storedDefaults(safe.env, configFile);
   let request: Request | undefined;
-  let invocation: Invocation;
+  let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
     onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), defaults);
-    if (invocation.does === 'print') {
-      await safe.stdout.write(invocation.text);
+    if (typeof invocation === 'string') {
+      await safe.stdout.write(invocation);
       return EXIT.ok;
     }
   } catch (error) {
