@@ -4,7 +4,7 @@ import { countValue, durationValue, keptTimeValue, sizeValue, textValue, waitVal
 import { DAY_MS } from '../duration.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Globals } from '../session/globals.ts';
-import { FORMATS } from '../view/view.ts';
+import { FORMATS } from '../view/output-formats.ts';
 
 const OPTIONS = {
   ...under('Where', {

@@ -18,7 +18,7 @@ const LOW_SHARE = 0.2;
 
 export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
   /** Of stderr. */
-  readonly format: 'text' | 'json';
+  readonly isJson: boolean;
 }
 
 export class Reporter implements Notices {
@@ -155,7 +155,7 @@ export class Reporter implements Notices {
   }
 
   private get isJson(): boolean {
-    return this.settings.format === 'json';
+    return this.settings.isJson;
   }
 
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {

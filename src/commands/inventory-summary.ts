@@ -5,6 +5,7 @@ import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({
@@ -34,7 +35,7 @@ export const inventorySummary = defineCommand({
     }
     for (const warning of oddities.warnings()) context.notices.warning(warning);
     const rows = summary.rows();
-    return context.globals.output === 'table' ? tableView(rows) : list(rows, MEMBERS);
+    return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
   },
 });
 

@@ -3,6 +3,7 @@ import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordV
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
 /** The formats of smoke/reporters.ts, which only a run loads. */
@@ -86,9 +87,8 @@ export const smoke = defineCommand({
     const { smoke: run } = await import('../smoke/run.ts');
     const pet = await writablePet(input, context);
     await allowProvoking(input, context);
-    const isJson = ['json', 'ndjson'].includes(context.globals.output);
     return run(context, {
-      format: input.format ?? (isJson ? 'json' : 'text'),
+      format: input.format ?? (FORMAT_FACTS[context.globals.output].isJson ? 'json' : 'text'),
       out: input.out ?? [],
       maxSkewMs: input.maxSkew,
       provoke: input.provoke429 === true,

@@ -1,5 +1,6 @@
 /** Values on the command line and in answers: exact, or refused, through the built program. */
 import { describe, expect, it } from 'vitest';
+import { FORMATS } from '../../src/view/output-formats.ts';
 import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { item, json } from '../support/replies.ts';
@@ -12,7 +13,7 @@ const LIST = ['inventory', 'list'];
 describe('fault 51: an int64 goes through digit for digit', () => {
   const ids = [9007199254740993n, MAX, -9223372036854775808n];
 
-  it.each(['table', 'json', 'ndjson', 'csv'])('in %s', async (format) => {
+  it.each(FORMATS)('in %s', async (format) => {
     const server = await scriptedServer([json(ids.map((id) => item(id, 9007199254740993n)))]);
     const { code, stdout } = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
     const numbers = stdout.match(/-?\d{10,}/g);
