@@ -93,7 +93,7 @@ async function runCommand(
       const failed = view.view === 'rows' ? view.check?.(count) : undefined;
       if (failed !== undefined) throw failed;
     };
-    await Promise.race([work(), context.uncaught, ending.overdue]);
+    await ending.inTime(Promise.race([work(), context.uncaught]));
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
