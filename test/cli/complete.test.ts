@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { complete } from '../../src/cli/completion/complete.ts';
+import { optionsAt, pathsOf } from '../../src/cli/help/tree.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
 
@@ -39,6 +40,13 @@ describe('candidates', () => {
     ['-- inven', ['inventory']],
   ])('petstore %s', async (line, candidates) => {
     expect((await answer(...line.split(' '))).found).toEqual(candidates);
+  });
+
+  it('are every option of every place, and nothing else', async () => {
+    for (const path of pathsOf(TREE)) {
+      const options = optionsAt(TREE, path).flatMap(({ names }) => names);
+      expect([path, (await answer(...path.split(' ').filter(Boolean), '-')).found]).toEqual([path, options]);
+    }
   });
 
   it('have their description in the same line', async () => {
