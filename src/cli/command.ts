@@ -1,6 +1,7 @@
 /** How a command is declared. Parsing, help, reference, completion and the type of `run`'s input follow from it. */
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
+import type { Topic } from './help/topics.ts';
 import type { Parser } from './values.ts';
 
 /** `T`: the type of the value in the command's input; with undefined where the input may lack it. */
@@ -60,7 +61,7 @@ export interface Example {
  */
 export type Common = 'output' | 'environment' | 'requests' | 'questions';
 
-interface CommandDescription {
+export interface CommandDescription {
   /** `inventory list`: the group, where there is one, and the name. */
   readonly path: string;
   readonly summary: string;
@@ -69,7 +70,7 @@ interface CommandDescription {
   /** The service itself calls the operation experimental. */
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
-  readonly more?: readonly string[];
+  readonly more?: readonly Topic[];
   /** The common options that its help lists; by default all. */
   readonly common?: Common;
   /** The time it may take to end in order once it is to stop, in ms; by default, what a write in flight may take. */
