@@ -9,8 +9,8 @@ const elsewhere = [
   'conformance/**',
   'crash/**',
   'limiters/**',
-  'e2e/docs.test.ts',
-  'e2e/release.test.ts',
+  'rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts',
+  'e2e/{docs,fleet,release}.test.ts',
 ].map((each) => `test/${each}`);
 /** What runs the program in shells and terminals, sends it signals, or reads /proc: it has been run on Linux only. */
 const onLinux = ['e2e/**', 'conformance/**', 'crash/**', 'limiters/**', 'node/**', 'support/**'].map(

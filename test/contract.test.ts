@@ -12,7 +12,7 @@ import { isFailure } from '../src/errors.ts';
 import { createGate } from '../src/rate-limit/gate.ts';
 import { memoryLedger } from '../src/rate-limit/ledger.ts';
 import { type Plan, PLANS } from '../src/sandbox/plans.ts';
-import { type Sandbox, startSandbox } from '../src/sandbox/server.ts';
+import { type Sandbox, startSandbox } from '../src/sandbox/sandbox-server.ts';
 import { onCleanup } from './support/cleanup.ts';
 import { sendOver } from './support/test-ports.ts';
 import { createTestContext, type TestContext } from './support/test-context.ts';

@@ -105,11 +105,7 @@ class JsonReader {
   }
 
   skipSpace(): void {
-    for (;;) {
-      const c = this.text.charCodeAt(this.at);
-      if (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09) this.at++;
-      else return;
-    }
+    this.at = afterSpace(this.text, this.at);
   }
 
   value(depth: number): JsonValue {
@@ -236,9 +232,14 @@ class JsonReader {
   }
 }
 
-// What a terminal, a log viewer or a JavaScript parser might act on, escaped as JSON itself allows.
-const UNSAFE =
-  /[\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+/**
+ * What a terminal, a log viewer or a JavaScript parser might act on: C0, DEL, C1; bidi marks, overrides and isolates;
+ * invisible format characters and line separators; tag characters; lone surrogates. ZWJ and ZWNJ are left out: names
+ * and emoji need them.
+ */
+export const UNSAFE =
+  // eslint-disable-next-line no-control-regex -- control characters are the point
+  /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /** ASCII that JSON writes as it is. */
 const PLAIN = /^[ !#-[\]-~]*$/;
@@ -252,6 +253,14 @@ function stringifyString(text: string): string {
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join(''),
   );
+}
+
+/** Returns where the white space from `at` on ends. */
+export function afterSpace(text: string, at: number): number {
+  for (let end = at; ; end++) {
+    const c = text.charCodeAt(end);
+    if (c !== 0x20 && c !== 0x0a && c !== 0x0d && c !== 0x09) return end;
+  }
 }
 
 /** The inverse of parseJson, on one line: exact integers, raw numbers as written, safe strings. */

@@ -1,13 +1,14 @@
 /**
  * The body of GET /inventory -> items, as they arrive. The one function that reads lists.
  *
- * A row of the contract's three fields is taken by the pattern of its layout (item.ts); any other row goes
- * through the strict reader and the schema. Both accept the same texts and give the same items (tested).
+ * A row in the usual spelling is taken as it is (long-list.ts); any other row goes through the strict reader and the
+ * schema. Both accept the same texts and give the same items (tested).
  * Memory holds one chunk and one unfinished row, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
-import { JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
-import { type InventoryItem, RowItem, RowLayout } from './item.ts';
+import { afterSpace, JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
+import type { InventoryItem } from './item.ts';
+import { quickRow } from './long-list.ts';
 
 /** One row is never larger than this many UTF-16 units, and seldom than these. */
 const MAX_ROW = 1 << 20;
@@ -16,10 +17,7 @@ const USUAL_ROW = 200;
 /** More values in one row would hold up signals and timers while they are read and written. */
 const MOST_VALUES = 10_000;
 
-/** Rows of further layouts in one list are left to the strict reader. */
-const MOST_LAYOUTS = 8;
 const COMMA = 0x2c;
-const BRACE = 0x7b;
 
 /**
  * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
@@ -63,8 +61,6 @@ class ListReader {
   private enough = 0;
   private rows = 0;
   private expecting: Expecting = 'start';
-  private layout = RowLayout.own;
-  private readonly layouts = [RowLayout.own];
 
   /** Adds text; returns the rows that are whole by now, up to the first bad one. */
   async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
@@ -96,44 +92,25 @@ class ListReader {
     if (this.expecting !== 'nothing') throw this.broken('ends too early');
   }
 
-  /** Takes the rows of the contract's three fields that are here whole, with their commas. */
+  /** Takes the rows that are here whole, with their commas, as long as they are in the usual spelling. */
   private quickRows(items: InventoryItem[]): void {
-    if (this.expecting !== 'row' && this.expecting !== 'first-or-end') return;
-    const { at, text } = this;
-    this.layout = this.layout.takes(text, at)
-      ? this.layout
-      : (this.layouts.find((each) => each.takes(text, at)) ?? this.newLayout() ?? this.layout);
-    this.rowsOf(this.layout, items);
-  }
-
-  private newLayout(): RowLayout | undefined {
-    const layout = this.layouts.length < MOST_LAYOUTS ? RowLayout.of(this.text, this.at) : undefined;
-    if (layout !== undefined) this.layouts.push(layout);
-    return layout;
-  }
-
-  private rowsOf(layout: RowLayout, items: InventoryItem[]): void {
-    const { text } = this;
-    const { row } = layout;
-    row.lastIndex = this.at;
-    while (row.test(text)) {
-      const end = row.lastIndex;
-      const start = text.charCodeAt(this.at) === BRACE ? this.at : text.indexOf('{', this.at);
-      items.push(new RowItem(layout, text, start, end));
+    while (this.expecting === 'row' || this.expecting === 'first-or-end') {
+      this.at = afterSpace(this.text, this.at);
+      const item = quickRow(this.text, this.at);
+      if (item === undefined) return;
+      items.push(item);
       this.rows++;
-      this.at = end;
+      this.at += item.json.length;
       this.expecting = 'comma-or-end';
-      // Without a comma another row would be wrong here.
-      if (text.charCodeAt(end) !== COMMA) return;
-      this.expecting = 'row';
+      if (this.text.charCodeAt(this.at) !== COMMA) return;
       this.at++;
-      row.lastIndex = this.at;
+      this.expecting = 'row';
     }
   }
 
   /** One move through the list's own punctuation, or one row the slow way; undefined: more text is needed. */
   private async step(): Promise<InventoryItem | 'moved' | undefined> {
-    while (/[ \t\r\n]/.test(this.text[this.at] ?? '')) this.at++;
+    this.at = afterSpace(this.text, this.at);
     const c = this.text[this.at];
     if (c === undefined) return undefined;
     if (this.expecting === 'start') return this.expect(c, { '[': 'first-or-end' });

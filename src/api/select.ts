@@ -1,5 +1,5 @@
 /** Filters, order and oddities of a list of items: exact, and without a service. */
-import { type InventoryItem, PlainItem } from './item.ts';
+import type { InventoryItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
 export interface Filter {
@@ -14,44 +14,29 @@ export function isFilter({ status, pet, min, max }: Filter): boolean {
   return [status, pet, min, max].some((each) => each !== undefined);
 }
 
-/** Returns whether an item matches, without the bigints of a plain item, which would take longer than all else. */
 export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem) => boolean {
-  const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : quick(bound)));
-  const ids = pet === undefined ? undefined : new Set(pet.map(String));
-  return (item) => {
-    if (ids?.has(idDigits(item)) === false) return false;
-    if (status?.includes(item.status) === false) return false;
-    if (least === undefined && most === undefined) return true;
-    const quantity = item instanceof PlainItem ? item.numberOf('quantity') : item.quantity;
-    return (least === undefined || quantity >= least) && (most === undefined || quantity <= most);
-  };
-}
-
-function idDigits(item: InventoryItem): string {
-  return item instanceof PlainItem ? item.textOf('petId') : item.petId.toString();
-}
-
-/** Returns an integer as a number where it is exact as one; a bigint is exact beside a number, but slower. */
-function quick(integer: bigint): number | bigint {
-  const value = Number(integer);
-  return Number.isSafeInteger(value) ? value : integer;
+  const ids = pet === undefined ? undefined : new Set(pet);
+  return (item) =>
+    ids?.has(item.petId) !== false &&
+    status?.includes(item.status) !== false &&
+    (min === undefined || item.quantity >= min) &&
+    (max === undefined || item.quantity <= max);
 }
 
 /** Collects what a list held beyond the contract, so that one warning each can name it. */
 export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
-  private readonly pets: Set<string>;
+  private readonly pets: Set<bigint>;
 
   /** `pets`: those that were asked for and may be missing. */
   constructor(pets: readonly bigint[] = []) {
-    this.pets = new Set(pets.map(String));
+    this.pets = new Set(pets);
   }
 
   see(items: readonly InventoryItem[]): void {
     for (const item of items) {
-      if (this.pets.size > 0) this.pets.delete(idDigits(item));
-      if (item instanceof PlainItem) continue;
+      if (this.pets.size > 0) this.pets.delete(item.petId);
       if (!isOneOf(PET_STATUSES, item.status)) add(this.statuses, item.status);
       for (const name of item.extra?.keys() ?? []) add(this.fields, name);
     }

@@ -13,7 +13,6 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 /** The fields of an item in the contract, in its order. */
 export const ITEM_FIELDS = ['petId', 'quantity', 'status'] as const;
 export type ItemField = (typeof ITEM_FIELDS)[number];
-export type NumberField = Exclude<ItemField, 'status'>;
 
 export function isOneOf<T extends string>(known: readonly T[], text: string): text is T {
   return known.some((each) => each === text);

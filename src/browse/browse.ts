@@ -1,21 +1,28 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
-import type { Filter } from '../api/select.ts';
+import type { InventoryItem } from '../api/item.ts';
+import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
 import { applyPlan, dryRunPlan } from '../bulk/apply.ts';
 import { lockBrowse, takeTurn, withWritableJournal } from '../bulk/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../bulk/plan.ts';
+import type { Entry } from '../catalog/catalog.ts';
+import { listInventory } from '../client/list.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
+import { openCatalog } from '../session/catalog.ts';
+import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Draft, readDraft } from '../state/draft.ts';
 import type { Journal } from '../state/journal.ts';
+import { visible } from '../view/sanitise.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
+import { displayWidth, prepareWidths } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
-import { loadRows } from './rows.ts';
+import type { Listing } from './selection.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -97,7 +104,7 @@ class Visit {
     const { browser, context, options } = this;
     const show = options.plain === true ? byLines(context) : browseOnScreen;
     const reload: Reload = async (own) => {
-      browser.replace(await loadRows(own, options, (petId) => browser.pending.has(petId)));
+      browser.replace(await readListing(own, options, (petId) => browser.pending.has(petId)));
     };
     let done: RecordView | undefined;
     try {
@@ -196,4 +203,43 @@ function conflictWords(count: number): string {
 
 function messageOf({ clock }: CommandContext, error: unknown): string {
   return isFailure(error) ? describeFailure(error, clock.now()).message : String(error);
+}
+
+/**
+ * Reads the stock.
+ * @param isWanted adds pets that the filter leaves out
+ * @throws {Failure} what connect throws, and what ends a read of the list
+ */
+async function readListing(
+  context: CommandContext,
+  filter: Filter,
+  isWanted: (petId: bigint) => boolean,
+): Promise<Listing> {
+  await using session = await connect(context);
+  const matches = matcher(filter);
+  const oddities = new UnexpectedFields(filter.pet);
+  const items: InventoryItem[] = [];
+  let id = 0;
+  let quantity = 0;
+  for await (const batch of listInventory(session.service)) {
+    oddities.see(batch);
+    for (const item of batch) {
+      if (!matches(item) && !isWanted(item.petId)) continue;
+      items.push(item);
+      id = Math.max(id, String(item.petId).length);
+      quantity = Math.max(quantity, String(item.quantity).length);
+    }
+    context.notices.progress(`Reading the stock: ${plural(items.length, 'pet')}`);
+  }
+  context.notices.progress(undefined);
+  for (const warning of oddities.warnings()) context.notices.warning(warning);
+  const catalog = await openCatalog(context, session.origin);
+  const name = await longestName(catalog?.entries.values() ?? []);
+  return { items, catalog, widths: { id, name, quantity } };
+}
+
+async function longestName(entries: Iterable<Entry>): Promise<number> {
+  const names = Array.from(entries, ({ name }) => visible(name));
+  await prepareWidths(names);
+  return names.reduce((most, name) => Math.max(most, displayWidth(name)), 0);
 }

@@ -7,7 +7,6 @@ import type { Style } from '../view/style.ts';
 import { displayWidth, padTo, truncate } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import type { Browser } from './browser.ts';
-import { idOf } from './rows.ts';
 
 export interface Surroundings {
   readonly environment: string;
@@ -211,7 +210,7 @@ function cellsOf(browser: Browser, item: InventoryItem, isSelected: boolean, sho
   const change = browser.pending.get(item.petId);
   return {
     mark: `${isSelected ? '>' : ' '}${change === undefined ? ' ' : browser.isOutdated(item) ? '!' : '*'}`,
-    id: idOf(item),
+    id: String(item.petId),
     name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
     quantity: `${item.quantity}`,
     change: change === undefined ? '' : changeText(change),

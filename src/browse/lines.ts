@@ -7,7 +7,7 @@ import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { plural } from '../view/words.ts';
 import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
-import { ORDERS } from './rows.ts';
+import { ORDERS } from './selection.ts';
 
 const PAGE = 10;
 const HELP = [

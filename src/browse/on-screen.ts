@@ -11,33 +11,14 @@ import { drawScreen, pageOf } from './draw.ts';
 
 const SECOND = 1_000;
 
-/** How a visit to the table ends: by the user, a signal, or an error. Its signal ends a read of the list. */
-function endOfVisit() {
-  const { promise, resolve, reject } = Promise.withResolvers<End>();
-  const stop = new AbortController();
-  // It may fail before anyone waits for it.
-  promise.catch(() => undefined);
-  return {
-    promise,
-    signal: stop.signal,
-    by: (end: End): void => {
-      resolve(end);
-      stop.abort(new Error('left'));
-    },
-    fail: (error: unknown): void => {
-      reject(error);
-      stop.abort(error);
-    },
-  };
-}
-
 export const browseOnScreen: Show = async (context, browser, reload) => {
   const { clock, env, globals, signal } = context;
   const style = await createStyle(isColoured({ choice: globals.color, env, isTTY: true }));
   const { environment } = await context.target();
   const shown = (text: string): string => visible(context.secrets.redact(text));
-  const ending = endOfVisit();
-  const { fail } = ending;
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
+  // It may fail before anyone waits for it.
+  ended.catch(() => undefined);
   const onSignal = (): void => {
     fail(reasonOf(signal));
   };
@@ -45,7 +26,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   let stopReading = new AbortController();
   const read = (): void => {
     stopReading = new AbortController();
-    const own = { ...context, signal: AbortSignal.any([signal, ending.signal, stopReading.signal]) };
+    const own = { ...context, signal: AbortSignal.any([signal, stopReading.signal]) };
     reading = readStock(own, browser, reload, painter.ask).catch(fail);
   };
   const screen = await context.openScreen({
@@ -53,7 +34,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
       const request = browser.press(key);
       if (request === 'refresh') read();
       else if (request === 'stop') stopReading.abort(new Failure('interrupted', { signal: 'SIGINT' }));
-      else if (request !== undefined) ending.by(request);
+      else if (request !== undefined) end(request);
       painter.ask();
     },
     onRedraw: () => {
@@ -72,10 +53,11 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   try {
     if (signal.aborted) throw reasonOf(signal);
     read();
-    return await ending.promise;
+    return await ended;
   } finally {
     signal.removeEventListener('abort', onSignal);
     stopTicking();
+    stopReading.abort();
     await reading;
     await painter.close();
     screen.close();

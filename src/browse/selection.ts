@@ -1,8 +1,20 @@
 /** Which pets `inventory browse` shows, in which order, and where the cursor is. */
 import type { InventoryItem } from '../api/item.ts';
-import { PET_STATUSES, type PetStatus } from '../api/values.ts';
+import { type Sort, SortedItems } from '../api/long-list.ts';
+import { parseInt64, PET_STATUSES, type PetStatus } from '../api/values.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
-import { idOf, type Order, ORDERS, Rows } from './rows.ts';
+
+/** The stock as it was read. */
+export interface Listing {
+  readonly items: readonly InventoryItem[];
+  readonly catalog: Catalog | undefined;
+  /** The longest text of each column, in columns of the terminal. */
+  readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
+}
+
+export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
+export type Order = (typeof ORDERS)[number];
 
 export class Selection {
   text = '';
@@ -17,8 +29,9 @@ export class Selection {
   /** The largest quantity that counts as low stock. */
   readonly low: bigint;
   readonly pending = new Map<bigint, DraftChange>();
-  private rows = Rows.none;
-  protected found: Uint32Array = new Uint32Array();
+  private listing: Listing = { items: [], catalog: undefined, widths: { id: 0, name: 0, quantity: 0 } };
+  private ordered: readonly InventoryItem[] = [];
+  protected found: readonly InventoryItem[] = [];
   private cursor = 0;
   private top = 0;
 
@@ -26,17 +39,17 @@ export class Selection {
     this.low = low;
   }
 
-  get catalog(): Rows['catalog'] {
-    return this.rows.catalog;
+  get catalog(): Listing['catalog'] {
+    return this.listing.catalog;
   }
 
-  get widths(): Rows['widths'] {
-    return this.rows.widths;
+  get widths(): Listing['widths'] {
+    return this.listing.widths;
   }
 
   /** How many pets there are, and how many of them match. */
   get counts(): { readonly all: number; readonly found: number } {
-    return { all: this.rows.count, found: this.found.length };
+    return { all: this.listing.items.length, found: this.found.length };
   }
 
   /** The pets on the screen, and which of them the cursor is on. */
@@ -49,24 +62,24 @@ export class Selection {
   }
 
   get selected(): InventoryItem | undefined {
-    const index = this.found[this.cursor];
-    return index === undefined ? undefined : this.rows.at(index);
+    return this.found[this.cursor];
   }
 
   /** Returns the pets that match, from one place to another. */
-  between(from: number, to: number): InventoryItem[] {
-    return [...this.found.subarray(from, to)].map((index) => this.rows.at(index));
+  between(from: number, to: number): readonly InventoryItem[] {
+    return this.found.slice(from, to);
   }
 
   /** Returns the pet, whether it matches or not. */
   find(petId: bigint): InventoryItem | undefined {
-    return this.rows.get(petId);
+    return this.listing.items.find((item) => item.petId === petId);
   }
 
   /** Shows the stock as it is now; the cursor stays on its pet. */
-  replace(rows: Rows): void {
+  replace(listing: Listing): void {
     const petId = this.selected?.petId;
-    this.rows = rows;
+    this.listing = listing;
+    this.ordered = inOrder(listing, this.order);
     this.hasStock = true;
     this.search(petId);
   }
@@ -88,18 +101,22 @@ export class Selection {
     this.cursor = Math.max(0, Math.min(this.found.length - 1, this.cursor + (steps[name] ?? 0)));
   }
 
-  private get wanted(): Parameters<Rows['find']>[0] {
-    const { text, status, order } = this;
-    const most = this.isLowOnly ? this.low : undefined;
-    const among = this.isChangedOnly ? new Set([...this.pending.keys()].map(String)) : undefined;
-    return { text: text.trimEnd(), status, order, most, among };
-  }
-
   /** Searches. The cursor stays on the pet if it is still shown; else it goes to the one whose id is typed. */
   protected search(petId?: bigint): void {
-    this.found = this.rows.find(this.wanted);
-    const id = petId === undefined ? this.text.trimEnd() : String(petId);
-    this.cursor = Math.max(0, id === '' ? 0 : this.found.findIndex((index) => idOf(this.rows.at(index)) === id));
+    const { low, pending, status } = this;
+    const isMatch = matcherOf(this.text.trimEnd(), this.catalog);
+    this.found = this.ordered.filter(
+      (item) =>
+        (status === undefined || item.status === status) &&
+        (!this.isLowOnly || item.quantity <= low) &&
+        (!this.isChangedOnly || pending.has(item.petId)) &&
+        isMatch?.(item.petId) !== false,
+    );
+    const id = petId ?? parseInt64(this.text.trimEnd());
+    this.cursor = Math.max(
+      0,
+      this.found.findIndex((item) => item.petId === id),
+    );
     this.top = Math.max(0, this.cursor - Math.floor(this.page / 2));
   }
 
@@ -121,6 +138,7 @@ export class Selection {
 
   orderBy(order: Order): void {
     this.order = order;
+    this.ordered = inOrder(this.listing, order);
     this.search(this.selected?.petId);
   }
 
@@ -137,4 +155,34 @@ export class Selection {
     this.isChangedOnly = false;
     this.search(petId);
   }
+}
+
+/** Returns a test of a pet's id, for a part of the id or the name, or a barcode; undefined where all match. */
+function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint) => boolean) | undefined {
+  if (text === '') return undefined;
+  const ids = new Set((catalog?.containing(text) ?? []).map(({ petId }) => petId));
+  const owner = catalog?.ownerOf(text);
+  if (owner !== undefined) ids.add(owner.petId);
+  const mayBeId = /^-?[0-9]*$/.test(text);
+  return (petId) => ids.has(petId) || (mayBeId && String(petId).includes(text));
+}
+
+function inOrder({ catalog, items }: Listing, order: Order): readonly InventoryItem[] {
+  if (order === 'as listed') return items;
+  if (order === 'name') return byName(items, catalog);
+  const sort: Sort = order === 'quantity, largest first' ? '-quantity' : order;
+  const sorted = new SortedItems();
+  sorted.add(items);
+  return [...sorted.batches(sort)].flat();
+}
+
+/** Returns pets without a name last. */
+function byName(items: readonly InventoryItem[], catalog: Catalog | undefined): InventoryItem[] {
+  const entries = [...(catalog?.entries.values() ?? [])].filter(({ name }) => name !== '');
+  const { compare } = new Intl.Collator(undefined, { numeric: true });
+  const places = new Map(entries.sort((a, b) => compare(a.name, b.name)).map(({ petId }, place) => [petId, place]));
+  return items
+    .map((item) => ({ item, place: places.get(item.petId) ?? places.size }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
 }

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { openapiDocument } from '../api/openapi.ts';
+import { openapiDocument } from './openapi.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 import { ROOT } from './package.ts';
 

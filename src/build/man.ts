@@ -2,6 +2,7 @@
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { summaryOf } from '../cli/help/render.ts';
 import { TOPICS } from '../cli/help/topics.ts';
+import { type Setting, SETTINGS } from '../session/settings.ts';
 import { capital } from '../view/words.ts';
 import { wrapLine } from '../view/width.ts';
 import { commandsOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
@@ -33,17 +34,9 @@ export function manPage(tree: Tree, version: string): string {
     ...commandsOf(tree).flatMap(command),
     '.SH ENVIRONMENT',
     ...list([
-      [bold('PETSTORE_ENV'), 'Production, staging or sandbox.'],
-      [bold('PETSTORE_BASE_URL'), 'Address of the service, ending in /v1.'],
-      [bold('PETSTORE_API_KEY'), 'The API key.'],
-      [
-        bold('PETSTORE_LEDGER'),
-        'A Redis server through which machines share the limits of a key, and the locks of pets.',
-      ],
-      [
-        bold('PETSTORE_LEDGER_LOST'),
-        'While it does not answer: hold (default) sends what was lent, share a part of the limit.',
-      ],
+      ...Object.values<Setting>(SETTINGS).flatMap(({ variable, about }) =>
+        variable === undefined ? [] : [[bold(variable), sentence(about)] as const],
+      ),
       [bold('HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY'), 'Proxies.'],
       [bold('NODE_EXTRA_CA_CERTS'), 'A file of certificate authorities to trust besides the usual ones.'],
       [bold('NO_COLOR, FORCE_COLOR'), 'Colour.'],

@@ -8,7 +8,7 @@ const FOLDER = fileURLToPath(new URL('../sandbox/page/', import.meta.url));
 
 /** Returns the page with its Content-Security-Policy. */
 export async function buildPage(): Promise<{ readonly policy: string; readonly html: string }> {
-  const [style, script] = await Promise.all([bundle('style.css'), bundle('main.ts')]);
+  const [style, script] = await Promise.all([bundle('style.css'), bundle('sandbox-page.ts')]);
   const html = readFileSync(`${FOLDER}index.html`, 'utf8')
     .replace(/^\s+/gm, '')
     .replace('<style></style>', () => `<style>${style}</style>`)

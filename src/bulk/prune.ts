@@ -3,8 +3,8 @@ import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { reportFolder } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
-import { MOST_CHANGES, removeOldest } from '../state/prune.ts';
-import { KINDS } from '../state/rows.ts';
+import { MOST_CHANGES, removeOldest } from '../state/remove-oldest.ts';
+import { KINDS } from '../state/journal-rows.ts';
 import { plural } from '../view/words.ts';
 
 /** Name of the row of `meta` that holds when to prune next, epoch ms. */

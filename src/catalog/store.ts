@@ -1,6 +1,6 @@
 /** Reads and writes the catalogs: the tables `catalogPet` and `catalogBarcode` of the state database. */
 import type { Database } from '../ports.ts';
-import { integer, optional, text } from '../state/rows.ts';
+import { integer, optional, text } from '../state/journal-rows.ts';
 import { Catalog } from './catalog.ts';
 import type { Changes } from './changes.ts';
 

@@ -113,8 +113,8 @@ export function option<T>(
   flags: string,
   parser: Parser<T>,
   description: string,
-  details: OptionDetails & { readonly default: NoInfer<T>; readonly no: string },
-): OptionSpec<T | false>;
+  details: OptionDetails & { readonly no: string },
+): OptionSpec<T | false | undefined>;
 export function option<T>(
   flags: string,
   parser: Parser<T>,

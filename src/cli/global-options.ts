@@ -1,20 +1,22 @@
 /** The options that every command takes, by what they are for. */
-import { flag, type InputOf, option, optionsOf, under } from './command.ts';
-import { countValue, durationValue, keptTimeValue, sizeValue, textValue, waitValue, wordValue } from './values.ts';
-import { DAY_MS } from '../duration.ts';
-import { ENVIRONMENTS } from '../session/environments.ts';
-import type { Globals } from '../session/globals.ts';
-import { FORMATS } from '../view/output-formats.ts';
+import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
+import { durationValue, sizeValue, textValue } from './values.ts';
+import { SETTINGS, type Setting } from '../session/settings.ts';
+
+/** Without a default of commander's: a variable or the config may have another. */
+function settingOption<T>(setting: Setting<T> & { readonly flags: string; readonly default: string }) {
+  return option(setting.flags, setting.parser, setting.about, { shownDefault: setting.default });
+}
 
 const OPTIONS = {
   ...under('Where', {
-    env: option('-e, --env <name>', wordValue(ENVIRONMENTS), `environment: ${ENVIRONMENTS.join(', ')}`),
+    env: option(SETTINGS.env.flags, SETTINGS.env.parser, SETTINGS.env.about),
   }),
   ...under('Output', {
-    output: option('-o, --output <format>', wordValue(FORMATS), FORMATS.join(', '), { default: 'table' }),
+    output: settingOption(SETTINGS.output),
     json: flag('--json', 'short for --output json', { conflicts: ['output'] }),
-    color: option('--color <when>', wordValue(['auto', 'always', 'never']), 'auto, always, never', {
-      default: 'auto',
+    color: option(SETTINGS.color.flags, SETTINGS.color.parser, SETTINGS.color.about, {
+      shownDefault: SETTINGS.color.default,
       no: 'short for --color never',
     }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
@@ -25,34 +27,36 @@ const OPTIONS = {
     yes: flag('-y, --yes', 'answer yes to all prompts'),
   }),
   ...under('Requests', {
-    baseUrl: option('--base-url <url>', textValue, 'address of the service, ending in /v1'),
+    // The command checks it, once it knows whether http is allowed.
+    baseUrl: option(SETTINGS.baseUrl.flags, textValue, SETTINGS.baseUrl.about),
     insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
     verbose: flag('-v, --verbose', 'print each request on stderr'),
     showLimits: flag('--show-limits', 'print the rate limit even when not on a terminal'),
-    timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', {
-      default: 60_000,
-      shownDefault: '60s',
-    }),
-    maxWait: option('--max-wait <duration>', waitValue, 'longest wait for the rate limit, or "forever"; else exit 6', {
-      default: 75_000,
-      shownDefault: '75s',
-    }),
+    timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', { shownDefault: '60s' }),
+    maxWait: settingOption(SETTINGS.maxWait),
     wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
-    reserve: option('--reserve <requests>', countValue(), 'requests to leave for other programs with this key'),
+    reserve: settingOption(SETTINGS.reserve),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
-    maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', {
-      default: 256 * 2 ** 20,
-      shownDefault: '256MiB',
-    }),
+    maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', { shownDefault: '256MiB' }),
   }),
 };
 
-export type GlobalInput = InputOf<typeof OPTIONS> & Pick<Globals, 'keepHistory'>;
+/** What the command line need not say, and no setting does. */
+export const UNSAID = {
+  input: true,
+  yes: false,
+  quiet: false,
+  verbose: false,
+  debug: false,
+  showLimits: false,
+  insecureHttp: false,
+  timeout: 60_000,
+  maxBody: 256 * 2 ** 20,
+};
 
-export const GLOBAL_OPTIONS = optionsOf({ options: OPTIONS });
+export type GlobalInput = InputOf<typeof OPTIONS>;
 
-/** Settings without an option: only a variable or the config sets them. */
-export const STORED_SETTINGS = [{ name: 'keepHistory', parser: keptTimeValue, default: 730 * DAY_MS }];
+export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[] = optionsOf({ options: OPTIONS });
 
 /** Answered before a command runs. */
 export const HELP_OPTIONS = optionsOf({

@@ -2,26 +2,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, STORED_SETTINGS } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
-import type { storedDefaults } from '../session/defaults.ts';
 import type { Globals } from '../session/globals.ts';
+import { type Stored, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
-
-/** Default values of the global flags. */
-const OFF = {
-  reserve: 0,
-  yes: false,
-  quiet: false,
-  verbose: false,
-  debug: false,
-  showLimits: false,
-  insecureHttp: false,
-};
-
-/** By the option's name. */
-export type Defaults = Awaited<ReturnType<typeof storedDefaults>>;
 
 /** By name. */
 type Values = Record<string, unknown>;
@@ -71,7 +57,7 @@ export async function resolveRequest(
   request: Request,
   commands: Commands,
   width: number,
-  defaults: () => Promise<Defaults> = () => Promise.resolve(new Map()),
+  stored: () => Promise<Stored> = () => Promise.resolve({ env: {}, config: {} }),
 ): Promise<RunInvocation | string> {
   const { line, command } = request;
   const wanted = helpWanted(line);
@@ -82,7 +68,7 @@ export async function resolveRequest(
   }
   try {
     const { input, given } = valuesOn(request, command);
-    const globals = globalsOf(given, await defaults(), command);
+    const globals = globalsOf(given, storedValues(await stored(), command.path));
     return (command.path === 'help' ? await helpOn(line, commands, width) : undefined) ?? { command, input, globals };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -173,33 +159,15 @@ function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** @throws {Failure} `invalid-value` */
-function globalsOf(given: Values, stored: Defaults, { path }: AnyCommand): Globals {
-  const defaults = [...GLOBAL_OPTIONS, ...STORED_SETTINGS].map((spec) => [spec.name, defaultOf(spec, stored, path)]);
-  const known = defaults.filter(([, value]) => value !== undefined);
-  const { json, wait, color, ...values } = { ...Object.fromEntries(known), ...given } as GlobalInput;
+function globalsOf(values: Values, stored: ReturnType<typeof storedValues>): Globals {
+  const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
-    ...OFF,
-    ...values,
+    ...UNSAID,
+    ...stored,
+    ...given,
     color: color === false ? 'never' : color,
-    output: json === true ? 'json' : values.output,
-    maxWait: wait === undefined ? values.maxWait : wait ? FOREVER_MS : 0,
-    timeoutIsExplicit: 'timeout' in given,
+    ...(json === true && { output: 'json' }),
+    ...(wait !== undefined && { maxWait: wait ? FOREVER_MS : 0 }),
+    timeoutIsExplicit: given.timeout !== undefined,
   };
-}
-
-/** @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none */
-function defaultOf(
-  { name, parser, ...spec }: (typeof GLOBAL_OPTIONS | typeof STORED_SETTINGS)[number],
-  stored: Defaults,
-  path: string,
-): unknown {
-  const { text, source = '' } = stored.get(name) ?? {};
-  if (text === undefined || parser === undefined) return spec.default;
-  try {
-    return parser.parse(text, source);
-  } catch (error) {
-    if (path.startsWith('config ')) return spec.default;
-    throw error;
-  }
 }

@@ -35,7 +35,7 @@ export async function petIdOf(
     throw new Failure('usage', { problem: 'The pet is named more than once; use its id, --name or --barcode.' });
   }
   if (petId !== undefined) return petId;
-  const { petInCatalog } = await import('../session/pet-in-catalog.ts');
+  const { petInCatalog } = await import('../session/catalog.ts');
   return petInCatalog(context, name === undefined ? { barcode } : { name });
 }
 

@@ -1,8 +1,9 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
 import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
-import { storedDefaults } from '../session/defaults.ts';
-import { lazyConfigFile, lazySettings } from '../session/settings.ts';
+import { readConfigFile } from '../session/config-file.ts';
+import { lazySettings, once } from '../session/target.ts';
+import { find, SETTINGS, type Stored } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
@@ -31,20 +32,24 @@ export async function run(
   const secrets = new Secrets();
   addFromEnvironment(secrets, context.env);
   const safe = redactedPorts(context, secrets);
-  const configFile = lazyConfigFile(safe);
-  const defaults = (): ReturnType<typeof storedDefaults> => storedDefaults(safe.env, configFile);
+  const configFile = once(() => readConfigFile(safe));
+  const stored = async (): Promise<Stored> => {
+    // A command that needs the config reports what is wrong with it.
+    const file = await configFile().catch(() => undefined);
+    return { env: safe.env, config: file?.config ?? {} };
+  };
   let request: Request | undefined;
   let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
     onCommand?.(codeName(request, context.env));
-    invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), defaults);
+    invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
     if (typeof invocation === 'string') {
       await safe.stdout.write(invocation);
       return EXIT.ok;
     }
   } catch (error) {
-    const format = request?.line.format ?? (await defaults()).get('output')?.text ?? '';
+    const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
     return reportEarly(request?.line, error, safe, secrets, format);
   }
   return runCommand(invocation, { ...safe, configFile }, secrets);

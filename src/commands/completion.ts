@@ -77,17 +77,15 @@ export async function knownPets(context: Context, place?: Place): Promise<readon
 
 /** Returns what tells the service apart from others; undefined where an option, a variable or the config is wrong. */
 async function originAt(context: Context, { env, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
-  const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { ENVIRONMENTS, originOf }] = await Promise.all([
+  const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
     import('../session/environments.ts'),
   ]);
   try {
-    const call = {
-      ...(env !== undefined && { env: wordIn(ENVIRONMENTS, env) ?? env }),
-      ...(baseUrl !== undefined && { baseUrl }),
-    };
-    const settings = resolveSettings(call, context.env, await readConfigFile(context));
+    const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
+    const { config } = await readConfigFile(context);
+    const settings = resolveSettings(call, { env: context.env, config });
     return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, { insecureHttp }) });
   } catch (error) {
     if (isFailure(error)) return undefined;

@@ -1,24 +1,26 @@
 import { argument, defineCommand } from '../cli/command.ts';
-import { GLOBAL_OPTIONS, STORED_SETTINGS } from '../cli/global-options.ts';
-import { textValue } from '../cli/values.ts';
-import { changeConfig, configPath, NO_CONFIG, requireReadable } from '../session/config-file.ts';
-import { settingNamed, SETTINGS, type Setting } from '../session/config-keys.ts';
-import { DEFAULT_NAMES, DEFAULTS } from '../session/defaults.ts';
+import { textValue, wordValue } from '../cli/values.ts';
+import { changeConfig, configPath, requireReadable, withValues } from '../session/config-file.ts';
+import { maskKey } from '../session/key.ts';
+import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';
 
-const setting = settingArgument(SETTINGS);
+const KEYS = [...CONFIG_SETTINGS.keys()];
+const key = keyArgument(KEYS);
 
-function settingArgument(offered: readonly Setting[]) {
-  const words = offered.map(({ key }) => key);
-  return argument({ parse: settingNamed, words }, words.join(', '));
+function keyArgument(offered: readonly string[]) {
+  return argument({ ...wordValue(KEYS), words: offered }, offered.join(', '));
 }
 
-/** @throws {Failure} `invalid-value` where every command would refuse the value as its default */
-function checkDefault(key: string, value: string): void {
-  const name = DEFAULT_NAMES.find((each) => each === key);
-  const spec = name && [...GLOBAL_OPTIONS, ...STORED_SETTINGS].find((each) => each.name === DEFAULTS[name].option);
-  spec?.parser?.parse(value, key);
+function isSecret(key: string): boolean {
+  return CONFIG_SETTINGS.get(key)?.isSecret === true;
+}
+
+/** Returns what the config has, as it may be shown. */
+function shownValue(key: string, config: Readonly<Record<string, string>>): string | undefined {
+  const value = config[key];
+  return value !== undefined && isSecret(key) ? maskKey(value) : value;
 }
 
 export const configList = defineCommand({
@@ -29,8 +31,7 @@ export const configList = defineCommand({
   more: ['environments'],
   async run(_input, context) {
     const { config } = requireReadable(await context.configFile());
-    const rows = SETTINGS.map((setting) => ({ key: setting.key, value: setting.get(config) }));
-    return list(rows, { setting: ({ key }) => key, value: ({ value }) => value });
+    return list(KEYS, { setting: (key) => key, value: (key) => shownValue(key, config) });
   },
 });
 
@@ -39,12 +40,12 @@ export const configGet = defineCommand({
   common: 'output',
   summary: 'Show one setting',
   examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
-  arguments: { setting },
+  arguments: { setting: key },
   more: ['environments'],
   async run({ setting }, context) {
     const { config, path } = requireReadable(await context.configFile());
-    const value = setting.get(config);
-    if (value === undefined) throw new Failure('config-unset', { key: setting.key, path, command: setting.command });
+    const value = shownValue(setting, config);
+    if (value === undefined) throw new Failure('config-unset', { key: setting, path, command: commandFor(setting) });
     return shown(setting, value, value);
   },
 });
@@ -59,17 +60,18 @@ export const configSet = defineCommand({
     { says: 'Keep the history for 90 days', command: 'petstore config set keep-history 90d' },
   ],
   arguments: {
-    setting: settingArgument(SETTINGS.filter(({ isSettable }) => isSettable)),
+    setting: keyArgument(KEYS.filter((each) => !isSecret(each))),
     value: argument(textValue, 'the new value'),
   },
   more: ['environments'],
   async run({ setting, value }, context) {
+    const spec = CONFIG_SETTINGS.get(setting)!;
     // Before the lock: a value that is refused waits for no other petstore.
-    setting.set(NO_CONFIG, value);
-    checkDefault(setting.key, value);
-    const { config, path } = await changeConfig(context, (before) => setting.set(before, value));
-    const kept = setting.get(config) ?? '';
-    return { ...shown(setting, kept, `${setting.key} is now ${kept} (${path}).`), isConfirmation: true };
+    const parsed = spec.parser.parse(value, setting);
+    const kept = typeof parsed === 'string' ? parsed : value;
+    const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
+    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: kept, ...replaced }));
+    return { ...shown(setting, kept, `${setting} is now ${kept} (${path}).`), isConfirmation: true };
   },
 });
 
@@ -78,11 +80,11 @@ export const configUnset = defineCommand({
   common: 'output',
   summary: 'Remove one setting',
   examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
-  arguments: { setting },
+  arguments: { setting: key },
   more: ['environments'],
   async run({ setting }, context) {
-    const { path } = await changeConfig(context, (before) => setting.unset(before));
-    return { ...shown(setting, undefined, `${setting.key} is removed (${path}).`), isConfirmation: true };
+    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: undefined }));
+    return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
   },
 });
 
@@ -98,9 +100,9 @@ export const configPathCommand = defineCommand({
   },
 });
 
-function shown(setting: Setting, value: string | undefined, text: string): RecordView {
+function shown(setting: string, value: string | undefined, text: string): RecordView {
   return record(text, [
-    ['setting', setting.key],
+    ['setting', setting],
     ['value', value ?? null],
   ]);
 }

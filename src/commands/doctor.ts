@@ -116,10 +116,10 @@ async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerat
   const { lookAtMachine } = await import('../doctor/local.ts');
   const { lookAtService } = await import('../doctor/connectivity.ts');
   const isOffline = input.offline === true;
-  const settings = yield* lookAtMachine(context, isOffline);
+  const url = yield* lookAtMachine(context, isOffline);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
-  else if (settings === undefined) yield skipped('service', 'No base URL is known.');
-  else yield* lookAtService(context, settings);
+  else if (url === undefined) yield skipped('service', 'No base URL is known.');
+  else yield* lookAtService(context, url);
 }
 
 /** @throws {Failure} `usage` */

@@ -1,7 +1,7 @@
-import { type InventoryItem, itemToJsonText, jsonTextOfFields, PlainItem } from '../api/item.ts';
+import { type InventoryItem, itemToJsonText, jsonTextOfFields, memberOf } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
-import { SortedItems, type Sort, SORTS } from '../api/item-table.ts';
+import { SortedItems, type Sort, SORTS } from '../api/long-list.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -16,7 +16,7 @@ import {
   wordIn,
   wordValue,
 } from '../cli/values.ts';
-import { openCatalog } from '../session/catalog.ts';
+import { openCatalog, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -136,7 +136,7 @@ function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: Comman
 /** Opens the catalog where names are shown or filtered by. @throws {Failure} `usage`: --name without a catalog */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
   if (input.name !== undefined) {
-    return (await import('../session/pet-in-catalog.ts')).requireCatalog(context, '--name');
+    return requireCatalog(context, '--name');
   }
   if (input.watch !== undefined || !showsNames(input, context)) return undefined;
   return openCatalog(context, originOf(await context.target()));
@@ -163,19 +163,8 @@ async function* named(
 }
 
 function column(name: string): Column<InventoryItem> {
-  const field = ITEM_FIELDS.find((each) => each === name);
-  return {
-    name,
-    cell: (item) => cell(item, name),
-    ...(field !== undefined && {
-      plain: (item) => (item instanceof PlainItem ? item.textOf(field) : undefined),
-    }),
-  };
-}
-
-function cell(item: InventoryItem, name: string): string | bigint | number {
-  if (name === 'petId' || name === 'quantity' || name === 'status') return item[name];
-  return jsonCell(item.extra?.get(name) ?? null);
+  const of = memberOf(name);
+  return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
 async function* sorted(
@@ -183,9 +172,9 @@ async function* sorted(
   sort: Sort,
   limit: number | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const items = new SortedItems(sort, limit);
+  const items = new SortedItems();
   for await (const batch of batches) items.add(batch);
-  yield* items.batches();
+  yield* items.batches(sort, limit);
 }
 
 /** Stops reading once there are enough. */

@@ -1,5 +1,6 @@
+import type { InventoryItem } from '../api/item.ts';
 import { matcher, UnexpectedFields } from '../api/select.ts';
-import { type StatusSummary, StockSummary } from '../api/stock-summary.ts';
+import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
@@ -25,19 +26,45 @@ export const inventorySummary = defineCommand({
   options: FILTER_OPTIONS,
   more: ['output', 'exit-codes'],
   async run(filter, context): Promise<View> {
-    const summary = new StockSummary(filter.status);
+    const known = PET_STATUSES.filter((status) => filter.status?.includes(status) !== false);
+    const counts = new Map(known.map((status) => [status as string, noneOf(status)]));
     const oddities = new UnexpectedFields(filter.pet);
     const matches = matcher(filter);
     await using session = await connect(context);
     for await (const items of listInventory(session.service)) {
       oddities.see(items);
-      summary.add(items.filter(matches));
+      count(items.filter(matches), counts);
     }
     for (const warning of oddities.warnings()) context.notices.warning(warning);
-    const rows = summary.rows();
+    // Those of the contract, then others in the order of the alphabet.
+    const others = [...counts.keys()].filter((status) => !isOneOf(PET_STATUSES, status)).sort();
+    const rows = [...known, ...others].flatMap((status) => counts.get(status) ?? []);
     return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
   },
 });
+
+/** Counts of the pets of a status. */
+interface StatusSummary {
+  readonly status: string;
+  pets: number;
+  quantity: bigint;
+  /** Pets with a quantity of 0 or less. */
+  outOfStock: number;
+}
+
+function noneOf(status: string): StatusSummary {
+  return { status, pets: 0, quantity: 0n, outOfStock: 0 };
+}
+
+function count(items: readonly InventoryItem[], counts: Map<string, StatusSummary>): void {
+  for (const { quantity, status } of items) {
+    const counted = counts.get(status) ?? noneOf(status);
+    counts.set(status, counted);
+    counted.pets++;
+    counted.quantity += quantity;
+    if (quantity <= 0n) counted.outOfStock++;
+  }
+}
 
 const MEMBERS = {
   status: ({ status }: StatusSummary) => status,

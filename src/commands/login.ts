@@ -2,18 +2,14 @@ import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
 import { textValue } from '../cli/values.ts';
 import { open } from '../session/connect.ts';
-import {
-  isRemoteEnvironment,
-  parseBaseUrl,
-  REMOTE_ENVIRONMENTS,
-  type RemoteEnvironment,
-  suggestBaseUrl,
-} from '../session/environments.ts';
-import { changeConfig, type Config, type SettingsChange, withSettings } from '../session/config-file.ts';
+import { isOneOf } from '../api/values.ts';
+import { parseBaseUrl, REMOTE_ENVIRONMENTS, type RemoteEnvironment, suggestBaseUrl } from '../session/environments.ts';
+import type { Target } from '../session/resolve.ts';
+import { changeConfig, type Config, withValues } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { keyFromCommand } from '../session/key-command.ts';
-import { takeKey } from '../session/resolve.ts';
-import { splitWords } from '../session/key-command.ts';
+import { splitWords, takeKey } from '../session/key.ts';
+import { keyFromCommand } from '../session/target.ts';
+import { find, keyOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -31,10 +27,7 @@ const OPTIONS = {
 type LoginInput = InputOf<typeof OPTIONS>;
 
 /** Where the key is for. */
-interface Place {
-  readonly environment: RemoteEnvironment;
-  readonly baseUrl: URL;
-}
+type Place = Pick<Target, 'environment' | 'baseUrl'>;
 
 export const login = defineCommand({
   path: 'login',
@@ -60,15 +53,20 @@ export const login = defineCommand({
   more: ['environments'],
   async run(input, context) {
     const { config: before } = await context.configFile();
-    const environment = await chooseEnvironment(context, before);
-    const baseUrl = await chooseBaseUrl(context, environment, before.environments[environment]?.baseUrl);
-    const place = { environment, baseUrl };
+    const stored = { env: context.env, config: before };
+    const environment = await chooseEnvironment(context, stored);
+    const place = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
     const key = await chooseKey(input, context, place);
-    const { config, path } = await changeConfig(context, (present) => ({
-      ...withSettings(present, environment, { baseUrl: baseUrl.href, ...key }),
-      environment: present.environment ?? environment,
-    }));
-    warnOfShadows(context, place, key.apiKey);
+    const { config, path } = await changeConfig(context, (present) =>
+      withValues(present, {
+        environment: present.environment ?? environment,
+        [`${environment}.base-url`]: place.baseUrl.href,
+        [`${environment}.api-key`]: undefined,
+        [`${environment}.key-command`]: undefined,
+        [`${environment}.${key.name}`]: key.value,
+      }),
+    );
+    warnOfShadows(context, environment, config);
     return loggedIn(input, place, path, useText(environment, before, config));
   },
 });
@@ -81,15 +79,14 @@ function useText(environment: string, before: Config, after: Config): string {
   return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
 }
 
-async function chooseEnvironment(context: CommandContext, { environment = '' }: Config): Promise<RemoteEnvironment> {
-  const name = context.globals.env ?? nonEmpty(context.env.PETSTORE_ENV);
-  if (name === undefined) {
-    if (canAsk(context)) {
-      return await askEnvironment(context, isRemoteEnvironment(environment) ? environment : 'production');
-    }
+async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
+  const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
+  const name = found.value;
+  if (!isSaidNow(found)) {
+    if (canAsk(context)) return await askEnvironment(context, isOneOf(REMOTE_ENVIRONMENTS, name) ? name : 'production');
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
-  if (isRemoteEnvironment(name)) return name;
+  if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
   if (name === 'sandbox') {
     throw new Failure('usage', {
       problem: 'The sandbox is built in and needs no login.',
@@ -100,33 +97,40 @@ async function chooseEnvironment(context: CommandContext, { environment = '' }: 
   throw new Failure('invalid-value', { name: 'environment', value: name, expected });
 }
 
-async function chooseBaseUrl(context: CommandContext, environment: string, stored: string | undefined): Promise<URL> {
-  const given = context.globals.baseUrl ?? nonEmpty(context.env.PETSTORE_BASE_URL);
-  if (given === undefined && canAsk(context)) return await askBaseUrl(context, environment, stored);
-  const text = given ?? stored;
-  if (text !== undefined) return parseBaseUrl(text, context.globals);
+async function chooseBaseUrl(context: CommandContext, environment: string, stored: Stored): Promise<URL> {
+  const found = find(SETTINGS.baseUrl, { ...stored, environment, option: context.globals.baseUrl });
+  if (!isSaidNow(found) && canAsk(context)) return await askBaseUrl(context, environment, found?.value);
+  if (found !== undefined) return parseBaseUrl(found.value, context.globals);
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
+/** True for what the option or the variable gives: it is not asked for. */
+function isSaidNow(found: Sourced<string> | undefined): boolean {
+  return found?.source.from === 'flag' || found?.source.from === 'variable';
+}
+
 /** Returns what to store: a key or a command, the one in place of the other. */
-async function chooseKey(input: LoginInput, context: CommandContext, place: Place): Promise<SettingsChange> {
-  const { keyCommand, keyStdin } = input;
+async function chooseKey(
+  { keyCommand, keyStdin, verify }: LoginInput,
+  context: CommandContext,
+  place: Place,
+): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
   const check = async (key: string): Promise<void> => {
-    if (input.verify) await verify(context, place, key);
+    if (verify) await tryKey(context, place, key);
   };
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
-    if (input.verify) await check(await keyFromCommand(context, keyCommand));
-    return { apiKey: undefined, keyCommand };
+    if (verify) await check(await keyFromCommand(context, keyCommand));
+    return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {
     // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
     const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
-    const apiKey = takeKey(context, text, 'stdin');
-    await check(apiKey);
-    return { apiKey, keyCommand };
+    const value = takeKey(context, text, 'stdin');
+    await check(value);
+    return { name: 'api-key', value };
   }
-  if (canAsk(context)) return { apiKey: await askKey(context, place.environment, check), keyCommand };
+  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, place.environment, check) };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
@@ -134,7 +138,7 @@ async function chooseKey(input: LoginInput, context: CommandContext, place: Plac
 }
 
 /** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
-async function verify(context: CommandContext, place: Place, apiKey: string): Promise<void> {
+async function tryKey(context: CommandContext, place: Place, apiKey: string): Promise<void> {
   context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
   await using session = await open(context, { ...place, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
@@ -142,18 +146,15 @@ async function verify(context: CommandContext, place: Place, apiKey: string): Pr
 }
 
 /** Warns of variables that override what is stored with another value. */
-function warnOfShadows({ env, notices }: CommandContext, { environment, baseUrl }: Place, apiKey?: string): void {
-  const stored = { PETSTORE_API_KEY: apiKey, PETSTORE_BASE_URL: baseUrl.href, PETSTORE_ENV: environment };
-  for (const [name, value] of Object.entries(stored)) {
-    const active = nonEmpty(env[name]);
-    if (active === undefined || active === value) continue;
-    if (name === 'PETSTORE_BASE_URL' && active.replace(/\/+$/, '') === value) continue;
-    notices.warning(`${name} is set and overrides what is stored here; petstore status shows the active settings.`);
+function warnOfShadows({ env, notices }: CommandContext, environment: string, config: Config): void {
+  for (const setting of [SETTINGS.apiKey, SETTINGS.baseUrl, SETTINGS.env]) {
+    const kept = setting === SETTINGS.env ? environment : config[keyOf(setting, environment)];
+    const active = env[setting.variable] ?? '';
+    if (active === '' || active === kept || active.replace(/\/+$/, '') === kept) continue;
+    notices.warning(
+      `${setting.variable} is set and overrides what is stored here; petstore status shows the active settings.`,
+    );
   }
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }
 
 function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string, use: string): RecordView {
@@ -174,7 +175,7 @@ async function askEnvironment(context: CommandContext, fallback: RemoteEnvironme
   const names = REMOTE_ENVIRONMENTS.join(' or ');
   for (;;) {
     const name = (await prompt.text(`Environment, ${names}`, fallback, signal)).toLowerCase();
-    if (isRemoteEnvironment(name)) return name;
+    if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
     if (name === 'sandbox') notices.warning(`The sandbox is built in and needs no login. Type ${names}.`);
     else notices.warning(`${JSON.stringify(name)} is not an environment. Type ${names}.`);
   }

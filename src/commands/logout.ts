@@ -1,6 +1,6 @@
 import { defineCommand, flag } from '../cli/command.ts';
-import { isRemoteEnvironment, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, requireReadable, withSettings } from '../session/config-file.ts';
+import { REMOTE_ENVIRONMENTS } from '../session/environments.ts';
+import { changeConfig, requireReadable, withValues } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
 
@@ -17,7 +17,7 @@ export const logout = defineCommand({
   more: ['environments'],
   async run({ all }, context) {
     const { value } = (await context.settings()).environment;
-    if (all !== true && !isRemoteEnvironment(value)) {
+    if (all !== true && value === 'sandbox') {
       throw new Failure('usage', {
         problem: 'The key of the sandbox is built in.',
         hint: 'Name one: --env staging',
@@ -25,17 +25,11 @@ export const logout = defineCommand({
     }
     const file = requireReadable(await context.configFile());
     const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === value);
-    const dropped = names.filter((name) => {
-      const { apiKey, keyCommand } = file.config.environments[name] ?? {};
-      return apiKey !== undefined || keyCommand !== undefined;
-    });
+    const keysOf = (name: string): string[] => [`${name}.api-key`, `${name}.key-command`];
+    const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
     if (dropped.length > 0) {
-      await changeConfig(context, (config) =>
-        names.reduce(
-          (changed, name) => withSettings(changed, name, { apiKey: undefined, keyCommand: undefined }),
-          config,
-        ),
-      );
+      const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
+      await changeConfig(context, (config) => withValues(config, changes));
     }
     const text =
       dropped.length === 0

@@ -1,9 +1,17 @@
-import { defineCommand, flag, option, under } from '../cli/command.ts';
+import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
+import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';
-import { dataFile, ownFile } from '../serve/data-file.ts';
-import { DEFAULT_RULES, PLAN_NAMES } from '../sandbox/plans.ts';
+import { Failure } from '../errors.ts';
+import type { FaultRule } from '../sandbox/faults.ts';
+import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
+import type { LoggedRequest } from '../sandbox/request-log.ts';
+import { MOST_PETS } from '../sandbox/seed.ts';
+import type { Pets } from '../sandbox/sandbox-store.ts';
+import { dataFile, readPets } from '../serve/data-file.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { clockTime } from '../view/progress.ts';
 
 /** How long requests in flight may take once the server is to end, in ms. */
 const GRACE_MS = 2_000;
@@ -121,15 +129,15 @@ export const sandboxServe = defineCommand({
   more: ['environments', 'rate-limits'],
   async run(input, context) {
     const serving = await import('../serve/serve.ts');
-    const apiKeys = serving.usableKeys(input.host, input.key);
-    const rules = serving.rulesOf(input);
-    const faults = (input.fault ?? []).map(serving.readFault);
+    const apiKeys = await usableKeys(input);
+    const rules = rulesOf(input);
+    const faults = await readFaults(input);
     const file = dataFile(context, input.data);
-    const pets = input.seed === undefined ? undefined : await serving.readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log, serving.SANDBOX_LOG);
-    const { startSandbox } = await import('../sandbox/server.ts');
+    const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
+    const log = await serving.openLog(context, input.log, { line: logLine, object: logObject });
+    const { startSandbox } = await import('../sandbox/sandbox-server.ts');
     const sandbox = await startSandbox(context, {
-      ...ownFile(context, file),
+      ...file,
       rules,
       ...(pets !== undefined && { pets }),
       host: input.host,
@@ -160,3 +168,80 @@ export const sandboxServe = defineCommand({
     };
   },
 });
+
+type ServeInput = InputOf<typeof OPTIONS>;
+
+/** @throws {Failure} `usage`: others could use the public key */
+async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
+  const { isLoopbackAddress } = await import('../http/server.ts');
+  if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
+  throw new Failure('usage', {
+    problem: `On ${host} others can reach the sandbox, and its usual key is public.`,
+    hint: 'Set other keys with --key: made-up ones, never a real one.',
+  });
+}
+
+/** @throws {Failure} `usage` */
+function rulesOf(input: ServeInput): Rules {
+  const { plan: name, perMinute, perDay, minute } = input;
+  if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
+    throw new Failure('usage', { problem: 'The custom plan needs both its limits: --per-minute and --per-day.' });
+  }
+  const known: Plan = PLANS[name === 'custom' ? 'free' : name];
+  return {
+    plan: {
+      perMinute: perMinute ?? known.perMinute,
+      perDay: perDay ?? known.perDay,
+      ...(minute !== undefined && { minuteMs: minute }),
+    },
+    banAfter: input.banAfter,
+    banForMs: input.banFor,
+    banStatus: input.banStatus,
+    quantity: input.quantity,
+    retryAfter: input.retryAfterFormat,
+    withUndocumented: input.withUndocumented ?? false,
+  };
+}
+
+/** @throws {Failure} `usage` */
+async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRule[]> {
+  const { FaultSyntaxError, parseFault } = await import('../sandbox/faults.ts');
+  return fault.map((text) => {
+    try {
+      return parseFault(text);
+    } catch (problem) {
+      if (!(problem instanceof FaultSyntaxError)) throw problem;
+      throw new Failure('usage', {
+        problem: `The fault ${JSON.stringify(text)} ${problem.message}.`,
+        hint: 'See: petstore sandbox serve --help',
+      });
+    }
+  });
+}
+
+/** Reads what --seed names: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
+async function readSeed(context: CommandContext, from: string): Promise<Pets> {
+  if (!/^[0-9]+$/.test(from)) return readPets(context, from);
+  const count = Number(from);
+  if (count <= MOST_PETS) return { generated: count };
+  throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
+}
+
+function logLine(request: LoggedRequest): string {
+  const { at, method, target, status, ms, limit, remaining, retryAfter, faults = [] } = request;
+  const words = [
+    clockTime(at, at),
+    status === 0 ? 'reset' : status,
+    method,
+    target,
+    `${ms.toFixed(1)} ms`,
+    ...(remaining === undefined ? [] : [`${remaining}/${limit ?? '?'} left`]),
+    ...(retryAfter === undefined ? [] : [`retry after ${retryAfter} s`]),
+    ...(faults.length === 0 ? [] : [`fault: ${faults.join(', ')}`]),
+  ];
+  return words.join('  ');
+}
+
+function logObject({ at, faults, ...request }: LoggedRequest): JsonObject {
+  return jsonObject({ at: new Date(at).toISOString(), ...request, ...(faults && { faults: [...faults] }) });
+}

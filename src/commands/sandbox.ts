@@ -3,7 +3,7 @@ import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
-import type { Pets, Usage } from '../sandbox/store.ts';
+import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
 import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
@@ -31,7 +31,7 @@ export const sandboxReset = defineCommand({
       const { withWritableJournal } = await import('../bulk/open-journal.ts');
       await withWritableJournal(context, (journal) => journal.forget('sandbox'));
     }
-    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file, pets);
+    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file.file, pets);
   },
 });
 
@@ -63,7 +63,7 @@ export const sandboxSeed = defineCommand({
     const count = await changeStore(context, file, (store) => {
       store.replacePets(others);
     });
-    return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file, count);
+    return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
   },
 });
 
@@ -82,12 +82,13 @@ export const sandboxStatus = defineCommand({
   options: { data },
   more: ['environments', 'rate-limits'],
   async run({ data }, context) {
-    const file = dataFile(context, data);
+    // Only to look: a damaged file stays where it is.
+    const { file } = dataFile(context, data);
     const facts = await context.files.facts(file);
     const { pets, keys } =
       facts === undefined
         ? { pets: 0, keys: 0 }
-        : await withStore(context, file, (store) => ({ pets: store.count(), keys: store.keys().length }));
+        : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
     const rows: [string, string | number | null, string][] = [
       ['file', file, facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
       ['pets', pets, String(pets)],
@@ -122,8 +123,8 @@ export const sandboxKeys = defineCommand({
   async run({ add, remove, unban, data }, context) {
     const { windowsOf } = await import('../sandbox/limiter.ts');
     const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
-    const rows = await withStore(context, dataFile(context, data), (store) =>
-      store.atomically(() => {
+    const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
+      store.exclusively(() => {
         if (add !== undefined) store.addKey(add);
         if (unban !== undefined) store.forgetAllowances(unban);
         if (remove !== undefined && !store.removeKey(remove)) {

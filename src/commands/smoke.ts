@@ -3,14 +3,13 @@ import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordV
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
+import type { ReportFormat } from '../smoke/reporters.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
-/** The formats of smoke/reporters.ts, which only a run loads. */
-const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const;
-type Format = (typeof FORMATS)[number];
+const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const satisfies readonly ReportFormat[];
 
-const BY_ENDING: Readonly<Record<string, Format>> = {
+const BY_ENDING: Readonly<Record<string, ReportFormat>> = {
   xml: 'junit',
   tap: 'tap',
   json: 'json',
@@ -20,7 +19,7 @@ const BY_ENDING: Readonly<Record<string, Format>> = {
 
 const outValue = parserOf(
   'a file that ends in .xml, .tap, .json or .txt; or junit=FILE, tap=FILE and so on',
-  (text): { format: Format; path: string } | undefined => {
+  (text): { format: ReportFormat; path: string } | undefined => {
     const [name = '', ...rest] = text.split('=');
     const named = FORMATS.find((format) => format === name);
     if (named !== undefined && rest.join('=') !== '') return { format: named, path: rest.join('=') };
@@ -84,7 +83,7 @@ export const smoke = defineCommand({
       const { ALL } = await import('../smoke/suite.ts');
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
-    const { smoke: run } = await import('../smoke/run.ts');
+    const { smoke: run } = await import('../smoke/smoke-run.ts');
     const pet = await writablePet(input, context);
     await allowProvoking(input, context);
     return run(context, {

@@ -2,13 +2,13 @@ import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { maskKey } from '../session/config-keys.ts';
-import { unknownVariables, VARIABLES } from '../session/defaults.ts';
+import { maskKey } from '../session/key.ts';
 import { blockWords, rateLimitWords, sharingOf, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { requireBaseUrl, requireKey, type ResolvedSettings, type Source, type Sourced } from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings } from '../session/resolve.ts';
+import { type Source, type Sourced, unknownVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -39,35 +39,23 @@ export const status = defineCommand({
   },
 });
 
-interface Line {
-  readonly name: string;
-  /** Undefined where nothing is set. */
-  readonly value: string | undefined;
-  readonly source: Source | undefined;
-  readonly shadows?: Source;
-}
+type Line = readonly [name: string, found: Sourced<string> | undefined];
 
-function linesOf(settings: ResolvedSettings, context: CommandContext): Line[] {
+function linesOf(settings: ResolvedSettings, context: CommandContext): readonly Line[] {
   const { environment, baseUrl, apiKey, keyCommand } = settings;
-  const line = (name: string, sourced: Sourced<string> | undefined, shown?: string): Line => ({
-    name,
-    value: shown ?? sourced?.value,
-    source: sourced?.source,
-    ...(sourced?.shadows !== undefined && { shadows: sourced.shadows }),
-  });
   if (environment.value === 'sandbox') {
-    const builtIn: Source = { from: 'built-in' };
+    const source = { from: 'built in', name: 'built in' } as const;
     return [
-      line('environment', environment),
-      { name: 'baseUrl', value: 'this machine', source: builtIn },
-      { name: 'apiKey', value: 'not needed', source: builtIn },
+      ['environment', environment],
+      ['baseUrl', { value: 'this machine', source }],
+      ['apiKey', { value: 'not needed', source }],
     ];
   }
   return [
-    line('environment', environment),
+    ['environment', environment],
     // A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked.
-    line('baseUrl', baseUrl, baseUrl && parseBaseUrl(baseUrl.value, context.globals).href),
-    line('apiKey', keyCommand ?? apiKey, apiKey && maskKey(apiKey.value)),
+    ['baseUrl', baseUrl && { ...baseUrl, value: parseBaseUrl(baseUrl.value, context.globals).href }],
+    ['apiKey', keyCommand ?? (apiKey && { ...apiKey, value: maskKey(apiKey.value) })],
   ];
 }
 
@@ -119,11 +107,11 @@ async function describe(
   context: CommandContext,
 ): Promise<RecordView> {
   const file = await context.configFile();
-  const width = Math.max(...lines.map(({ name }) => name.length));
-  const text = lines.map(({ name, value, source, shadows }) => {
-    const hidden = shadows === undefined ? '' : `, before ${words(shadows)}`;
-    const from = source === undefined ? '' : `  (${words(source)}${hidden})`;
-    return `${name.padEnd(width)}  ${value ?? 'none'}${from}`;
+  const width = Math.max(...lines.map(([name]) => name.length));
+  const text = lines.map(([name, found]) => {
+    if (found === undefined) return `${name.padEnd(width)}  none`;
+    const hidden = found.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
+    return `${name.padEnd(width)}  ${found.value}  (${words(found.source)}${hidden})`;
   });
   const more = [
     ['config', configNote(file, context)] as const,
@@ -133,12 +121,12 @@ async function describe(
       `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`,
     ]),
   ].map(([name, words]) => `${name.padEnd(width)}  ${words}`);
-  const members = lines.map(({ name, value, source, shadows }): [string, JsonValue] => [
+  const members = lines.map(([name, found]): [string, JsonValue] => [
     name,
     jsonObject({
-      value: value ?? null,
-      source: source === undefined ? null : words(source),
-      shadows: shadows === undefined ? null : words(shadows),
+      value: found?.value ?? null,
+      source: found === undefined ? null : words(found.source),
+      shadows: found?.shadows === undefined ? null : words(found.shadows),
     }),
   ]);
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
@@ -148,21 +136,12 @@ async function describe(
   });
   return record([...text, ...more].join('\n'), [...members, ['config', config], ['unfinished', unfinished]], {
     margin: width + 2,
-    csv: [...lines.map(({ name, value }) => [name, value ?? null] as const), ['config', file.path]],
+    csv: [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
   });
 }
 
-function words(source: Source): string {
-  switch (source.from) {
-    case 'flag':
-      return `flag ${source.name}`;
-    case 'variable':
-      return `variable ${source.name}`;
-    case 'built-in':
-      return 'built in';
-    default:
-      return source.from;
-  }
+function words({ from, name }: Source): string {
+  return from === 'flag' || from === 'variable' ? `${from} ${name}` : from;
 }
 
 function configNote(file: ConfigFile, context: CommandContext): string {

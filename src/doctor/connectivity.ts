@@ -4,7 +4,6 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { requireBaseUrl, type ResolvedSettings } from '../session/resolve.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
@@ -18,13 +17,8 @@ const SKEW_MS = 60_000;
 /** Reported among the checks of the machine. */
 const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
-export async function* lookAtService(context: CommandContext, settings: ResolvedSettings): AsyncGenerator<Diagnosis> {
-  if (settings.environment.value !== 'sandbox') {
-    const url = baseUrlOf(context, settings);
-    if (url === undefined) {
-      yield skipped('service', 'No base URL is set.');
-      return;
-    }
+export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
+  if ((await context.settings()).environment.value !== 'sandbox') {
     const maySend = yield* lookAtLedger(context);
     if (!(yield* lookAtWay(context, await networkOf(context), url))) {
       yield skipped('service', 'It cannot be reached.');
@@ -36,15 +30,6 @@ export async function* lookAtService(context: CommandContext, settings: Resolved
     }
   }
   yield* lookAtKey(context);
-}
-
-function baseUrlOf(context: CommandContext, settings: ResolvedSettings): URL | undefined {
-  try {
-    return requireBaseUrl(settings, context.globals);
-  } catch (error) {
-    if (isFailure(error)) return undefined;
-    throw error;
-  }
 }
 
 /** Reads and writes a key as the lock of a pet does, which the server may allow its user or not. */
@@ -113,14 +98,17 @@ async function* lookAtHost(
   url: URL,
   fix: string,
 ): AsyncGenerator<Diagnosis, Peer | undefined> {
-  const name = url.hostname.replace(/^\[(.+)\]$/, '$1');
+  const name = url.hostname.replace(/[[\]]/g, '');
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   const addresses = await orNetworkFailure(network.lookup(name));
   if (addresses instanceof NetworkFailure) {
     yield bad('dns', `${name} cannot be resolved (${addresses.code}).`, `${fix} Try: nslookup ${name}`);
     return undefined;
   }
-  yield ok('dns', await resolved(network, name, addresses));
+  const says = addresses.includes(name)
+    ? `${name} is an address; nothing to resolve.`
+    : `${name} is ${addresses.join(', ')}.`;
+  yield ok('dns', says);
   const reached: Peer[] = [];
   const refused: string[] = [];
   for (const address of addresses) {
@@ -133,26 +121,12 @@ async function* lookAtHost(
     }
   }
   if (refused.length > 0) {
-    const says = `No connection to ${refused.join(', ')}.`;
+    const lost = `No connection to ${refused.join(', ')}.`;
     yield reached.length === 0
-      ? bad('tcp', says, fix)
-      : warn('tcp', says, 'Others answer, but each command may lose time.');
+      ? bad('tcp', lost, fix)
+      : warn('tcp', lost, 'Others answer, but each command may lose time.');
   }
   return reached[0];
-}
-
-/** Adds what DNS has for the name; the system may have it from another source. */
-async function resolved(network: Network, name: string, addresses: readonly string[]): Promise<string> {
-  const says = `${name} is ${addresses.join(', ')}`;
-  if (addresses.includes(name)) return `${name} is an address; nothing to resolve.`;
-  const dns = network.resolver();
-  const ask = (type: 'A' | 'AAAA' | 'CNAME'): Promise<readonly string[]> => dns.records(type, name).catch(() => []);
-  const [a, aaaa, cname] = await Promise.all([ask('A'), ask('AAAA'), ask('CNAME')]);
-  if (a.length + aaaa.length + cname.length === 0) return `${says}; DNS has no record of it (a hosts file has).`;
-  const parts = Object.entries({ CNAME: cname, A: a, AAAA: aaaa }).map(([type, values]) =>
-    values.length === 0 ? `no ${type}` : `${type} ${values.join(' ')}`,
-  );
-  return `${says}; in DNS: ${parts.join(', ')}.`;
 }
 
 async function* lookAtCertificate(

@@ -35,31 +35,28 @@ export function failed(id: string, error: unknown, now: number, health: 'warn' |
 /** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 
-type CertificateProblem = 'expired' | 'not-yet' | 'wrong-name' | 'self-signed' | 'untrusted';
-
-/** What is wrong with it; the name before the chain, since a placeholder of the platform has neither. */
-function problemOf({ problem, validFrom, validTo }: Encrypted, now: number): CertificateProblem | undefined {
-  if (problem === undefined) return undefined;
-  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'wrong-name';
-  if (problem === 'CERT_HAS_EXPIRED' || now > validTo) return 'expired';
-  if (problem === 'CERT_NOT_YET_VALID' || now < validFrom) return 'not-yet';
-  return problem === 'DEPTH_ZERO_SELF_SIGNED_CERT' ? 'self-signed' : 'untrusted';
+/** A certificate's problem; `when` where its dates are wrong. */
+interface CertificateProblem {
+  readonly says: string;
+  readonly when?: 'expired' | 'not-yet';
 }
 
-function describeProblem(problem: CertificateProblem, found: Encrypted, name: string): string {
+/** Returns what is wrong; the name before the chain, since a placeholder of the platform has neither. */
+function problemOf(found: Encrypted, name: string, now: number): CertificateProblem | undefined {
+  const { problem, validFrom, validTo, names } = found;
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  switch (problem) {
-    case 'expired':
-      return `The certificate of ${name} expired on ${day(found.validTo)}.`;
-    case 'not-yet':
-      return `The certificate of ${name} is valid only from ${day(found.validFrom)}; is this machine's clock right?`;
-    case 'wrong-name':
-      return `The certificate is not for ${name}, but for ${found.names === '' ? 'no name at all' : found.names}.`;
-    case 'self-signed':
-      return `The certificate of ${name} is signed by itself alone.`;
-    case 'untrusted':
-      return `The certificate of ${name} comes from ${chain(found)}, which this machine does not trust (${found.problem ?? ''}).`;
+  const of = `The certificate of ${name}`;
+  if (problem === undefined) return undefined;
+  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return { says: `The certificate is not for ${name}, but for ${names === '' ? 'no name at all' : names}.` };
   }
+  if (problem === 'CERT_HAS_EXPIRED' || now > validTo)
+    return { says: `${of} expired on ${day(validTo)}.`, when: 'expired' };
+  if (problem === 'CERT_NOT_YET_VALID' || now < validFrom) {
+    return { says: `${of} is valid only from ${day(validFrom)}; is this machine's clock right?`, when: 'not-yet' };
+  }
+  if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') return { says: `${of} is signed by itself alone.` };
+  return { says: `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).` };
 }
 
 /** A server's certificate in words. @param fixes `fix` for each problem that has none of its own */
@@ -68,10 +65,10 @@ export function certificate(
   found: Encrypted,
   name: string,
   now: number,
-  fixes: { readonly fix: string } & Partial<Record<CertificateProblem, string>>,
+  fixes: { readonly fix: string; readonly expired?: string; readonly 'not-yet'?: string },
 ): Diagnosis {
-  const problem = problemOf(found, now);
-  if (problem !== undefined) return bad(id, describeProblem(problem, found, name), fixes[problem] ?? fixes.fix);
+  const problem = problemOf(found, name, now);
+  if (problem !== undefined) return bad(id, problem.says, fixes[problem.when ?? 'fix'] ?? fixes.fix);
   const days = Math.floor((found.validTo - now) / DAY_MS);
   const left = plural(days, 'day');
   if (found.validTo - now < SOON_MS) {

@@ -74,8 +74,8 @@ function dnsFix(code: string): string {
     : 'Check the network, or ask another with --dns-server.';
 }
 
-function recordWords({ isApex, label }: Zone, target: string): string {
-  if (isApex) return `ALIAS or ANAME, name @, value ${target}, TTL 3600 (an apex cannot have a CNAME)`;
+function recordWords({ label }: Zone, target: string): string {
+  if (label === '@') return `ALIAS or ANAME, name @, value ${target}, TTL 3600 (an apex cannot have a CNAME)`;
   return `CNAME, name ${label}, value ${target}, TTL 3600`;
 }
 
@@ -88,15 +88,23 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
     const fix = 'Copy it again from Domains in the settings of the project.';
     return bad('record', `The target ${target} has no address.`, fix);
   }
-  if (zone.isApex) return lookAtApex(walk, { alias, wanted, create });
+  const isApex = zone.label === '@';
   if (alias !== undefined) {
+    if (isApex) return bad('record', `${domain} is an apex and has a CNAME.`, `Delete it. ${create}`);
     if (isSameName(alias, target)) return ok('record', `${domain} is an alias of ${target}.`);
     const change = `Change its value to ${target}, then click Verify. ${PROPAGATION}`;
     return bad('record', `${domain} is an alias of ${alias}, not of ${target}.`, change);
   }
   const own = await addressesOf(dns, domain);
   if (own.length === 0) return bad('record', `${domain} has no record.`, create);
-  return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
+  if (!isApex) return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
+  // An ALIAS or ANAME shows as the target's own addresses.
+  if (wanted === undefined) {
+    return skipped('record', `The addresses of ${target} are unknown; ask another server with --dns-server.`);
+  }
+  const others = own.filter((address) => !wanted.includes(address));
+  if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
+  return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
 }
 
 /** Returns the target's addresses. The server of one zone may not know them: the system's is asked next. */
@@ -109,31 +117,25 @@ async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promi
   return undefined;
 }
 
-/** An ALIAS or ANAME shows as the target's own addresses. */
-async function lookAtApex(
-  { dns, domain, target }: Walk,
-  { alias, wanted, create }: { alias: string | undefined; wanted: readonly string[] | undefined; create: string },
-): Promise<Diagnosis> {
-  if (alias !== undefined) return bad('record', `${domain} is an apex and has a CNAME.`, `Delete it. ${create}`);
-  const own = await addressesOf(dns, domain);
-  if (own.length === 0) return bad('record', `${domain} has no record.`, create);
-  if (wanted === undefined)
-    return skipped('record', `The addresses of ${target} are unknown; ask another server with --dns-server.`);
-  const others = own.filter((address) => !wanted.includes(address));
-  if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
-  return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
-}
-
 function conflict(domain: string, addresses: readonly string[]): string {
   const type = addresses.every((address) => address.includes(':')) ? 'AAAA' : 'A';
   return `A conflicting ${type} record of ${domain} (${addresses.join(', ')})`;
 }
 
-async function lookAtAuthorities({ dns, domain, ca }: Walk): Promise<Diagnosis> {
-  const found = await authoritiesOf(dns, domain);
-  if (found === undefined) return ok('caa', 'No CAA record: any authority may issue.');
-  const { name, mayIssue } = found;
-  if (mayIssue === undefined) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
+/** The records of the domain itself count, or of the nearest name above it that has some (RFC 8659, 3). */
+async function lookAtAuthorities(walk: Walk): Promise<Diagnosis> {
+  for (let name = walk.domain; name !== ''; name = parentOf(name)) {
+    const found = await noneIfMissing(walk.dns.authorities(name));
+    if (found.length > 0) return judgeAuthorities(walk, name, found);
+  }
+  return ok('caa', 'No CAA record: any authority may issue.');
+}
+
+function judgeAuthorities({ domain, ca }: Walk, name: string, properties: readonly CaaProperty[]): Diagnosis {
+  // `issue` alone counts for a host; its parameters come after a semicolon, and an empty name forbids all.
+  const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
+  if (issue.length === 0) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
+  const mayIssue = issue.map(({ value }) => value.replace(/;[^]*/, '').trim().toLowerCase()).filter(Boolean);
   const allowed = mayIssue.length === 0 ? 'no authority at all' : `only ${mayIssue.join(', ')}`;
   const says = `The CAA records of ${name} allow ${allowed} to issue`;
   if (ca !== undefined && mayIssue.includes(ca)) return ok('caa', `${says}, ${ca} among them.`);
@@ -191,7 +193,6 @@ function isSameName(one: string, other: string): boolean {
 interface Zone {
   /** The nearest name above, or the domain itself, that has an SOA record. */
   readonly name: string;
-  readonly isApex: boolean;
   /** The domain's name within it; `@` for the apex. */
   readonly label: string;
 }
@@ -200,8 +201,7 @@ interface Zone {
 async function findZone(dns: DnsResolver, domain: string): Promise<Zone | undefined> {
   for (let name = domain; name.includes('.'); name = parentOf(name)) {
     if ((await recordsOf(dns, 'SOA', name)).length === 0) continue;
-    const isApex = name === domain;
-    return { name, isApex, label: isApex ? '@' : domain.slice(0, -name.length - 1) };
+    return { name, label: name === domain ? '@' : domain.slice(0, -name.length - 1) };
   }
   return undefined;
 }
@@ -214,29 +214,6 @@ function recordsOf(dns: DnsResolver, type: DnsType, name: string): Promise<reado
 /** IPv4 first. @throws {NetworkFailure} DNS does not answer */
 async function addressesOf(dns: DnsResolver, name: string): Promise<readonly string[]> {
   return [...(await recordsOf(dns, 'A', name)), ...(await recordsOf(dns, 'AAAA', name))];
-}
-
-interface Authorities {
-  /** Where the records are: the domain itself or a name above it (RFC 8659, 3). */
-  readonly name: string;
-  /** Authorities that may issue for a host; undefined: any; empty: none. */
-  readonly mayIssue: readonly string[] | undefined;
-}
-
-/** Undefined: nothing is restricted. @throws {NetworkFailure} DNS does not answer */
-async function authoritiesOf(dns: DnsResolver, domain: string): Promise<Authorities | undefined> {
-  for (let name = domain; name !== ''; name = parentOf(name)) {
-    const found = await noneIfMissing(dns.authorities(name));
-    if (found.length > 0) return { name, mayIssue: mayIssue(found) };
-  }
-  return undefined;
-}
-
-/** `issue` alone counts for a host; its parameters come after a semicolon, and an empty name forbids all. */
-function mayIssue(properties: readonly CaaProperty[]): readonly string[] | undefined {
-  const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
-  if (issue.length === 0) return undefined;
-  return issue.map(({ value }) => (value.split(';')[0] ?? '').trim().toLowerCase()).filter((name) => name !== '');
 }
 
 async function noneIfMissing<T>(question: Promise<readonly T[]>): Promise<readonly T[]> {

@@ -1,12 +1,12 @@
 /** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
 import { DatabaseFailure } from '../ports.ts';
-import { unknownVariables, VARIABLES } from '../session/defaults.ts';
+import { unknownVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
-import { requireBaseUrl, requireKey, type ResolvedSettings, sourceName } from '../session/resolve.ts';
+import { requireBaseUrl, requireKey, type ResolvedSettings } from '../session/resolve.ts';
 import { isFailure, type Kind } from '../errors.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { openStateFile } from '../state/database.ts';
@@ -16,30 +16,30 @@ import { capital, plural } from '../view/words.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 
-/** package.json's `engines`. */
-const OLDEST_NODE = [22, 13] as const;
 /** The most unfinished runs that are shown. */
 const MOST_RUNS = 5;
 
-/** Yields what it finds, and returns what the rest needs; undefined: not even the environment is known. */
+/** Yields what it finds, and returns the base URL; undefined: none is known. */
 export async function* lookAtMachine(
   context: CommandContext,
   isOffline: boolean,
-): AsyncGenerator<Diagnosis, ResolvedSettings | undefined> {
-  const { clock } = context;
-  yield version(context);
+): AsyncGenerator<Diagnosis, URL | undefined> {
+  const { clock, machine } = context;
+  const { name, version } = machine.runtime;
+  yield ok('version', `petstore ${VERSION} on ${name} ${version}, ${machine.platform}.`);
   const file = yield* guarded('config', clock, config(context));
   const settings = file === undefined ? undefined : yield* guarded('environment', clock, environment(context));
   yield* variables(context, settings);
+  let url: URL | undefined;
   if (file !== undefined && settings !== undefined) {
-    yield* guarded('base-url', clock, baseUrl(context, settings));
+    url = yield* guarded('base-url', clock, baseUrl(context, settings));
     yield* guarded('key', clock, key(context, settings, file, isOffline));
   }
   const isStateSound = yield* guarded('state', clock, state(context));
   if (isOffline && settings?.keyCommand !== undefined) {
     yield skipped('ledger', 'Limits are stored for each key, and --offline runs no key command.');
   } else if (isStateSound === true && settings !== undefined) yield* guarded('ledger', clock, ledger(context));
-  return settings;
+  return url;
 }
 
 /** A failure ends the check: it is what is yielded last, and undefined is returned. */
@@ -54,15 +54,6 @@ async function* guarded<T>(
     yield failed(id, error, clock.now());
     return undefined;
   }
-}
-
-function version({ machine: { runtime, platform } }: CommandContext): Diagnosis {
-  const [major = 0, minor = 0] = runtime.version.split('.').map(Number);
-  const says = `petstore ${VERSION} on ${runtime.name} ${runtime.version}, ${platform}.`;
-  const [least, least2] = OLDEST_NODE;
-  // The standalone executable has the one that it was made with.
-  if (runtime.name === 'Bun' || major > least || (major === least && minor >= least2)) return ok('version', says);
-  return bad('version', says, `Use Node ${OLDEST_NODE.join('.')} or newer.`);
 }
 
 async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile> {
@@ -105,7 +96,7 @@ async function openToOthers(
 
 async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings> {
   const settings = await context.settings();
-  yield ok('environment', `${settings.environment.value}, from ${sourceName(settings.environment.source)}.`);
+  yield ok('environment', `${settings.environment.value}, from ${settings.environment.source.name}.`);
   return settings;
 }
 
@@ -115,7 +106,7 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
     const { source, shadows } = value;
-    const says = `The variable ${source.name} is used, not what ${sourceName(shadows)} has.`;
+    const says = `The variable ${source.name} is used, not what ${shadows.name} has.`;
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
   for (const name of unknownVariables(env)) {
@@ -129,15 +120,14 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   yield* found;
 }
 
-function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, void> {
-  if (settings.environment.value === 'sandbox') {
-    yield skipped('base-url', 'The sandbox is built in.');
-    return;
-  }
-  const { href, protocol, hostname } = requireBaseUrl(settings, globals);
-  yield protocol === 'http:' && globals.insecureHttp
-    ? warn('base-url', `The key travels to ${hostname} unencrypted (--insecure-http).`, 'Use an https address.')
-    : ok('base-url', `${href}, from ${sourceName(settings.baseUrl?.source)}.`);
+function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, URL> {
+  const url = requireBaseUrl(settings, globals);
+  if (settings.environment.value === 'sandbox') yield skipped('base-url', 'The sandbox is built in.');
+  else if (url.protocol === 'http:' && globals.insecureHttp) {
+    const says = `The key travels to ${url.hostname} unencrypted (--insecure-http).`;
+    yield warn('base-url', says, 'Use an https address.');
+  } else yield ok('base-url', `${url.href}, from ${settings.baseUrl?.source.name}.`);
+  return url;
 }
 
 async function* key(
@@ -160,7 +150,7 @@ async function* key(
     return;
   }
   requireKey(settings, file);
-  yield ok('key', `Found, from ${sourceName(settings.apiKey?.source)}.`);
+  yield ok('key', `Found, from ${settings.apiKey?.source.name}.`);
 }
 
 /** @returns whether the state database can be used */
@@ -233,20 +223,15 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   }
 }
 
-type SizePorts = Pick<CommandContext, 'files'> & {
-  readonly globals: Pick<CommandContext['globals'], 'keepHistory'>;
-};
-
 /** Returns the sizes of the database, its log and the reports of runs, and how long they are kept, as two sentences. */
-export async function stateSize({ files, globals }: SizePorts, folder: string): Promise<string> {
-  const sizeOf = async (path: string): Promise<number> => (await files.facts(path))?.size ?? 0;
-  const [database, log] = [await sizeOf(`${folder}/state.db`), await sizeOf(`${folder}/state.db-wal`)];
+async function stateSize({ files, globals: { keepHistory } }: CommandContext, folder: string): Promise<string> {
+  const sizeOf = async (name: string): Promise<number> => (await files.facts(`${folder}/${name}`))?.size ?? 0;
   const reports = await files.list(`${folder}/reports`);
   let total = 0;
-  for (const name of reports) total += await sizeOf(`${folder}/reports/${name}`);
-  const { keepHistory } = globals;
+  for (const name of reports) total += await sizeOf(`reports/${name}`);
+  const [database, log] = [bytes(await sizeOf('state.db')), bytes(await sizeOf('state.db-wal'))];
   const kept = Number.isFinite(keepHistory) ? `for ${duration(keepHistory)}` : 'forever';
-  const sizes = `The database takes ${bytes(database)}, its log ${bytes(log)}, ${plural(reports.length, 'report')} ${bytes(total)}.`;
+  const sizes = `The database takes ${database}, its log ${log}, ${plural(reports.length, 'report')} ${bytes(total)}.`;
   return `${sizes} History is kept ${kept}.`;
 }
 

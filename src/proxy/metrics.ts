@@ -84,7 +84,7 @@ interface Sources {
 
 /** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
 export async function ownAnswer(url: string, { session, turns, metrics }: Sources): Promise<Answer> {
-  const [limits, block, sharing] = await Promise.all([session.allowance(), session.block(), session.sharing()]);
+  const { allowance: limits, block, sharing } = await session.known();
   const { waiting, inFlight } = turns;
   switch (url) {
     case '/__petstore/status': {

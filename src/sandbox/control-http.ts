@@ -1,11 +1,11 @@
 /** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FilePorts } from '../state/file.ts';
-import { whileBusy } from '../state/transaction.ts';
 import { administer, type Controls } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { readBody } from '../http/server.ts';
 import { error, type Result } from './operations.ts';
+import type { LoggedRequest } from './request-log.ts';
 import { send } from './serve-request.ts';
 
 const LONGEST_COMMAND = 64 * 1024;
@@ -30,13 +30,11 @@ export async function control(
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)
-      ? await whileBusy(ports, () =>
-          administer(controls, { method, path: pathname.slice(BELOW.length), query, body }),
-        ).catch(troubleOf)
+      ? await administer(controls, { method, path: pathname.slice(BELOW.length), query, body }).catch(troubleOf)
       : await page(method, pathname);
   const response =
     result === undefined
-      ? refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
+      ? await refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
   await send(ports, outgoing, response, [], controls.handler.now());
 }
@@ -70,13 +68,12 @@ async function page(method: string, path: string): Promise<Result | undefined> {
 function stream({ clock }: FilePorts, { log }: Controls, incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
   outgoing.write(': here is the sandbox\n\n');
-  const stop = log.listen({
-    // A reader that is behind misses some; the page asks for them.
-    onRequest: (request) => {
-      if (outgoing.writableLength < LONGEST_COMMAND) outgoing.write(`data: ${JSON.stringify(request)}\n\n`);
-    },
-    onEnd: () => outgoing.end(),
-  });
+  // A reader that is behind misses some; the page asks for them.
+  const onRequest = (request: LoggedRequest): void => {
+    if (outgoing.writableLength < LONGEST_COMMAND) outgoing.write(`data: ${JSON.stringify(request)}\n\n`);
+  };
+  const onEnd = (): void => void outgoing.end();
+  log.on('request', onRequest).on('end', onEnd);
   let cancel = (): void => undefined;
   const beat = (): void => {
     outgoing.write(':\n\n');
@@ -84,7 +81,7 @@ function stream({ clock }: FilePorts, { log }: Controls, incoming: IncomingMessa
   };
   cancel = clock.alarm(HEARTBEAT_MS, beat);
   outgoing.once('close', () => {
-    stop();
+    log.off('request', onRequest).off('end', onEnd);
     cancel();
   });
 }

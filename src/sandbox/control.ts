@@ -68,17 +68,19 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'POST /seed': seed,
 };
 
-/** @throws {DatabaseFailure} */
-export function administer(controls: Controls, request: AdminRequest): Result {
+/** @throws {Failure} `state` */
+export async function administer(controls: Controls, request: AdminRequest): Promise<Result> {
   const action = ACTIONS[`${request.method} ${request.path}`];
-  try {
-    if (action !== undefined) {
-      const value = controls.handler.store.atomically(() => action(controls, request));
-      return { status: 200, body: stringifyJson(value) };
-    }
-  } catch (problem) {
-    if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
-    throw problem;
+  if (action !== undefined) {
+    return controls.handler.store.exclusively(() => {
+      try {
+        return { status: 200, body: stringifyJson(action(controls, request)) };
+      } catch (problem) {
+        // Caught here: the transaction may be shared with requests. Nothing has been changed yet.
+        if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
+        throw problem;
+      }
+    });
   }
   const allowed = Object.keys(ACTIONS).flatMap((name) =>
     name.endsWith(` ${request.path}`) ? [name.split(' ')[0]] : [],

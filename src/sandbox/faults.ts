@@ -10,144 +10,126 @@
  */
 import { parseDuration, parseSignedDuration } from '../duration.ts';
 
-export type Effect =
-  /** Answered so; `applied`: after the work was done, else in its place. */
-  | { readonly does: 'status'; readonly status: number; readonly retryAfterS?: number; readonly applied: boolean }
-  | { readonly does: 'reset'; readonly applied: boolean }
-  | { readonly does: 'delay'; readonly ms: number; readonly applied: boolean }
-  /** A few bytes of the body at a time, with pauses of so many ms. */
-  | { readonly does: 'drip'; readonly ms: number }
-  /** The connection ends after so many bytes of the body; half of them by default. */
-  | { readonly does: 'truncate'; readonly bytes?: number }
-  | { readonly does: 'type'; readonly type: string }
-  /** Every petId becomes 2^63, one more than an int64 holds. */
-  | { readonly does: 'bad-int64' }
-  /** Lower case; `limits`: all three of the rate limit. */
-  | { readonly does: 'no-header'; readonly name: string }
-  | { readonly does: 'date'; readonly ms: number };
-
-export interface FaultRule {
-  /** As it was given. */
-  readonly text: string;
-  readonly effect: Effect;
-  readonly method?: string;
-  /** Below the base path; `*` matches one segment. */
-  readonly path?: string;
-  /** The share of the matching requests. */
-  readonly p?: number;
-  readonly nth?: number;
-  readonly every?: number;
-  /** How often at most. */
-  readonly times?: number;
-}
-
 /** What is wrong with a rule's text. */
 export class FaultSyntaxError extends Error {}
 
-type FaultSettings = Map<string, string>;
+type Parse<T> = (value: string, name: string) => T;
 
-const EFFECTS: Readonly<Record<string, (value: string, settings: FaultSettings) => Effect>> = {
-  status: (value, settings) => {
-    const retryAfter = settings.get('retry-after');
-    settings.delete('retry-after');
-    return {
-      does: 'status',
-      status: whole('status', value, 400, 599),
-      ...(retryAfter !== undefined && { retryAfterS: whole('retry-after', retryAfter, 0, 1_000_000_000) }),
-      applied: takeAfter(settings),
-    };
-  },
-  reset: (value, settings) => {
-    mustBeBare('reset', value);
-    return { does: 'reset', applied: takeAfter(settings) };
-  },
-  delay: (value, settings) => ({
-    does: 'delay',
-    ms: duration('delay', value, parseDuration),
-    applied: takeAfter(settings),
-  }),
-  drip: (value) => ({ does: 'drip', ms: duration('drip', value, parseDuration) }),
-  truncate: (value) => ({
-    does: 'truncate',
-    ...(value !== '' && { bytes: whole('truncate', value, 0, 1_000_000_000) }),
-  }),
-  type: (value) => ({ does: 'type', type: pattern('type', value, /^[\x21-\x7e][\x20-\x7e]*$/, 'a content type') }),
-  'bad-int64': (value) => {
-    mustBeBare('bad-int64', value);
-    return { does: 'bad-int64' };
-  },
-  'no-header': (value) => ({
-    does: 'no-header',
-    name: pattern('no-header', value, /^[\w-]+$/, 'the name of a header, or limits').toLowerCase(),
-  }),
-  date: (value) => ({ does: 'date', ms: duration('date', value, parseSignedDuration) }),
+const bare: Parse<true> = (value, name) => {
+  if (value === '') return true;
+  throw new FaultSyntaxError(`gives ${name} a value, and it has none`);
 };
+
+const whole = (least: number, most = 1_000_000_000): Parse<number> => {
+  return (value, name) => {
+    const number = /^(0|[1-9][0-9]{0,9})$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new FaultSyntaxError(`says ${name}, which must be a whole number from ${least} to ${most}`);
+  };
+};
+
+const duration = (parse: (text: string) => number | undefined): Parse<number> => {
+  return (value, name) => {
+    const ms = parse(value);
+    if (ms !== undefined) return ms;
+    throw new FaultSyntaxError(`says ${name}, which must be a duration such as 500ms or 2s`);
+  };
+};
+
+const matching = (form: RegExp, what: string): Parse<string> => {
+  return (value, name) => {
+    if (form.test(value)) return value;
+    throw new FaultSyntaxError(`says ${name}, which must be ${what}`);
+  };
+};
+
+const share = matching(/^(0|1|0?\.[0-9]+|1\.0+)$/, 'a share from 0 to 1');
+const headerName = matching(/^[\w-]+$/, 'the name of a header, or limits');
+
+/** What goes wrong: a rule has exactly one of these. */
+const EFFECTS = {
+  /** Answered so. */
+  status: whole(400, 599),
+  reset: bare,
+  /** ms. */
+  delay: duration(parseDuration),
+  /** A few bytes of the body at a time, with pauses of this many ms. */
+  drip: duration(parseDuration),
+  /** The connection ends after this many bytes of the body; half of them by default. */
+  truncate: (value: string, name: string) => (value === '' ? true : whole(0)(value, name)),
+  type: matching(/^[\x21-\x7e][\x20-\x7e]*$/, 'a content type'),
+  /** Every petId becomes 2^63, one more than an int64 holds. */
+  'bad-int64': bare,
+  /** Lower case; `limits`: all three of the rate limit. */
+  'no-header': (value: string, name: string) => headerName(value, name).toLowerCase(),
+  /** ms that the Date header is off. */
+  date: duration(parseSignedDuration),
+} satisfies Record<string, Parse<unknown>>;
+
+const SETTINGS = {
+  ...EFFECTS,
+  /** After the work is done, else in its place. */
+  after: bare,
+  /** s. */
+  'retry-after': whole(0),
+  method: matching(/^[A-Z]+$/, 'a method in capitals'),
+  /** Below the base path; `*` matches one segment. */
+  path: matching(/^\/[\x21-\x7e]*$/, 'a path such as /inventory/*'),
+  /** The share of the matching requests. */
+  p: (value: string, name: string) => Number(share(value, name)),
+  nth: whole(1),
+  every: whole(1),
+  /** How often at most. */
+  times: whole(1),
+} satisfies Record<string, Parse<unknown>>;
+
+type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]> };
+
+export interface FaultRule extends Partial<Settings> {
+  /** As it was given. */
+  readonly text: string;
+  readonly does: keyof typeof EFFECTS;
+}
+
+/** A rule with that effect. */
+export type Fault<Name extends keyof Settings> = FaultRule & Pick<Settings, Name>;
+
+/** The effects that a setting goes with; absent: all. */
+const ONLY_WITH: Readonly<Record<string, readonly FaultRule['does'][]>> = {
+  after: ['status', 'reset', 'delay'],
+  'retry-after': ['status'],
+};
+
+const isEffect = (name: string): name is FaultRule['does'] => Object.hasOwn(EFFECTS, name);
+const isSetting = (name: string): name is keyof Settings => Object.hasOwn(SETTINGS, name);
 
 /** @throws {FaultSyntaxError} */
 export function parseFault(text: string): FaultRule {
-  const settings: FaultSettings = new Map();
+  const given = new Map<string, string>();
   for (const part of text.split(',')) {
     const [name = '', ...value] = part.trim().split('=');
-    if (settings.has(name)) throw new FaultSyntaxError(`says ${name} twice`);
-    settings.set(name, value.join('='));
+    if (given.has(name)) throw new FaultSyntaxError(`says ${name} twice`);
+    given.set(name, value.join('='));
   }
-  const named = [...settings.keys()].filter((name) => Object.hasOwn(EFFECTS, name));
-  const [effect] = named;
-  if (effect === undefined || named.length > 1) {
+  const [does, ...more] = [...given.keys()].filter(isEffect);
+  if (does === undefined || more.length > 0) {
     throw new FaultSyntaxError(`must say one thing that goes wrong: ${Object.keys(EFFECTS).join(', ')}`);
   }
-  const value = settings.get(effect) ?? '';
-  settings.delete(effect);
-  const rule = { text, effect: EFFECTS[effect]!(value, settings), ...conditions(settings) };
-  const [unknown] = settings.keys();
-  if (unknown !== undefined) throw new FaultSyntaxError(`says ${JSON.stringify(unknown)}, which nothing knows here`);
-  return rule;
+  const settings = [...given].map(([name, value]) => {
+    if (!isSetting(name) || ONLY_WITH[name]?.includes(does) === false) {
+      throw new FaultSyntaxError(`says ${JSON.stringify(name)}, which nothing knows here`);
+    }
+    return [name, SETTINGS[name](value, name)] as const;
+  });
+  return { text, does, ...(Object.fromEntries(settings) as Partial<Settings>) };
 }
 
-function conditions(settings: FaultSettings): Omit<FaultRule, 'text' | 'effect'> {
-  const read = <T>(name: string, parse: (value: string) => T): Record<string, T> => {
-    const value = settings.get(name);
-    settings.delete(name);
-    return value === undefined ? {} : { [name]: parse(value) };
-  };
-  return {
-    ...read('method', (value) => pattern('method', value, /^[A-Z]+$/, 'a method in capitals')),
-    ...read('path', (value) => pattern('path', value, /^\/[\x21-\x7e]*$/, 'a path such as /inventory/*')),
-    ...read('p', (value) => {
-      const share = /^(0|1|0?\.[0-9]+|0\.[0-9]+|1\.0+)$/.test(value) ? Number(value) : Number.NaN;
-      if (Number.isNaN(share)) throw new FaultSyntaxError('says p, which must be a share from 0 to 1');
-      return share;
-    }),
-    ...read('nth', (value) => whole('nth', value, 1, 1_000_000_000)),
-    ...read('every', (value) => whole('every', value, 1, 1_000_000_000)),
-    ...read('times', (value) => whole('times', value, 1, 1_000_000_000)),
-  };
-}
-
-function takeAfter(settings: FaultSettings): boolean {
-  mustBeBare('after', settings.get('after') ?? '');
-  return settings.delete('after');
-}
-
-function mustBeBare(name: string, value: string): void {
-  if (value !== '') throw new FaultSyntaxError(`gives ${name} a value, and it has none`);
-}
-
-function whole(name: string, value: string, least: number, most: number): number {
-  const number = /^(0|[1-9][0-9]{0,9})$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new FaultSyntaxError(`says ${name}, which must be a whole number from ${least} to ${most}`);
-}
-
-function duration(name: string, value: string, parse: (text: string) => number | undefined): number {
-  const ms = parse(value);
-  if (ms === undefined) throw new FaultSyntaxError(`says ${name}, which must be a duration such as 500ms or 2s`);
-  return ms;
-}
-
-function pattern(name: string, value: string, form: RegExp, what: string): string {
-  if (form.test(value)) return value;
-  throw new FaultSyntaxError(`says ${name}, which must be ${what}`);
+/** Returns the first rule with that effect. */
+export function faultIn<Name extends FaultRule['does']>(
+  rules: readonly FaultRule[],
+  name: Name,
+): Fault<Name> | undefined {
+  return rules.find((rule): rule is Fault<Name> => rule.does === name);
 }
 
 /** A rule as it was given, how many requests it matched, and how many of them it changed. */
@@ -176,7 +158,7 @@ export class Faults {
   }
 
   /** What goes wrong with this request. @param path below the base path, without a query */
-  choose(method: string, path: string): readonly Effect[] {
+  choose(method: string, path: string): readonly FaultRule[] {
     return this.armed.flatMap((each) => {
       const { rule } = each;
       if (!concerns(rule, method, path)) return [];
@@ -187,7 +169,7 @@ export class Faults {
       if (times !== undefined && each.fired >= times) return [];
       if (p !== undefined && this.random() >= p) return [];
       each.fired++;
-      return [rule.effect];
+      return [rule];
     });
   }
 }

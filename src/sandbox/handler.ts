@@ -17,9 +17,8 @@
  * | which window the headers say | the one with the least left                                           |
  * | the sunset of GET /pets/{id} | the last day of next year, by the sandbox's clock                     |
  */
-import { type Context, DatabaseFailure } from '../ports.ts';
-import { whileBusy } from '../state/transaction.ts';
-import type { Effect } from './faults.ts';
+import { isFailure } from '../errors.ts';
+import type { Fault } from './faults.ts';
 import { blockUntil, count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
 import {
   error,
@@ -31,18 +30,16 @@ import {
   type SandboxResponse,
 } from './operations.ts';
 import type { Rules } from './plans.ts';
-import type { Store } from './store.ts';
-
-export type StatusEffect = Extract<Effect, { does: 'status' }>;
+import type { Store } from './sandbox-store.ts';
 
 const NO_KEY = '';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** @throws {DatabaseFailure} `busy`: another process holds the store; worth another try */
+/** @throws {Failure} `state`: the store cannot be used */
 export async function handle(
   handler: Handler,
   request: SandboxRequest,
-  fault?: StatusEffect,
+  fault?: Fault<'status'>,
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const given = bearer(request.headers.authorization);
@@ -60,44 +57,40 @@ export async function handle(
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
     const response = withLimits(result, verdict, now, rules);
     if (fault?.status !== 429) return response;
-    const until = now + (fault.retryAfterS ?? 1) * 1_000;
+    const until = now + (fault['retry-after'] ?? 1) * 1_000;
     blockUntil(store, apiKey, until);
     return { ...response, headers: { ...response.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) } };
   };
-  const how = { durable: operation.writes };
-  return handler.atomically === undefined ? store.atomically(work, how) : handler.atomically(work, how);
+  return store.exclusively(work, { durable: operation.writes });
 }
 
 /** The same, however busy or broken the store is. Never rejects. */
 export async function respond(
-  { clock, random }: Pick<Context, 'clock' | 'random'>,
   handler: Handler,
   request: SandboxRequest,
-  fault?: StatusEffect,
+  fault?: Fault<'status'>,
 ): Promise<SandboxResponse> {
-  try {
-    return await whileBusy({ clock, random }, () => handle(handler, request, fault));
-  } catch (problem) {
-    return refuse(handler, troubleOf(problem));
-  }
+  return handle(handler, request, fault).catch((problem: unknown) => withType(troubleOf(problem)));
 }
 
 /** What went wrong in the sandbox itself. */
 export function troubleOf(problem: unknown): Result {
-  if (!(problem instanceof DatabaseFailure)) return error(500, 'internal', 'The sandbox failed.');
-  if (problem.problem !== 'corrupt') return error(503, 'busy', `The sandbox cannot use its store: ${problem.message}.`);
+  if (!isFailure(problem) || !problem.is('state')) return error(500, 'internal', 'The sandbox failed.');
+  const { problem: reason } = problem.details;
+  if (reason !== 'damaged') return error(503, 'busy', `The sandbox cannot use its store: ${reason}.`);
   return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
 }
 
 /** For what is not handled: an Error body with the headers of every response, as far as the store can still tell. */
-export function refuse(handler: Handler, result: Result): SandboxResponse {
+export async function refuse(handler: Handler, result: Result): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const now = handler.now();
-  try {
-    return store.atomically(() => withLimits(result, count(store, rules, NO_KEY, now), now, rules));
-  } catch {
-    return { ...result, headers: { ...JSON_TYPE, ...result.headers } };
-  }
+  const work = (): SandboxResponse => withLimits(result, count(store, rules, NO_KEY, now), now, rules);
+  return store.exclusively(work).catch(() => withType(result));
+}
+
+function withType(result: Result): SandboxResponse {
+  return { ...result, headers: { ...JSON_TYPE, ...result.headers } };
 }
 
 /** All headers of a response as it is sent. @param now epoch ms on the sandbox's clock */
@@ -128,10 +121,10 @@ function refusalOf({ outcome }: LimiterDecision, { banStatus }: Rules): Result |
   return error(429, 'rate_limited', 'Too many requests: wait as long as Retry-After says.');
 }
 
-function operate(operation: Operation, store: Store, fault: StatusEffect | undefined): Result {
+function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): Result {
   if (fault === undefined) return operation.run(store);
-  if (fault.applied) operation.run(store);
-  const { status, retryAfterS } = fault;
+  if (fault.after === true) operation.run(store);
+  const { status, 'retry-after': retryAfterS } = fault;
   const headers = retryAfterS === undefined ? undefined : { 'Retry-After': String(retryAfterS) };
   return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };
 }

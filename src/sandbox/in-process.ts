@@ -1,12 +1,10 @@
 /** The sandbox within this process: its handler as an Http port, without a server or a socket. */
-import { type Clock, type Context, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
+import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
 import { headersOf, respond } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
-import { openSandboxStore, type SandboxFile } from './store.ts';
-
-type Ports = Pick<Context, 'clock' | 'random'>;
+import { openSandboxFile, type SandboxFile, Store } from './sandbox-store.ts';
 
 /**
  * Opens the store. It is left open when the command ends, as the state database is: to close it, SQLite writes to the
@@ -14,14 +12,13 @@ type Ports = Pick<Context, 'clock' | 'random'>;
  * @throws {Failure} `state`, `file`
  */
 export async function openInProcess(ports: FilePorts, file: SandboxFile): Promise<Http> {
-  const store = await openSandboxStore(ports, file);
-  store.keepLogShort();
+  const store = new Store(await openSandboxFile(ports, file));
   const now = (): number => ports.clock.now();
-  return inProcess(ports, { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now });
+  return inProcess(ports.clock, { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now });
 }
 
 /** Hands each request to the handler. */
-export function inProcess(ports: Ports, handler: Handler): Http {
+export function inProcess(clock: Clock, handler: Handler): Http {
   return {
     connect({ url, signal }) {
       if (signal?.aborted === true) return Promise.reject(aborted(url, false));
@@ -32,7 +29,7 @@ export function inProcess(ports: Ports, handler: Handler): Http {
         },
         send(request, maySend) {
           isOpen = false;
-          return send(ports, handler, request, maySend);
+          return send(clock, handler, request, maySend);
         },
         release: () => undefined,
       });
@@ -41,25 +38,25 @@ export function inProcess(ports: Ports, handler: Handler): Http {
   };
 }
 
-async function send(ports: Ports, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
+async function send(clock: Clock, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
   const { method, url } = request;
   const body = request.body ?? Buffer.from(request.bytes ?? []).toString();
   // A signal is heard between requests, as it is with a socket.
-  await ports.clock.turn();
+  await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
   if (!maySend()) throw HttpFailure.withdrawn(url.host);
-  const work = respond(ports, handler, {
+  const work = respond(handler, {
     method,
     target: request.target ?? `${url.pathname}${url.search}`,
     headers: request.headers,
     body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
   });
-  const response = await inTime(ports.clock, request, work);
+  const response = await inTime(clock, request, work);
   const headers = Object.entries(headersOf(response, handler.now()));
   return {
     status: response.status,
     headers: new Map(headers.map(([name, value]) => [name.toLowerCase(), [value]])),
-    body: pieces(ports.clock, request, method === 'HEAD' ? '' : response.body),
+    body: pieces(clock, request, method === 'HEAD' ? '' : response.body),
   };
 }
 

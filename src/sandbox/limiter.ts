@@ -6,7 +6,7 @@
  * banned for a while.
  */
 import type { Plan, Rules } from './plans.ts';
-import type { Usage, Store } from './store.ts';
+import type { Usage, Store } from './sandbox-store.ts';
 
 export interface LimiterDecision {
   readonly outcome: 'allowed' | 'spent' | 'banned';

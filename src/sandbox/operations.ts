@@ -4,7 +4,7 @@ import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from 
 import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
 import { parseInt64 } from '../api/values.ts';
 import type { Rules } from './plans.ts';
-import type { Store } from './store.ts';
+import type { Store } from './sandbox-store.ts';
 
 export interface SandboxRequest {
   readonly method: string;
@@ -27,8 +27,6 @@ export interface SandboxResponse {
 
 export interface Handler {
   readonly store: Store;
-  /** The store's own, or one that shares a transaction among requests. */
-  readonly atomically?: <T>(work: () => T, how: { readonly durable: boolean }) => Promise<T>;
   readonly rules: Rules;
   /** The keys that are valid besides those in the store. */
   readonly apiKeys: readonly string[];
@@ -62,8 +60,7 @@ type PathParameters = Readonly<Record<string, string>>;
 
 interface Served {
   readonly method: string;
-  /** The path's segments; `{name}` is a parameter. */
-  readonly segments: readonly string[];
+  readonly path: RegExp;
   readonly undocumented?: boolean;
   ask(handler: Handler, request: SandboxRequest, parameters: PathParameters): Operation | Promise<Operation>;
 }
@@ -74,36 +71,33 @@ const OPERATIONS: Readonly<Record<(typeof ROUTES)[number]['operationId'], Served
 };
 
 const SERVED: readonly Served[] = [
-  ...ROUTES.map(({ method, path, operationId }) => ({ method, segments: below(path), ask: OPERATIONS[operationId]! })),
-  { method: 'GET', segments: below('/openapi.json'), ask: describe },
+  ...ROUTES.map(({ method, path, operationId }) => ({ method, path: below(path), ask: OPERATIONS[operationId]! })),
+  { method: 'GET', path: below('/openapi.json'), ask: describe },
   // The spec names these two and shows nothing of them.
-  { method: 'GET', segments: below('/pets/{petId}'), undocumented: true, ask: sunset },
+  { method: 'GET', path: below('/pets/{petId}'), undocumented: true, ask: sunset },
   {
     method: 'GET',
-    segments: below('/store/orders'),
+    path: below('/store/orders'),
     undocumented: true,
     ask: () => answer(notShown('GET /store/orders')),
   },
 ];
 
-function below(path: string): readonly string[] {
-  return `${BASE_PATH}${path}`.split('/');
+/** `{name}` is a parameter. */
+function below(path: string): RegExp {
+  return new RegExp(`^${BASE_PATH}${path.replace('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`);
 }
 
 /** Never throws for anything that a request may hold. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
-  const segments = pathOf(request.target).split('/');
-  const matches: { served: Served; parameters: PathParameters }[] = [];
-  for (const served of SERVED) {
-    if (served.undocumented === true && !handler.rules.withUndocumented) continue;
-    const parameters = match(served.segments, segments);
-    if (parameters !== undefined) matches.push({ served, parameters });
-  }
+  const path = pathOf(request.target);
+  const isServed = ({ undocumented }: Served): boolean => undocumented !== true || handler.rules.withUndocumented;
+  const matches = SERVED.filter((served) => isServed(served) && served.path.test(path));
   if (matches.length === 0) return answer(error(404, 'not_found', 'Unknown path.'));
   const method = request.method === 'HEAD' ? 'GET' : request.method;
-  const found = matches.find(({ served }) => served.method === method);
-  if (found !== undefined) return found.served.ask(handler, request, found.parameters);
-  const allowed = matches.flatMap(({ served }) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
+  const found = matches.find((served) => served.method === method);
+  if (found !== undefined) return found.ask(handler, request, found.path.exec(path)?.groups ?? {});
+  const allowed = matches.flatMap((served) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
   const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
   if (method === 'OPTIONS') return answer({ status: 204, body: '', headers: allow });
   return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
@@ -113,18 +107,6 @@ export async function findOperation(handler: Handler, request: SandboxRequest): 
 export function pathOf(target: string): string {
   if (/^\/[^?#]*$/.test(target)) return target;
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
-}
-
-/** Undefined where the path is another one. */
-function match(parts: readonly string[], segments: readonly string[]): PathParameters | undefined {
-  if (segments.length !== parts.length) return undefined;
-  const parameters: Record<string, string> = {};
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i]!;
-    if (part.startsWith('{')) parameters[part.slice(1, -1)] = segments[i]!;
-    else if (part !== segments[i]) return undefined;
-  }
-  return parameters;
 }
 
 function answer(result: Result): Operation {

@@ -1,7 +1,9 @@
 /** What the sandbox was asked, and what it answered. */
+import { EventEmitter } from 'node:events';
 
-/** One line of the server's log. */
 export interface LoggedRequest {
+  /** Counts from 1. */
+  readonly id: number;
   /** When its answer was settled, epoch ms on the sandbox's clock. */
   readonly at: number;
   readonly method: string;
@@ -18,46 +20,32 @@ export interface LoggedRequest {
   readonly faults?: readonly string[];
 }
 
-export type NumberedRequest = LoggedRequest & { readonly id: number };
-
 const KEPT = 1_000;
 
-export interface LogListener {
-  onRequest(request: NumberedRequest): void;
-  /** There will be no more. */
-  onEnd?(): void;
-}
-
-/** The newest requests, and listeners for the next ones. */
-export class RequestLog {
-  private readonly kept: NumberedRequest[] = [];
-  private readonly listeners = new Set<LogListener>();
+/** The newest requests. Emits each one, and `end` when there will be no more. */
+export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
+  private readonly kept: LoggedRequest[] = [];
   private ids = 0;
 
-  add(request: LoggedRequest): void {
+  constructor() {
+    super();
+    // One for each page that is open.
+    this.setMaxListeners(0);
+  }
+
+  add(request: Omit<LoggedRequest, 'id'>): void {
     const numbered = { id: ++this.ids, ...request };
     this.kept.push(numbered);
     if (this.kept.length > KEPT) this.kept.shift();
-    for (const { onRequest } of this.listeners) onRequest(numbered);
+    this.emit('request', numbered);
   }
 
   /** The kept ones with a larger id, oldest first. */
-  since(id: number): readonly NumberedRequest[] {
+  since(id: number): readonly LoggedRequest[] {
     return this.kept.filter((each) => each.id > id);
   }
 
   clear(): void {
     this.kept.length = 0;
-  }
-
-  /** Returns how to stop listening. */
-  listen(listener: LogListener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
-  }
-
-  end(): void {
-    for (const { onEnd } of this.listeners) onEnd?.();
-    this.listeners.clear();
   }
 }

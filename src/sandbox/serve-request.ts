@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { readBody } from '../http/server.ts';
 import type { Clock } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
-import type { Effect, Faults } from './faults.ts';
+import { faultIn, type FaultRule, type Faults } from './faults.ts';
 import { headersOf, respond } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 import type { RequestLog } from './request-log.ts';
@@ -40,7 +40,7 @@ export async function answer(
     at: now,
     method,
     target,
-    status: effectOf(effects, 'reset') === undefined ? response.status : 0,
+    status: faultIn(effects, 'reset') === undefined ? response.status : 0,
     ms: ports.clock.monotonic() - from,
     ...numbers(response.headers),
     ...(effects.length > 0 && { faults: effects.map(({ does }) => does) }),
@@ -52,7 +52,7 @@ async function handled(
   ports: FilePorts,
   handler: Handler,
   incoming: IncomingMessage,
-  effects: readonly Effect[],
+  effects: readonly FaultRule[],
 ): Promise<SandboxResponse> {
   let body: string | undefined;
   try {
@@ -68,11 +68,12 @@ async function handled(
     body,
     headers: { authorization, 'content-type': type, 'content-encoding': coding },
   };
-  const delay = effectOf(effects, 'delay');
-  if (delay?.applied === false) await ports.clock.sleep(delay.ms);
-  if (effectOf(effects, 'reset')?.applied === false) return CONNECTION_CLOSED;
-  const response = await respond(ports, handler, request, effectOf(effects, 'status'));
-  if (delay?.applied === true) await ports.clock.sleep(delay.ms);
+  const delay = faultIn(effects, 'delay');
+  if (delay !== undefined && delay.after !== true) await ports.clock.sleep(delay.delay);
+  const reset = faultIn(effects, 'reset');
+  if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
+  const response = await respond(handler, request, faultIn(effects, 'status'));
+  if (delay?.after === true) await ports.clock.sleep(delay.delay);
   return response;
 }
 
@@ -80,12 +81,6 @@ function numbers(headers: SandboxResponse['headers']): { limit?: number; remaini
   const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
   const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
   return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
-}
-
-type EffectOf<Does extends Effect['does']> = Extract<Effect, { does: Does }>;
-
-function effectOf<Does extends Effect['does']>(effects: readonly Effect[], does: Does): EffectOf<Does> | undefined {
-  return effects.find((effect): effect is EffectOf<Does> => effect.does === does);
 }
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
@@ -97,10 +92,10 @@ export async function send(
   { clock }: { readonly clock: Clock },
   outgoing: ServerResponse,
   response: SandboxResponse,
-  effects: readonly Effect[],
+  effects: readonly FaultRule[],
   now: number,
 ): Promise<void> {
-  if (effectOf(effects, 'reset') !== undefined) {
+  if (faultIn(effects, 'reset') !== undefined) {
     outgoing.socket?.resetAndDestroy();
     return;
   }
@@ -108,15 +103,15 @@ export async function send(
     outgoing.destroy();
     return;
   }
-  const truncate = effectOf(effects, 'truncate');
-  const drip = effectOf(effects, 'drip');
+  const truncate = faultIn(effects, 'truncate');
+  const drip = faultIn(effects, 'drip');
   const body = spoilt(truncate === undefined ? response.body : wholeOf(response.body), effects);
-  const headers = headersOf({ ...response, body }, now + (effectOf(effects, 'date')?.ms ?? 0));
+  const headers = headersOf({ ...response, body }, now + (faultIn(effects, 'date')?.date ?? 0));
   outgoing.sendDate = false;
   outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
   try {
-    if (truncate !== undefined) await cutOff(outgoing, wholeOf(body), truncate.bytes);
-    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.ms)), outgoing);
+    if (truncate !== undefined) await cutOff(outgoing, wholeOf(body), truncate.truncate);
+    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.drip)), outgoing);
     else if (typeof body === 'string') outgoing.end(body);
     else await pipeline(Readable.from(body), outgoing);
   } catch {
@@ -124,17 +119,15 @@ export async function send(
   }
 }
 
-function withFaults(headers: Readonly<Record<string, string>>, effects: readonly Effect[]): Record<string, string> {
-  const missing = effects.flatMap((effect) =>
-    effect.does === 'no-header' ? (effect.name === 'limits' ? LIMIT_HEADERS : [effect.name]) : [],
-  );
-  const type = effectOf(effects, 'type')?.type;
+function withFaults(headers: Readonly<Record<string, string>>, effects: readonly FaultRule[]): Record<string, string> {
+  const missing = effects.flatMap(({ 'no-header': name }) => (name === 'limits' ? LIMIT_HEADERS : (name ?? [])));
+  const type = faultIn(effects, 'type')?.type;
   const all = { ...headers, ...(type !== undefined && { 'Content-Type': type }) };
   return Object.fromEntries(Object.entries(all).filter(([name]) => !missing.includes(name.toLowerCase())));
 }
 
-function spoilt(body: SandboxResponse['body'], effects: readonly Effect[]): SandboxResponse['body'] {
-  if (effectOf(effects, 'bad-int64') === undefined) return body;
+function spoilt(body: SandboxResponse['body'], effects: readonly FaultRule[]): SandboxResponse['body'] {
+  if (faultIn(effects, 'bad-int64') === undefined) return body;
   return wholeOf(body).replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
 }
 
@@ -143,10 +136,10 @@ function wholeOf(body: SandboxResponse['body']): string {
 }
 
 /** The head promises the whole body; the connection ends before it. */
-async function cutOff(outgoing: ServerResponse, body: string, bytes?: number): Promise<void> {
+async function cutOff(outgoing: ServerResponse, body: string, bytes: number | true): Promise<void> {
   const whole = Buffer.from(body);
   outgoing.flushHeaders();
-  const part = whole.subarray(0, Math.min(bytes ?? Math.floor(whole.length / 2), whole.length - 1));
+  const part = whole.subarray(0, Math.min(bytes === true ? Math.floor(whole.length / 2) : bytes, whole.length - 1));
   await new Promise<void>((resolve) => {
     outgoing.write(part, () => {
       resolve();

@@ -1,73 +1,46 @@
 /** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
-import { Failure, isFailure } from '../errors.ts';
-import type { SandboxFile, Store } from '../sandbox/store.ts';
-import { isDamage } from '../state/file.ts';
-import { failureOf } from '../state/form.ts';
+import { Failure } from '../errors.ts';
+import type { SandboxFile, Store } from '../sandbox/sandbox-store.ts';
 import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 
-/** The database file: the one given, or that of `--env sandbox`. @throws {Failure} `usage`, `no-home` */
-export function dataFile(context: CommandContext, data: string | undefined): string {
+/** Returns the file given, or that of `--env sandbox`, which is put aside if it is damaged. @throws {Failure} `usage`, `no-home` */
+export function dataFile(context: CommandContext, data: string | undefined): SandboxFile {
   const { env } = context.globals;
   if (env !== undefined && env !== 'sandbox') {
     throw new Failure('usage', {
       problem: `The sandbox is an environment of its own; --env ${env} does not go with it.`,
     });
   }
-  return data ?? sandboxFile(context);
+  return data === undefined ? { file: sandboxFile(context), notices: context.notices } : { file: data };
 }
 
-/** The file with what may become of it when it is damaged: the one in the state folder is put aside. */
-export function ownFile(context: CommandContext, file: string): SandboxFile {
-  return { file, ...(file === ownFileIfAny(context) && { notices: context.notices }) };
-}
-
-function ownFileIfAny(context: CommandContext): string | undefined {
-  try {
-    return sandboxFile(context);
-  } catch (error) {
-    // Without a home folder the file cannot exist.
-    if (isFailure(error) && error.is('no-home')) return undefined;
-    throw error;
-  }
-}
-
-/** Looks into the store; `toWrite`: a damaged one of our own is put aside. @throws {Failure} `state`, `file` */
+/** @throws {Failure} `state`, `file` */
 export async function withStore<T>(
   context: CommandContext,
-  file: string,
+  file: SandboxFile,
   work: (store: Store) => T | Promise<T>,
-  { toWrite } = { toWrite: false },
 ): Promise<T> {
-  const { openSandboxStore, placeOf } = await import('../sandbox/store.ts');
-  const given = toWrite ? ownFile(context, file) : { file };
-  const store = await openSandboxStore(context, given);
-  const attempt = async (at: Store): Promise<T> => {
-    try {
-      return await work(at);
-    } catch (error) {
-      throw failureOf(error, placeOf(given));
-    } finally {
-      at.close();
-    }
-  };
-  return attempt(store).catch(async (error: unknown) => {
-    if (!isDamage(error) || given.notices === undefined) throw error;
-    return attempt(await openSandboxStore(context, given, store));
-  });
+  const { openSandboxFile, Store } = await import('../sandbox/sandbox-store.ts');
+  using store = new Store(await openSandboxFile(context, file));
+  return await work(store);
 }
 
-/** Changes the store; a damaged one of our own is put aside first. @returns how many pets it has then */
-export function changeStore(context: CommandContext, file: string, change: (store: Store) => void): Promise<number> {
-  const work = (store: Store): number =>
-    store.atomically(() => {
+/** Changes the store. Returns how many pets it has then. */
+export function changeStore(
+  context: CommandContext,
+  file: SandboxFile,
+  change: (store: Store) => void,
+): Promise<number> {
+  return withStore(context, file, (store) =>
+    store.exclusively(() => {
       change(store);
       return store.count();
-    });
-  return withStore(context, file, work, { toWrite: true });
+    }),
+  );
 }
 
 /** Largest integer that the store's column holds. */

@@ -4,30 +4,19 @@
  */
 import { type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
-import { JsonError, parseJson } from '../api/json.ts';
+import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
 import type { Warned } from '../state/file.ts';
-import { DEFAULT_NAMES, type Defaults } from './defaults.ts';
-import { isEnvironment, isRemoteEnvironment, REMOTE_ENVIRONMENTS, type RemoteEnvironment } from './environments.ts';
+import { isOneOf } from '../api/values.ts';
+import { ENVIRONMENTS } from './environments.ts';
 import { configFolder, joinPath, stateFolder } from './paths.ts';
+import { CONFIG_SETTINGS, SETTINGS, type Stored } from './settings.ts';
 
 const CONFIG_VERSION = 1;
 /** No config is near this large. */
 const MOST_BYTES = 1 << 20;
 
-export interface EnvironmentSettings {
-  readonly baseUrl?: string;
-  readonly apiKey?: string;
-  /** Prints the key; excludes `apiKey`. */
-  readonly keyCommand?: string;
-}
-
-export interface Config {
-  readonly environment?: string;
-  readonly environments: Readonly<Partial<Record<RemoteEnvironment, EnvironmentSettings>>>;
-  /** Of common options, as the user wrote them. */
-  readonly defaults?: Defaults;
-}
+export type Config = Stored['config'];
 
 export interface ConfigFile {
   /** Empty without a home folder. */
@@ -45,8 +34,7 @@ export interface ConfigFile {
   readonly isForeign: boolean;
 }
 
-export const NO_CONFIG: Config = { environments: {} };
-const NONE = { config: NO_CONFIG, exists: false, exposed: false, isWritableByOthers: false, isForeign: false };
+const NONE = { config: {}, exists: false, exposed: false, isWritableByOthers: false, isForeign: false };
 
 export function configPath(context: Context): string {
   return joinPath(configFolder(context), 'config.json');
@@ -131,77 +119,34 @@ async function writeConfig(context: Context, path: string, config: Config): Prom
   }
 }
 
-function parseConfig(path: string, text: string): Config {
-  let value: unknown;
+function parseConfig(path: string, written: string): Config {
+  const text = written.replace(/^\uFEFF/, '');
+  const invalid = (problem: string, place = {}): Failure => new Failure('config-invalid', { path, problem, ...place });
+  let value: JsonValue;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    // Not kept as the cause: its message quotes the text, and with it perhaps a key.
-    throw new Failure('config-invalid', { path, problem: 'is not valid JSON', ...jsonPosition(text) });
-  }
-  const invalid = (problem: string): Failure => new Failure('config-invalid', { path, problem });
-  if (!isObject(value)) throw invalid('holds no JSON object');
-  if (typeof value.version !== 'number') throw invalid('has no version number');
-  if (value.version > CONFIG_VERSION) throw new Failure('config-newer', { path, version: value.version });
-  const { environment, environments = {}, defaults = {} } = value;
-  if (environment !== undefined && (typeof environment !== 'string' || !isEnvironment(environment))) {
-    throw invalid('names an unknown environment');
-  }
-  if (!isObject(environments)) throw invalid('has no object as its "environments"');
-  const settings = Object.entries(environments).map(([name, each]) => {
-    if (!isRemoteEnvironment(name)) throw invalid(`holds settings of an unknown environment "${name}"`);
-    return [name, parseSettings(each, () => invalid(`has settings of ${name} that are not texts`))] as const;
-  });
-  if (!isObject(defaults)) throw invalid('has no object as its "defaults"');
-  return {
-    ...(environment !== undefined && { environment }),
-    environments: Object.fromEntries(settings),
-    ...withDefaults(defaults),
-  };
-}
-
-/** Keeps the defaults that are texts; their form is checked where they are used. */
-function withDefaults(value: Readonly<Record<string, unknown>>): Pick<Config, 'defaults'> {
-  const known = DEFAULT_NAMES.flatMap((name) => {
-    const text = value[name];
-    return typeof text === 'string' ? [[name, text] as const] : [];
-  });
-  return known.length === 0 ? {} : { defaults: Object.fromEntries(known) };
-}
-
-/** Returns where a text stops being JSON: line and column, both from 1. */
-function jsonPosition(text: string): { line: number; column: number } {
-  let at = text.length;
-  try {
-    parseJson(text);
+    value = parseJson(text);
   } catch (error) {
-    if (error instanceof JsonError) at = error.at;
+    if (!(error instanceof JsonError)) throw error;
+    const before = text.slice(0, error.at);
+    const place = { line: before.split('\n').length, column: error.at - before.lastIndexOf('\n') };
+    // Without its cause, which may quote the text, and with it a key.
+    throw invalid('is not valid JSON', place);
   }
-  const before = text.slice(0, at);
-  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
-}
-
-function parseSettings(value: unknown, invalid: () => Failure): EnvironmentSettings {
-  if (!isObject(value)) throw invalid();
-  for (const name of ['baseUrl', 'apiKey', 'keyCommand']) {
-    if (value[name] !== undefined && typeof value[name] !== 'string') throw invalid();
+  if (!(value instanceof Map)) throw invalid('holds no JSON object');
+  const version = value.get('version');
+  if (typeof version !== 'number') throw invalid('has no version number');
+  if (version > CONFIG_VERSION) throw new Failure('config-newer', { path, version });
+  value.delete('version');
+  for (const [key, each] of value) {
+    if (!CONFIG_SETTINGS.has(key)) throw invalid(`has an unknown setting ${JSON.stringify(key)}`);
+    if (typeof each !== 'string') throw invalid(`has a ${key} that is not a text`);
+    if (key === SETTINGS.env.key && !isOneOf(ENVIRONMENTS, each)) throw invalid('names an unknown environment');
   }
-  return value;
+  return Object.fromEntries(value) as Config;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Settings to put in place of the kept ones; undefined removes one. */
-export type SettingsChange = { readonly [Name in keyof EnvironmentSettings]: EnvironmentSettings[Name] | undefined };
-
-/** The config with one environment's settings changed; empty settings disappear. */
-export function withSettings(config: Config, name: RemoteEnvironment, change: SettingsChange): Config {
-  const merged = Object.entries<string | undefined>({ ...config.environments[name], ...change }).filter(
-    ([, value]) => value !== undefined,
-  );
-  const environments = { ...config.environments, [name]: Object.fromEntries(merged) };
-  const kept = REMOTE_ENVIRONMENTS.filter((each) => Object.keys(environments[each] ?? {}).length > 0);
-  return { ...config, environments: Object.fromEntries(kept.map((each) => [each, environments[each]])) };
+/** Returns the config with other values; undefined removes one. */
+export function withValues(config: Config, changes: Readonly<Record<string, string | undefined>>): Config {
+  const changed = Object.entries({ ...config, ...changes });
+  return Object.fromEntries(changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 }

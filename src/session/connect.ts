@@ -8,7 +8,7 @@ import { tightestWindow, ownerOf } from '../rate-limit/ledger.ts';
 import { toWall } from '../rate-limit/rebase.ts';
 import { VERSION } from '../version.ts';
 import { type EnvironmentName, originOf } from './environments.ts';
-import { openLedger } from './open-ledger.ts';
+import { openLedger, type OpenLedger } from './open-ledger.ts';
 import { type Sharing, sharingOf } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext } from './globals.ts';
@@ -24,12 +24,17 @@ export interface Session extends AsyncDisposable {
   readonly redis?: Redis | undefined;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
-  /** What is known to be left of the key's window, but for what is in flight and reserved; undefined: nothing is. */
-  allowance(): Promise<RateLimit | undefined>;
-  /** The block that keeps requests back, `until` in epoch ms; undefined: there is none. */
-  block(): Promise<{ readonly why: BlockReason; readonly until: number } | undefined>;
-  /** How the machines that share the key do; undefined where none does. */
-  sharing(): Promise<Sharing | undefined>;
+  /** Returns what is known of the key; undefined is what there is not. */
+  known(): Promise<Known>;
+}
+
+interface Known {
+  /** What is left of the window, but for what is in flight and reserved. */
+  readonly allowance: RateLimit | undefined;
+  /** The block that keeps requests back, `until` in epoch ms. */
+  readonly block: { readonly why: BlockReason; readonly until: number } | undefined;
+  /** How the machines that share the key do. */
+  readonly sharing: Sharing | undefined;
 }
 
 export interface ConnectOptions {
@@ -94,22 +99,26 @@ export async function open(context: CommandContext, target: Target, options: Con
     service,
     redis: opened.redis,
     isAlone: () => opened.isAlone,
-    async allowance() {
-      const window = tightestWindow(await opened.ledger.view(), clock.monotonic());
-      if (window === undefined) return undefined;
-      const remaining = Math.max(0, window.left - globals.reserve);
-      return { limit: window.limit, remaining, resetAt: toWall(clock, window.resetAt) };
-    },
-    async block() {
-      const { block } = await opened.ledger.view();
-      if (block === undefined || block.until <= clock.monotonic()) return undefined;
-      return { why: block.why, until: toWall(clock, block.until) };
-    },
-    sharing: async () => opened.redis && sharingOf(await opened.ledger.view(), clock),
+    known: () => known(context, opened),
     async [Symbol.asyncDispose]() {
       await http.close();
       await opened[Symbol.asyncDispose]();
     },
+  };
+}
+
+async function known({ clock, globals }: CommandContext, { ledger, redis }: OpenLedger): Promise<Known> {
+  const view = await ledger.view();
+  const window = tightestWindow(view, clock.monotonic());
+  const { block } = view;
+  return {
+    allowance: window && {
+      limit: window.limit,
+      remaining: Math.max(0, window.left - globals.reserve),
+      resetAt: toWall(clock, window.resetAt),
+    },
+    block: block && block.until > clock.monotonic() ? { why: block.why, until: toWall(clock, block.until) } : undefined,
+    sharing: redis && sharingOf(view, clock),
   };
 }
 

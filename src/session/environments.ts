@@ -8,14 +8,6 @@ export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 export const REMOTE_ENVIRONMENTS = ['production', 'staging'] as const;
 export type RemoteEnvironment = (typeof REMOTE_ENVIRONMENTS)[number];
 
-export function isEnvironment(text: string): text is EnvironmentName {
-  return (ENVIRONMENTS as readonly string[]).includes(text);
-}
-
-export function isRemoteEnvironment(text: string): text is RemoteEnvironment {
-  return (REMOTE_ENVIRONMENTS as readonly string[]).includes(text);
-}
-
 /**
  * A base address of the service (service spec, part 1): https, the last path segment `v1`, no credentials,
  * no query. http only on loopback, or anywhere with --insecure-http.

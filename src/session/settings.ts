@@ -1,52 +1,217 @@
-/** Settings as a command gets them: read when they are first asked for, and once. */
-import { SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { CommandContext } from './globals.ts';
+/** Every setting, once: where it can be given, what it may be, and which value wins. */
+import { countValue, keptTimeValue, type Parser, textValue, waitValue, wordValue } from '../cli/values.ts';
+import { Failure } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import { requireBaseUrl, requireKey, resolveSettings, sourceName, type Target } from './resolve.ts';
+import { FORMATS } from '../view/output-formats.ts';
+import { ENVIRONMENTS, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
+import { splitWords } from './key.ts';
 
-type Lazy = 'settings' | 'target';
-
-/** Returns a function that reads the config when it is first called. */
-export function lazyConfigFile(context: Context): CommandContext['configFile'] {
-  return once(async () => (await import('./config-file.ts')).readConfigFile(context));
+export interface Setting<T = unknown> {
+  /** Its option, in commander's notation. */
+  readonly flags?: string;
+  readonly variable?: `PETSTORE_${string}`;
+  /** Its name in the config. */
+  readonly key?: string;
+  /** In the config each environment has its own: `staging.base-url`. */
+  readonly isPerEnvironment?: true;
+  /** Never shown, and never taken from a command line. */
+  readonly isSecret?: true;
+  /** What the help says of it. */
+  readonly about: string;
+  readonly parser: Parser<T>;
+  /** As a user would write it. */
+  readonly default?: string;
 }
 
-export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandContext, Lazy> {
-  const settings = once(async () => {
-    const resolved = resolveSettings(context.globals, context.env, await context.configFile());
-    if (resolved.apiKey !== undefined) context.secrets.add(resolved.apiKey.value);
-    return resolved;
-  });
-  return { settings, target: once(() => findTarget({ ...context, settings })) };
+const apiKeyValue: Parser<string> = {
+  parse(_text, key) {
+    throw new Failure('usage', {
+      problem: 'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
+      hint: `Use the hidden prompt, or --key-stdin: ${commandFor(key)}`,
+    });
+  },
+};
+
+export const SETTINGS = {
+  env: {
+    flags: '-e, --env <name>',
+    variable: 'PETSTORE_ENV',
+    key: 'environment',
+    about: `environment: ${ENVIRONMENTS.join(', ')}`,
+    parser: wordValue(ENVIRONMENTS),
+    default: 'production',
+  },
+  baseUrl: {
+    flags: '--base-url <url>',
+    variable: 'PETSTORE_BASE_URL',
+    key: 'base-url',
+    isPerEnvironment: true,
+    about: 'address of the service, ending in /v1',
+    // A command that sends knows whether http is allowed.
+    parser: { parse: (text) => parseBaseUrl(text, { insecureHttp: true }).href },
+  },
+  apiKey: {
+    variable: 'PETSTORE_API_KEY',
+    key: 'api-key',
+    isPerEnvironment: true,
+    isSecret: true,
+    about: 'the API key',
+    parser: apiKeyValue,
+  },
+  keyCommand: {
+    key: 'key-command',
+    isPerEnvironment: true,
+    about: 'a command that prints the API key',
+    parser: { parse: (text) => (splitWords(text), text) },
+  },
+  ledger: {
+    variable: 'PETSTORE_LEDGER',
+    about: 'a Redis server through which machines share the limits of a key, and the locks of pets',
+    parser: textValue,
+  },
+  ledgerLost: {
+    variable: 'PETSTORE_LEDGER_LOST',
+    about: 'while it does not answer: hold (default) sends what was lent, share a part of the limit',
+    parser: wordValue(['hold', 'share']),
+  },
+  output: {
+    flags: '-o, --output <format>',
+    variable: 'PETSTORE_OUTPUT',
+    key: 'output',
+    about: FORMATS.join(', '),
+    parser: wordValue(FORMATS),
+    default: 'table',
+  },
+  color: {
+    flags: '--color <when>',
+    variable: 'PETSTORE_COLOR',
+    key: 'color',
+    about: 'auto, always, never',
+    parser: wordValue(['auto', 'always', 'never']),
+    default: 'auto',
+  },
+  maxWait: {
+    flags: '--max-wait <duration>',
+    variable: 'PETSTORE_MAX_WAIT',
+    key: 'max-wait',
+    about: 'longest wait for the rate limit, or "forever"; else exit 6',
+    parser: waitValue,
+    default: '75s',
+  },
+  reserve: {
+    flags: '--reserve <requests>',
+    variable: 'PETSTORE_RESERVE',
+    key: 'reserve',
+    about: 'requests to leave for other programs with this key',
+    parser: countValue(),
+    default: '0',
+  },
+  keepHistory: {
+    variable: 'PETSTORE_KEEP_HISTORY',
+    key: 'keep-history',
+    about: 'how long the history is kept',
+    parser: keptTimeValue,
+    default: '730d',
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+const ALL: readonly Setting[] = Object.values(SETTINGS);
+
+/** Every variable of petstore's own. */
+export const VARIABLES: readonly string[] = ALL.flatMap(({ variable = [] }) => variable);
+
+/** Returns the variables that look like petstore's and that nothing reads. */
+export function unknownVariables(env: Context['env']): string[] {
+  return Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
 }
 
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
+/** What the config may hold, by name: `environment`, `staging.base-url`, `max-wait`. */
+export const CONFIG_SETTINGS: ReadonlyMap<string, Setting> = new Map<string, Setting>([
+  [SETTINGS.env.key, SETTINGS.env],
+  ...REMOTE_ENVIRONMENTS.flatMap((environment) =>
+    ALL.filter(({ isPerEnvironment }) => isPerEnvironment).map((each) => [keyOf(each, environment), each] as const),
+  ),
+  ...ALL.flatMap((each) => (each.key === undefined || each.isPerEnvironment ? [] : [[each.key, each] as const])),
+]);
+
+/** Returns the name of a setting in the config. */
+export function keyOf({ key = '', isPerEnvironment }: Setting, environment = ''): string {
+  return isPerEnvironment ? `${environment}.${key}` : key;
 }
 
-async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Target> {
-  const { globals, notices } = context;
-  const [settings, file] = [await context.settings(), await context.configFile()];
-  if (settings.apiKey?.source.from === 'config') {
-    const { path, exposed, isForeign } = file;
-    if (exposed) notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${path}`);
-    if (isForeign) notices.warning(`The config ${path} belongs to another user, who may send the key anywhere.`);
-  }
-  const environment = settings.environment.value;
-  if (environment === 'sandbox') {
-    const baseUrl = requireBaseUrl(settings, globals);
-    return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
-  }
-  const { keyCommand } = settings;
-  const keySource = sourceName((keyCommand ?? settings.apiKey)?.source);
-  const storedKey = keyCommand === undefined ? requireKey(settings, file) : '';
-  const baseUrl = requireBaseUrl(settings, globals);
-  if (globals.insecureHttp && baseUrl.protocol === 'http:') {
-    notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
-  }
-  if (keyCommand === undefined) return { environment, baseUrl, apiKey: storedKey, keySource };
-  const { assertTrusted, keyFromCommand } = await import('./key-command.ts');
-  assertTrusted(file, keyCommand.value);
-  return { environment, baseUrl, apiKey: await keyFromCommand(context, keyCommand.value), keySource };
+/** Returns the command that sets what the config calls `key`. */
+export function commandFor(key: string): string {
+  if (CONFIG_SETTINGS.get(key)?.isSecret !== true) return `petstore config set ${key} VALUE`;
+  return `petstore login --env ${key.split('.')[0]}`;
+}
+
+/** Where a value comes from. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
+export interface Source {
+  readonly from: 'flag' | 'variable' | 'config' | 'key-command' | 'built in' | 'default';
+  readonly name: string;
+}
+
+export interface Sourced<T> {
+  readonly value: T;
+  readonly source: Source;
+  /** A value further down the order that this one hides. */
+  readonly shadows?: Source | undefined;
+}
+
+/** What there is beside the command line. */
+export interface Stored {
+  readonly env: Context['env'];
+  /** By the names of `CONFIG_SETTINGS`, as the user wrote them. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+interface Given extends Stored {
+  readonly option?: string | undefined;
+  readonly environment?: string;
+}
+
+/** Returns the first of option, variable, config and default, unparsed. */
+export function find(setting: Setting, { option, env, config, environment }: Given): Sourced<string> | undefined {
+  const { flags = '', variable = '', key } = setting;
+  const candidates: [Source['from'], name: string, value: string | undefined][] = [
+    ['flag', /--[\w-]+/.exec(flags)?.[0] ?? '', option],
+    // An empty variable is an unset one.
+    ['variable', variable, env[variable] || undefined],
+    ['config', 'the config', key && config[keyOf(setting, environment)]],
+    ['default', 'the default', setting.default],
+  ];
+  const [first, second] = candidates.flatMap(([from, name, value]) =>
+    value === undefined ? [] : [{ value, source: { from, name } }],
+  );
+  return first && { ...first, shadows: second?.source.from === 'default' ? undefined : second?.source };
+}
+
+/** Returns the value that wins, parsed; undefined where there is none. @throws {Failure} `invalid-value`, with its source */
+export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
+  const found = find(setting, given)!;
+  const { from, name } = found.source;
+  const blamed = from === 'config' ? `${setting.key} of the config` : name;
+  return { ...found, value: setting.parser.parse(found.value, blamed) };
+}
+
+/**
+ * Returns what the options of every command are without the command line.
+ * @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none
+ */
+export function storedValues(stored: Stored, path: string) {
+  const valueOf = <T>(setting: Setting<T> & { readonly default: string }): T => {
+    try {
+      return resolve(setting, stored).value;
+    } catch (error) {
+      if (!path.startsWith('config ')) throw error;
+      return setting.parser.parse(setting.default, '');
+    }
+  };
+  return {
+    output: valueOf(SETTINGS.output),
+    color: valueOf(SETTINGS.color),
+    maxWait: valueOf(SETTINGS.maxWait),
+    reserve: valueOf(SETTINGS.reserve),
+    keepHistory: valueOf(SETTINGS.keepHistory),
+  };
 }

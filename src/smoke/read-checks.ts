@@ -1,7 +1,7 @@
 /** Contract checks that only read. Pure: an answer -> a finding. */
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
-import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './check.ts';
+import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './finding.ts';
 import { duration } from '../view/progress.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 

@@ -1,7 +1,7 @@
 /** Checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/sanitise.ts';
-import type { Checked } from './check.ts';
+import type { Checked } from './finding.ts';
 
 export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github';
 

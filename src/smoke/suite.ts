@@ -3,22 +3,12 @@ import type { LockedPet } from '../bulk/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/list.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import {
-  ask,
-  type CheckFacts,
-  type Checked,
-  checked,
-  fail,
-  type Finding,
-  noAnswer,
-  noteCause,
-  PASS,
-  skip,
-  type SmokeClients,
-} from './check.ts';
+import { type CheckFacts, type Checked, checked, fail, type Finding, noAnswer, PASS, skip } from './finding.ts';
 import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
+import type { SmokeClients } from './smoke-clients.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
 
 export interface SmokeOptions extends Bounds {
@@ -31,11 +21,16 @@ export interface SmokeOptions extends Bounds {
   readonly provoke: boolean;
 }
 
-const CALLS: Readonly<Record<Question, { readonly door: 'keyed' | 'keyless' | 'wrong'; readonly path: string }>> = {
-  list: { door: 'keyed', path: '/inventory' },
-  keyless: { door: 'keyless', path: '/inventory' },
-  wrong: { door: 'wrong', path: '/inventory' },
-  unknown: { door: 'keyed', path: '/petstore-smoke-no-such-path' },
+const LIST = { method: 'GET', path: '/inventory' } as const;
+/** Not a valid key of any service. */
+const WRONG_KEY = 'petstore-smoke-wrong-key';
+
+/** Without `apiKey`: with the user's. */
+const CALLS: Readonly<Record<Question, { readonly call: Call; readonly apiKey?: string }>> = {
+  list: { call: LIST },
+  keyless: { call: LIST, apiKey: '' },
+  wrong: { call: LIST, apiKey: WRONG_KEY },
+  unknown: { call: { method: 'GET', path: '/petstore-smoke-no-such-path' } },
 };
 
 const REACHABLE: CheckFacts = { id: 'reachable', title: 'the service answers', clause: '1' };
@@ -49,23 +44,19 @@ const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 42
 const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 has a Retry-After header', clause: '7; 8, rule 3' };
 const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
-export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
+const BASIC_CHECKS: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS];
+
+export const ALL: readonly CheckFacts[] = [...BASIC_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
 /** Returns the checks of this run, in their order. */
 export function chosenChecks({ only, skip: left, write, provoke }: SmokeOptions): readonly CheckFacts[] {
-  const possible = [
-    REACHABLE,
-    TLS,
-    ...READ_CHECKS,
-    ...(write === undefined ? [] : WRITE_CHECKS),
-    ...(provoke ? PROVOKED_CHECKS : []),
-  ];
+  const possible = [...BASIC_CHECKS, ...(write === undefined ? [] : WRITE_CHECKS), ...(provoke ? PROVOKED_CHECKS : [])];
   return possible.filter(({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true);
 }
 
 function chosen(options: SmokeOptions): (facts: CheckFacts) => boolean {
-  const ids = new Set(chosenChecks(options).map(({ id }) => id));
-  return ({ id }) => ids.has(id);
+  const checks = chosenChecks(options);
+  return (facts) => checks.includes(facts);
 }
 
 /** Returns how many requests the chosen checks need, without those that provoke a 429. */
@@ -81,18 +72,24 @@ export function requestsFor(options: SmokeOptions): number {
  * @param pet the one that may be written to
  * @throws {Failure} what the gate or a signal ends it with
  */
-export async function* runSmoke(doors: SmokeClients, options: SmokeOptions, pet?: LockedPet): AsyncGenerator<Checked> {
+export async function* runSmoke(
+  clients: SmokeClients,
+  options: SmokeOptions,
+  pet?: LockedPet,
+): AsyncGenerator<Checked> {
   const isChosen = chosen(options);
   const answers = new Map<Question, Answer | Unreachable>();
   const answerTo = async (question: Question): Promise<Answer | Unreachable> => {
-    const { door, path } = CALLS[question];
-    const isUsual = question === 'list';
-    const known = answers.get(question) ?? (await ask(doors, door, { method: 'GET', path }, { isUsual }));
-    answers.set(question, known);
-    return known;
+    const known = answers.get(question);
+    if (known !== undefined) return known;
+    const { apiKey, call } = CALLS[question];
+    const service = apiKey === undefined ? clients.keyed : await clients.open({ apiKey });
+    const answer = await clients.ask(service, call, { isUsual: question === 'list' });
+    answers.set(question, answer);
+    return answer;
   };
   const first = await answerTo('list');
-  await doors.afford();
+  await clients.afford();
   /** The first answer that fails, or else passes, or else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
@@ -105,17 +102,17 @@ export async function* runSmoke(doors: SmokeClients, options: SmokeOptions, pet?
     return of('fail') ?? of('pass') ?? found[0]!;
   };
   if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
-  if (isChosen(TLS)) yield checked(TLS, encrypted(first, doors.keyed.baseUrl), first);
-  const obstacle = obstacleOf(first, doors);
+  if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
+  const obstacle = obstacleOf(first, clients);
   // At once: others may change the pet meanwhile.
   if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
-    yield* runWrites(doors, pet, options.write, first, isChosen);
+    yield* runWrites(clients, pet, options.write, first, isChosen);
   }
   for (const check of READ_CHECKS.filter(isChosen)) {
     if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);
   }
   if (obstacle !== undefined) return;
-  if (options.provoke) yield* runProvoked(doors, isChosen);
+  if (options.provoke) yield* runProvoked(clients, isChosen);
 }
 
 /**
@@ -183,13 +180,12 @@ interface Spent {
   sent: number;
 }
 
-const LIST = { method: 'GET', path: '/inventory' } as const;
-
 async function spend(clients: SmokeClients): Promise<Spent> {
+  const spender = await clients.open({ reserve: -1, maxWait: 0 });
   const spent: Spent = { end: undefined, sent: 0 };
   const work = async (): Promise<void> => {
     while (spent.end === undefined && spent.sent < MOST) {
-      const answer = await probe(clients.spender, LIST);
+      const answer = await probe(spender, LIST);
       spent.sent++;
       if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
     }
@@ -203,7 +199,6 @@ async function spend(clients: SmokeClients): Promise<Spent> {
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && !('status' in end && end.status === 429))
-    await noteCause(clients, 'spender', LIST, end, true);
+  if (end !== undefined && !('status' in end && end.status === 429)) await clients.noteCause(spender, LIST, end, true);
   return spent;
 }

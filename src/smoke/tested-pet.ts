@@ -2,10 +2,12 @@
 import { whereOf } from '../bulk/origin.ts';
 import { callOne, type LockedPet, updateOne } from '../bulk/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
+import type { Service } from '../client/service.ts';
 import { findPet } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Run } from '../state/journal.ts';
-import { ask, failureIn, integer, type SmokeClients } from './check.ts';
+import { integer } from './finding.ts';
+import { failureIn, type SmokeClients } from './smoke-clients.ts';
 
 export class TestedPet {
   /** What it had before any smoke test. */
@@ -14,17 +16,17 @@ export class TestedPet {
   private present: bigint | undefined;
   /** What this test, or one that was killed, may have set it to. */
   private readonly written = new Set<bigint>();
-  /** True once the service has taken an invalid update, and once it cannot be read what it made of it. */
-  private tookInvalid = false;
-  private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
+  /** With the key, and for a short time after a signal too. */
+  private readonly restorer: Service;
   private readonly locked: LockedPet;
   private readonly petId: bigint;
 
-  constructor(clients: SmokeClients, locked: LockedPet, petId: bigint, present: bigint) {
+  constructor(clients: SmokeClients, restorer: Service, locked: LockedPet, petId: bigint, present: bigint) {
     this.clients = clients;
+    this.restorer = restorer;
     this.locked = locked;
     this.petId = petId;
     this.present = this.original = present;
@@ -58,13 +60,13 @@ export class TestedPet {
   }
 
   /** Sets it once, as a check, and records it. */
-  async set(after: bigint, door: 'keyed' | 'restorer' = 'keyed'): Promise<Answer | Unreachable> {
+  async set(after: bigint, service = this.clients.keyed): Promise<Answer | Unreachable> {
     const { clients, petId } = this;
     const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
     this.written.add(after);
     const { answer } = await callOne(this.locked, this.change(after), async () => {
-      const answer = await ask(clients, door, call, { isUsual: true });
-      return { answer, failure: await failureIn(clients[door], call, answer, petId) };
+      const answer = await clients.ask(service, call, { isUsual: true });
+      return { answer, failure: await failureIn(service, call, answer, petId) };
     });
     return this.seen(answer, after);
   }
@@ -77,7 +79,6 @@ export class TestedPet {
     if (stored !== undefined) this.written.add(stored);
     const isTaken = 'status' in answer && answer.status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
-    if (isTaken && wanted === undefined) this.tookInvalid = true;
     this.wasChanged = true;
     return answer;
   }
@@ -89,7 +90,7 @@ export class TestedPet {
   /** Puts it back if it may have changed, and ends the run. Warns if it cannot be put back. */
   async end(): Promise<void> {
     const { context, journal } = this.locked;
-    const { environment, watch } = this.clients.restorer;
+    const { environment, watch } = this.restorer;
     try {
       await this.look();
       if (this.present !== this.original) await this.putBack();
@@ -115,7 +116,7 @@ export class TestedPet {
 
   private withOutcome(error: unknown): unknown {
     if (!isFailure(error) || !this.wasChanged) return error;
-    const { environment } = this.clients.restorer;
+    const { environment } = this.restorer;
     const write = { petId: this.petId, quantity: this.original, environment };
     const outcome = this.present === this.original ? 'not-applied' : 'unknown';
     if (error.is('interrupted')) return new Failure('interrupted', { ...error.details, outcome, write }, error);
@@ -126,19 +127,14 @@ export class TestedPet {
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
-    try {
-      const found = (await findPet(this.clients.restorer, this.petId))?.quantity;
-      if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
-    } catch (error) {
-      if (!this.tookInvalid || !isFailure(error) || !error.is('contract')) throw error;
-      this.isUnreadable = true;
-    }
+    const found = (await findPet(this.restorer, this.petId))?.quantity;
+    if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
   }
 
   private async putBack(): Promise<void> {
-    if (this.present === undefined && !this.isUnreadable) return;
+    if (this.present === undefined) return;
     const { session } = this.locked;
-    const locked = { ...this.locked, session: { ...session, service: this.clients.restorer } };
+    const locked = { ...this.locked, session: { ...session, service: this.restorer } };
     try {
       await updateOne(locked, this.change(this.original));
     } catch (error) {

@@ -1,7 +1,6 @@
 /** The update's contract, as checks that write: one pet, put back to what it was, whatever happens. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import {
-  ask,
   type CheckFacts,
   type Checked,
   checked,
@@ -11,12 +10,13 @@ import {
   isError,
   PASS,
   skip,
-  type SmokeClients,
   withStatus,
-} from './check.ts';
+} from './finding.ts';
 import type { LockedPet } from '../bulk/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
+import type { CommandContext } from '../session/globals.ts';
+import type { SmokeClients } from './smoke-clients.ts';
 import { TestedPet } from './tested-pet.ts';
 
 const SAME: CheckFacts = { id: 'write-same', title: 'setting the current quantity: 200 and the entry', clause: '4.2' };
@@ -33,6 +33,9 @@ const BAD = [
 export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN, ...BAD];
 
 type CheckFilter = (facts: CheckFacts) => boolean;
+
+/** Time to put a pet back after a signal, in ms: longer than the 2 s that the write before it may still take. */
+const RESTORE_MS = 4_500;
 
 /** @param list the list, read since the pet was locked */
 export async function* runWrites(
@@ -52,8 +55,9 @@ export async function* runWrites(
     return;
   }
   const send = (to: string, body: string): Promise<Answer | Unreachable> =>
-    ask(clients, 'keyed', { method: 'PATCH', path: to, body }, { isUsual: false });
-  const pet = new TestedPet(clients, locked, petId, present);
+    clients.ask(clients.keyed, { method: 'PATCH', path: to, body }, { isUsual: false });
+  const restorer = await clients.open({ signal: afterGrace(locked.context) });
+  const pet = new TestedPet(clients, restorer, locked, petId, present);
   await pet.begin();
   try {
     const { original } = pet;
@@ -64,7 +68,7 @@ export async function* runWrites(
     if (isChosen(SET) || isChosen(RESTORE)) {
       const changed = await pet.set(original + 1n);
       if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, original + 1n), changed);
-      const back = pet.has(original + 1n) ? await pet.set(original, 'restorer') : undefined;
+      const back = pet.has(original + 1n) ? await pet.set(original, restorer) : undefined;
       if (isChosen(RESTORE)) {
         const finding = back === undefined ? skip('it was not changed') : isEntry(back, petId, original);
         yield checked(RESTORE, finding, back);
@@ -115,4 +119,17 @@ function isEntry(answer: Answer | Unreachable, petId: bigint, quantity: bigint):
     if (id === petId && stored === quantity) return PASS;
     return fail(wanted, stringifyJson(json).slice(0, 80));
   });
+}
+
+/** Returns a signal for putting back what was changed, which aborts later than the command's. */
+function afterGrace({ clock, signal }: CommandContext): AbortSignal {
+  const controller = new AbortController();
+  const start = (): void => {
+    clock.alarm(RESTORE_MS, () => {
+      controller.abort(signal.reason);
+    });
+  };
+  if (signal.aborted) start();
+  else signal.addEventListener('abort', start, { once: true });
+  return controller.signal;
 }

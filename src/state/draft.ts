@@ -1,5 +1,5 @@
 /** The changes of `inventory browse` that are not applied yet, kept for each service: the table `draft`. */
-import { integer, quantity } from './rows.ts';
+import { fromRow } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
 
 export interface DraftChange {
@@ -61,9 +61,5 @@ export class Draft {
 export function readDraft({ database }: State, origin: string): DraftChange[] {
   return database
     .all('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin)
-    .map((row) => ({
-      petId: integer(row, 'petId'),
-      current: quantity(row, 'current'),
-      quantity: quantity(row, 'quantity'),
-    }));
+    .map((row) => fromRow(row));
 }

@@ -1,7 +1,10 @@
-/** Opens a database file of petstore's. A damaged one is put aside, once, however many processes find it. */
-import { type Context, type Database, errorCode } from '../ports.ts';
+/**
+ * Opens petstore's database files. One of another program or of a newer petstore is left as it is; a damaged one is put
+ * aside, once, however many processes find it.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { create, failureOf, type Form, isNew, type Place, requireOurs } from './form.ts';
 import { acquireLock } from './lock.ts';
 import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
@@ -12,18 +15,44 @@ export interface Warned {
   readonly notices: { warning(text: string): void };
 }
 
-/** Opens a file, or creates it, and never puts one aside. @throws {Failure} `state`, `file` */
-export async function openFile(ports: FilePorts, form: Form, place: Place): Promise<Database> {
-  await makeFolderOf(ports.files, place.path);
-  await requireOurs(ports, form, place);
+export interface DatabaseKind {
+  /** As messages call it. */
+  readonly name: 'state database' | 'sandbox';
+  /** In the header of the file: whose file it is. */
+  readonly applicationId: number;
+  /** Creates each table and index, in the words that SQLite keeps. */
+  readonly schema: readonly string[];
+  /** Run in each transaction. */
+  readonly everyTransaction?: string;
+  /** Fills a new database. */
+  fill?(database: Database): void;
+}
+
+const NAMES = new Map([
+  [0x70657473, 'a petstore state database'],
+  [0x70657462, 'a petstore sandbox'],
+]);
+const VERSION = 1;
+const MAGIC = 'SQLite format 3\0';
+/** Offset of the application id (sqlite.org/fileformat.html). */
+const APPLICATION_ID = 68;
+const HEADER_BYTES = 100;
+
+/** Pages of 4 KiB in the write-ahead log before SQLite copies it back; commands leave it behind for the next one. */
+const LOG_PAGES = 250;
+
+/** Opens a file, or creates it. @throws {Failure} `state`, `file` */
+export async function openFile(ports: FilePorts, kind: DatabaseKind, path: string): Promise<Database> {
+  await makeFolderOf(ports.files, path);
+  await requireOurs(ports, kind, path);
   let database: Database | undefined;
   try {
-    database = await ports.openDatabase(place.path);
-    await createTables(ports, database, form, place);
+    database = await ports.openDatabase(path);
+    await createTables(ports, database, kind, path);
     return database;
   } catch (error) {
     database?.close();
-    throw failureOf(error, place);
+    throw failureOf(error, kind, path);
   }
 }
 
@@ -36,17 +65,96 @@ async function makeFolderOf(files: FilePorts['files'], path: string): Promise<vo
   }
 }
 
+/** Checks whose a file is without opening it as a database. One that is missing or empty passes. */
+async function requireOurs({ files }: FilePorts, { name, applicationId }: DatabaseKind, path: string): Promise<void> {
+  const head = await files.head(path, HEADER_BYTES).catch((cause: unknown) => {
+    throw fileFailure('read', path, cause);
+  });
+  if (head === undefined || head.length === 0) return;
+  if (head.length < HEADER_BYTES || !Buffer.from(head).toString('latin1').startsWith(MAGIC)) {
+    throw new Failure('state', { path, what: name, problem: 'damaged', detail: 'it is not an SQLite database' });
+  }
+  const id = new DataView(head.buffer, head.byteOffset).getInt32(APPLICATION_ID);
+  if (id === applicationId) return;
+  const detail = `it is ${NAMES.get(id) ?? "another program's database"}`;
+  throw new Failure('state', { path, what: name, problem: 'foreign', detail });
+}
+
 /** Creates the tables before there is a log: a file that is not empty has the application id in its header. */
-async function createTables(ports: FilePorts, database: Database, form: Form, place: Place): Promise<void> {
+async function createTables(ports: FilePorts, database: Database, kind: DatabaseKind, path: string): Promise<void> {
+  const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
   await whileBusy(ports, () => {
-    if (isNew(database, form, place)) {
+    if (version() === 0) {
       atomically(database, () => {
         // Another process may have created them just now.
-        if (isNew(database, form, place)) create(database, form);
+        if (version() !== 0) return;
+        for (const sql of kind.schema) database.exec(sql);
+        kind.fill?.(database);
+        database.exec(`PRAGMA application_id = ${kind.applicationId}; PRAGMA user_version = ${VERSION}`);
       });
     }
-    database.exec('PRAGMA journal_mode = WAL');
+    if (version() !== VERSION) {
+      const detail = `version ${version()}`;
+      throw new Failure('state', { path, what: kind.name, problem: 'newer', detail });
+    }
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   });
+}
+
+/**
+ * Opens the file that is there now. A damaged one is renamed, never deleted, and a new one begun.
+ * @returns `isNew`: this process has begun it
+ * @throws {Failure} `state`, `file`
+ */
+export async function openSound(
+  ports: FilePorts & Warned,
+  kind: DatabaseKind,
+  path: string,
+): Promise<{ readonly database: Database; readonly isNew: boolean }> {
+  using lock = await acquireLock(ports, `${path}.aside.lock`, 2 * PATIENCE_MS);
+  if (lock === undefined) throw new Failure('state', { path, what: kind.name, problem: 'held' });
+  let found: Database | undefined;
+  try {
+    found = await openFile(ports, kind, path);
+    if (isSound(found, kind)) return { database: found, isNew: false };
+  } catch (error) {
+    const failure = failureOf(error, kind, path);
+    if (!isDamage(failure)) {
+      found?.close();
+      throw failure;
+    }
+  }
+  found?.close();
+  await putAside(ports, kind, path);
+  return { database: await openFile(ports, kind, path), isNew: true };
+}
+
+/** True when a full check finds no damage. Too slow for every start. */
+function isSound(database: Database, { schema }: DatabaseKind): boolean {
+  const [check] = Object.values(database.get('PRAGMA integrity_check(1)') ?? {});
+  const found = database.all('SELECT sql FROM sqlite_schema ORDER BY rowid').map(({ sql }) => sql);
+  return check === 'ok' && isDeepStrictEqual(found, schema);
+}
+
+async function putAside(
+  { clock, files, notices }: FilePorts & Warned,
+  { name }: DatabaseKind,
+  path: string,
+): Promise<void> {
+  try {
+    let at = clock.now();
+    while ((await files.facts(`${path}.damaged-${at}`)) !== undefined) at++;
+    const aside = `${path}.damaged-${at}`;
+    // The file last: without it another process would begin a new one beside the old log.
+    for (const ending of ['-journal', '-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
+    const lost = name === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
+    notices.warning(
+      `The ${name} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
+    );
+  } catch (cause) {
+    const detail = `it cannot be moved aside (${errorCode(cause) ?? String(cause)})`;
+    throw new Failure('state', { path, what: name, problem: 'damaged', detail }, cause);
+  }
 }
 
 export function isDamage(error: unknown): boolean {
@@ -60,54 +168,18 @@ export function isOutOfReach(error: unknown): boolean {
   return error.is('file') || error.is('no-home');
 }
 
-/** Opens a file of the state folder. A damaged one is renamed, never deleted, and a new one begun. */
-export async function openOrBeginAnew(ports: FilePorts & Warned, form: Form, place: Place): Promise<Database> {
-  try {
-    return await openFile(ports, form, place);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return beginAnew(ports, form, place);
-  }
-}
+const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'full' | 'readonly' | 'damaged'>>> = {
+  busy: 'held',
+  full: 'full',
+  readonly: 'readonly',
+  corrupt: 'damaged',
+};
 
-/**
- * Puts a damaged file aside, unless another process has done so, and opens the new one. `failed`: the closed connection
- * that found the damage.
- * @throws {Failure} `state`
- */
-export async function beginAnew(
-  ports: FilePorts & Warned,
-  form: Form,
-  place: Place,
-  failed?: Pick<Database, 'isInPlace'>,
-): Promise<Database> {
-  using lock = await acquireLock(ports, `${place.path}.aside.lock`, 2 * PATIENCE_MS);
-  if (lock === undefined) throw new Failure('state', { ...place, problem: 'held' });
-  if (failed?.isInPlace() !== true) {
-    try {
-      return await openFile(ports, form, place);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-    }
-  }
-  await putAside(ports, place);
-  return await openFile(ports, form, place);
-}
-
-async function putAside({ clock, files, notices }: FilePorts & Warned, place: Place): Promise<void> {
-  const { path, what } = place;
-  try {
-    let at = clock.now();
-    while ((await files.facts(`${path}.damaged-${at}`)) !== undefined) at++;
-    const aside = `${path}.damaged-${at}`;
-    // The file last: without it another process would begin a new one beside the old log.
-    for (const ending of ['-journal', '-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
-    const lost = what === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
-    notices.warning(
-      `The ${what} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
-    );
-  } catch (cause) {
-    const detail = `it cannot be moved aside (${errorCode(cause) ?? String(cause)})`;
-    throw new Failure('state', { path, what, problem: 'damaged', detail }, cause);
-  }
+/** Turns an error of SQLite into a failure that names the file; returns any other error unchanged. */
+export function failureOf(error: unknown, { name }: DatabaseKind, path: string): unknown {
+  if (!(error instanceof DatabaseFailure)) return error;
+  const problem = PROBLEMS[error.problem];
+  if (problem !== undefined) return new Failure('state', { path, what: name, problem }, error);
+  const detail = error.problem === 'cannot-open' ? 'it cannot be opened' : error.message;
+  return new Failure('state', { path, what: name, problem: 'unusable', detail }, error);
 }

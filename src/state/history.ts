@@ -1,21 +1,17 @@
 /** Reads the journal: runs, changes and scans. */
-import type { SqlRow, SqlValue } from '../ports.ts';
+import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import {
-  integer,
-  text,
   type Change,
   type ChangeState,
+  fromRow,
+  integer,
   type Run,
   type RunSummary,
   type Scan,
-  toChange,
-  toRun,
-  toRunSummary,
-  toScan,
-} from './rows.ts';
+  text,
+} from './journal-rows.ts';
 import type { State } from './database.ts';
-import type { Target } from './written.ts';
 
 export interface HistoryFilter {
   readonly environment?: string | undefined;
@@ -60,9 +56,8 @@ export class History {
   }
 
   /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
-  newestOther({ id, origin, petId }: Target & Pick<Change, 'id'>, since: number): Change | undefined {
-    return this.read(
-      toChange,
+  newestOther({ id, origin, petId }: Pick<Change, 'id' | 'origin' | 'petId'>, since: number): Change | undefined {
+    return this.read<Change>(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ${MAY_BE_WRITTEN}
          AND id <> ? ORDER BY sentAt DESC, id DESC LIMIT 1`,
       petId,
@@ -73,19 +68,19 @@ export class History {
   }
 
   run(id: bigint): Run | undefined {
-    return this.read(toRun, 'SELECT * FROM run WHERE id = ?', id)[0];
+    return this.read<Run>('SELECT * FROM run WHERE id = ?', id)[0];
   }
 
   /** Returns runs with the number of their rows, newest first. */
   runs({ environment, isUnfinished = false, limit = -1 }: RunFilter = {}): RunSummary[] {
     const rowsIn = (...states: readonly ChangeState[]): string =>
       `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
-    const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS open,
+    const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS "left",
         ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
       FROM run LEFT JOIN change ON change.run = run.id
       WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
       GROUP BY run.id ORDER BY run.id DESC LIMIT ?`;
-    return this.read(toRunSummary, sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
+    return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
   /** Newest first. */
@@ -101,7 +96,7 @@ export class History {
     const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL)
       ORDER BY sentAt DESC, id DESC LIMIT 1`;
-    return this.read(toChange, sql, environment)[0];
+    return this.read<Change>(sql, environment)[0];
   }
 
   /** Returns the newest process that began to apply a run: `import (process 123)`. */
@@ -111,12 +106,12 @@ export class History {
   }
 
   changesOf(run: bigint): Change[] {
-    return this.read(toChange, 'SELECT * FROM change WHERE run = ? ORDER BY id', run);
+    return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
   }
 
   /** Returns a change that was sent. */
   sentChange(id: bigint): Change | undefined {
-    return this.read(toChange, 'SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
+    return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
   }
 
   hasSent(): boolean {
@@ -158,7 +153,7 @@ export class History {
     let last: Change | undefined;
     for (let left = limit; left > 0; left -= PAGE) {
       const { from, values } = sentBy(filter, last);
-      const changes = this.read(toChange, `SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
+      const changes = this.read<Change>(`SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
       yield changes;
       if (changes.length < PAGE) return;
       last = changes.at(-1);
@@ -166,17 +161,17 @@ export class History {
   }
 
   scans(run: bigint): Scan[] {
-    return this.read(toScan, 'SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
+    return this.read('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
   }
 
   /** @throws {Failure} `state` */
-  private read<T>(to: (row: SqlRow) => T, sql: string, ...params: SqlValue[]): T[] {
+  private read<T>(sql: string, ...params: SqlValue[]): T[] {
     const rows = this.state.database.all(sql, ...params);
     try {
-      return rows.map(to);
+      return rows.map((row) => fromRow<T>(row));
     } catch (cause) {
       // A quantity that is no number: the check of a file that is damaged does not find it.
-      const detail = `a row cannot be read (${cause instanceof Error ? cause.message : String(cause)})`;
+      const detail = `a row cannot be read (${(cause as Error).message})`;
       throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'unusable', detail }, cause);
     }
   }

@@ -13,12 +13,11 @@
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { integer, type Change, type Run, type Scan } from './rows.ts';
-import type { Exclusive } from './database.ts';
+import { integer, type Change, type Run, type Scan } from './journal-rows.ts';
+import type { Exclusive, State } from './database.ts';
 import { History, HOLDER } from './history.ts';
-import { noteWrite } from './written.ts';
 
-export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './rows.ts';
+export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
 export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason'>>;
@@ -173,4 +172,27 @@ export class Journal extends History {
   private replaced(): Failure {
     return new Failure('state', { path: this.state.path, what: 'state database', problem: 'replaced' });
   }
+}
+
+/** A pet of a service. */
+type Target = Pick<Change, 'origin' | 'petId'>;
+
+/** Counts transactions, not time: a clock may be set back. Within a transaction it is the count of the one before. */
+const TURN = "(SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'turns')";
+const NEXT_TURN = `coalesce(${TURN}, 0) + 1`;
+
+/** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
+export function momentOf({ database }: State): bigint {
+  return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
+}
+
+/** True when a command of this machine may have written to that pet after that moment. */
+export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
+  const sql = 'SELECT turn FROM written WHERE origin = ? AND petId = ? AND turn > ?';
+  return database.get(sql, origin, petId, moment) !== undefined;
+}
+
+/** Notes the write of a change of this database; part of the caller's transaction. */
+function noteWrite({ database }: State, change: bigint): void {
+  database.run(`INSERT OR REPLACE INTO written SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
 }

@@ -11,8 +11,8 @@ type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Part
 /** Files of locks that stay open when they are released, by path: to open one costs much more than to take it. */
 export type KeptOpen = Map<string, Database>;
 
-/** How often to reopen a file that keeps being replaced, before it is used as it is. */
-const MOST_RENEWALS = 3;
+/** How often to reopen a file that is replaced or damaged, before it is used as it is. */
+const MOST_TRIES = 3;
 
 /**
  * Takes the lock; disposing of the result releases it.
@@ -28,25 +28,22 @@ export async function acquireLock(
   kept?: KeptOpen,
 ): Promise<Disposable | undefined> {
   let database = kept?.get(path);
-  let renewals = 0;
-  const renew = (): void => {
-    database?.close();
-    database = undefined;
-    renewals++;
-  };
   const take = async (): Promise<Database> => {
-    try {
-      const opened = (database ??= await open(ports, path));
-      opened.exec('BEGIN IMMEDIATE');
-      // Of a file that is no longer there, others would not notice the lock.
-      if (opened.isInPlace() || renewals === MOST_RENEWALS) return opened;
-    } catch (error) {
-      if (!isDamaged(error) || renewals === MOST_RENEWALS) throw error;
-      // Emptied in place, not replaced, so that a holder keeps the lock.
-      await ports.files.empty(path);
+    for (let tries = 0; ; tries++) {
+      try {
+        database ??= await open(ports, path);
+        database.exec('BEGIN IMMEDIATE');
+        // Of a file that is no longer there, others would not notice the lock.
+        if (database.isInPlace() || tries === MOST_TRIES) return database;
+      } catch (error) {
+        const isDamaged = error instanceof DatabaseFailure && error.problem === 'corrupt';
+        if (!isDamaged || tries === MOST_TRIES) throw error;
+        // Emptied in place, not replaced, so that a holder keeps the lock.
+        await ports.files.empty(path);
+      }
+      database?.close();
+      database = undefined;
     }
-    renew();
-    return take();
   };
   try {
     const held = await whileBusy(ports, take, { patienceMs: waitMs });
@@ -59,7 +56,7 @@ export async function acquireLock(
     };
   } catch (error) {
     kept?.delete(path);
-    renew();
+    database?.close();
     if (isBusy(error)) return undefined;
     throw toFailure(error, path);
   }
@@ -71,18 +68,12 @@ async function open({ files, openDatabase }: Ports, path: string): Promise<Datab
   return openDatabase(path, { isLock: true });
 }
 
-function isDamaged(error: unknown): boolean {
-  return error instanceof DatabaseFailure && error.problem === 'corrupt';
-}
-
 function toFailure(error: unknown, path: string): unknown {
-  const unusable = (detail: string): Failure => new Failure('state', { path, problem: 'lock', detail }, error);
-  if (error instanceof DatabaseFailure) {
-    if (error.problem === 'full' || error.problem === 'readonly') {
-      return new Failure('state', { path, problem: error.problem }, error);
-    }
-    return unusable(isDamaged(error) ? 'it is not a lock' : error.message);
+  if (!(error instanceof DatabaseFailure)) {
+    const code = errorCode(error);
+    return code === undefined ? error : new Failure('state', { path, problem: 'lock', detail: code }, error);
   }
-  const code = errorCode(error);
-  return code === undefined ? error : unusable(code);
+  const { message, problem } = error;
+  if (problem === 'full' || problem === 'readonly') return new Failure('state', { path, problem }, error);
+  return new Failure('state', { path, problem: 'lock', detail: message }, error);
 }

@@ -1,6 +1,6 @@
 /** Reads the pets that this machine has seen, for completion, without creating a file or sending a request. */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
-import { integer, text } from './rows.ts';
+import { integer, text } from './journal-rows.ts';
 
 /** The most ids that completion proposes from a file. */
 const MOST = 500;

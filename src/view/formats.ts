@@ -126,7 +126,9 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const text = header + csvLines(view, batch, stringify);
+    const lines = batch.map((row) => csvLine(view.columns, row, stringify));
+    lines.push('');
+    const text = header + lines.join('\n');
     header = '';
     if (text !== '') yield text;
   }
@@ -134,33 +136,17 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   return count;
 }
 
-function csvLines<Row>(
-  { columns }: RowsView<Row>,
-  batch: readonly Row[],
-  stringify: (rows: string[][]) => string,
-): string {
-  const lines = batch.map(
-    (row) => plainLine(columns, row) ?? stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1),
-  );
-  lines.push('');
-  return lines.join('\n');
-}
-
 /** Text that no reader of CSV takes for anything else. */
 const UNQUOTED = /^(?:[\w./:][\w ./:-]*)?$/;
 
-/** Cells that need no quotes; undefined where one may need them. */
-function plainLine<Row>(columns: readonly Column<Row>[], row: Row): string | undefined {
+function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (rows: string[][]) => string): string {
   let line = '';
   for (let i = 0; i < columns.length; i++) {
-    const column = columns[i]!;
-    let text = column.plain?.(row);
-    if (text === undefined) {
-      const value = column.cell(row);
-      if (typeof value === 'string' && !UNQUOTED.test(value)) return undefined;
-      text = value.toString();
+    const value = columns[i]!.cell(row);
+    if (typeof value === 'string' && !UNQUOTED.test(value)) {
+      return stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1);
     }
-    line = i === 0 ? text : `${line},${text}`;
+    line += i === 0 ? value.toString() : `,${value.toString()}`;
   }
   return line;
 }

@@ -1,10 +1,5 @@
 /** Text from elsewhere as text to look at: whatever a terminal might obey is shown escaped. */
-
-// C0, DEL, C1; bidi marks, overrides and isolates; invisible format characters and line separators; tag
-// characters; lone surrogates. ZWJ and ZWNJ stay: names and emoji need them.
-const UNSAFE =
-  // eslint-disable-next-line no-control-regex -- control characters are the point
-  /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+import { UNSAFE } from '../api/json.ts';
 
 const ASCII = /^[ -~]*$/;
 

@@ -16,7 +16,6 @@ import { displayWidth, isAscii, padTo, prepareWidths, truncate } from './width.t
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
-const NINE = 0x39;
 /** `-9223372036854775808` */
 const INT64_WIDTH = 20;
 /** Lines handed over at a time. */
@@ -50,11 +49,6 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const quick = fixed === undefined ? undefined : plainLines(columns, fixed, batch);
-    if (quick !== undefined) {
-      yield quick;
-      continue;
-    }
     const rows = batch.map((row) => cellsOf(columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts([], rows));
@@ -102,33 +96,10 @@ async function measured<Row>(
   return { names, rows, widths, yields, kept, header: view.header, follows: false, hasColumns: true };
 }
 
-/** Lines of rows whose cells need no care and fit; undefined where one does not. */
-function plainLines<Row>(columns: readonly Column<Row>[], table: Table, rows: readonly Row[]): string | undefined {
-  if (!table.hasColumns) return undefined;
-  const last = columns.length - 1;
-  const lines: string[] = [];
-  for (const row of rows) {
-    let line = '';
-    for (let i = 0; i <= last; i++) {
-      const text = columns[i]!.plain?.(row);
-      const width = table.widths[i]!;
-      if (text === undefined || text.length > width) return undefined;
-      if (i > 0) line += BETWEEN;
-      if (text.charCodeAt(0) <= NINE) line += text.padStart(width);
-      else line += i === last ? text : text.padEnd(width);
-    }
-    lines.push(line);
-  }
-  lines.push('');
-  return lines.join('\n');
-}
-
 function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact }: Screen): Cell[] {
   return columns.map((column) => {
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
-    const plain = column.plain?.(row);
-    if (plain !== undefined) return { text: plain, numeric: plain.charCodeAt(0) <= NINE };
     const value = column.cell(row);
     return typeof value === 'string'
       ? { text: visible(redact(value)), numeric: false }
@@ -138,7 +109,7 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact }: Scr
 
 function* texts(names: readonly string[], rows: readonly (readonly Cell[])[]): Generator<string> {
   yield* names;
-  for (const row of rows) for (const { text } of row) yield text;
+  for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
 }
 
 function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
@@ -213,13 +184,17 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
 /** In a pipe nothing is cut: text wider than its column is printed whole. */
 function* columns({ names, rows, widths, header, follows }: Table, style: Style, cut: boolean): Generator<string> {
   const last = names.length - 1;
-  const line = (cells: readonly Cell[]): string =>
-    cells
-      .map(({ text, numeric }, i) => {
-        const shown = numeric || !cut ? text : truncate(text, widths[i] ?? 0);
-        return i === last && !numeric ? shown : padTo(shown, widths[i] ?? 0, numeric ? 'right' : 'left');
-      })
-      .join(BETWEEN);
+  const line = (cells: readonly Cell[]): string => {
+    let text = '';
+    for (let i = 0; i <= last; i++) {
+      const { numeric, text: whole } = cells[i]!;
+      const width = widths[i]!;
+      const shown = numeric || !cut ? whole : truncate(whole, width);
+      if (i > 0) text += BETWEEN;
+      text += i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
+    }
+    return text;
+  };
   if (header && !follows)
     yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
   for (const row of rows) yield line(row);

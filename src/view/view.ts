@@ -9,11 +9,6 @@ export interface Column<Row> {
   readonly name: string;
   /** The cell: a bigint or number is set to the right and never gets a formula prefix. */
   cell(row: Row): string | bigint | number;
-  /**
-   * The cell's text where it is known to be digits (of a number) or ASCII letters: it needs no care in any format.
-   * Undefined: ask `cell`.
-   */
-  plain?(row: Row): string | undefined;
   /** In a table, a bar that is as long as the part is of the whole, in place of the cell's text. */
   bar?(row: Row): readonly [part: bigint, whole: bigint] | undefined;
   /**

@@ -38,8 +38,8 @@ export function truncate(text: string, columns: number): string {
 }
 
 export function padTo(text: string, columns: number, side: 'left' | 'right'): string {
-  const padding = ' '.repeat(Math.max(0, columns - displayWidth(text)));
-  return side === 'left' ? text + padding : padding + text;
+  const length = columns + text.length - displayWidth(text);
+  return side === 'left' ? text.padEnd(length) : text.padStart(length);
 }
 
 /** A line is never made narrower than that for the sake of its margin. */

@@ -11,7 +11,7 @@ import { type InventoryItem, jsonTextOfFields } from '../../src/api/item.ts';
 import { type JsonValue, RawNumber } from '../../src/api/json.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
 import { type Filter, matcher } from '../../src/api/select.ts';
-import { SortedItems, SORTS } from '../../src/api/item-table.ts';
+import { SortedItems, SORTS } from '../../src/api/long-list.ts';
 import { Failure } from '../../src/errors.ts';
 import { scaled } from '../support/scale.ts';
 
@@ -61,7 +61,7 @@ function anyRow(random: Random): string {
 }
 
 function anyText(random: Random): string {
-  const rows = random(3) === 0 ? uniformRows(random) : Array.from({ length: random(4) }, () => anyRow(random));
+  const rows = random(3) === 0 ? usualRows(random) : Array.from({ length: random(4) }, () => anyRow(random));
   let text = `${pick(random, SPACES)}[${rows.join(',')}]${pick(random, SPACES)}`;
   for (let changes = random(2) === 0 ? 0 : 1 + random(2); changes > 0; changes--) {
     const at = random(text.length + 1);
@@ -71,18 +71,13 @@ function anyText(random: Random): string {
   return text;
 }
 
-/** Most services write all rows in one way, some of them between others. */
-function uniformRows(random: Random): string[] {
-  const [a, b, c, d] = Array.from({ length: 4 }, () => pick(random, SPACES)) as [string, string, string, string];
-  const order = pick(random, [[0, 1, 2], [2, 0, 1], [1, 2, 0]]); // prettier-ignore
+/** As most services write them, some of them between others. */
+function usualRows(random: Random): string[] {
+  const space = pick(random, SPACES);
   return Array.from({ length: 1 + random(5) }, () => {
     if (random(10) === 0) return anyRow(random);
-    const members = [
-      ['"petId"', pick(random, INTEGERS.slice(0, 9))],
-      ['"quantity"', pick(random, INTEGERS.slice(0, random(5) === 0 ? 11 : 5))],
-      ['"status"', pick(random, STATUSES.slice(0, random(9) === 0 ? 5 : 3))],
-    ].map(([name, value]) => `${b}${name}${c}:${d}${value}`);
-    return `${a}{${order.map((i) => members[i]).join(`${c},`)}${d}}`;
+    const [petId, quantity] = [pick(random, INTEGERS.slice(0, 9)), pick(random, INTEGERS)];
+    return `${space}{"petId":${petId},"quantity":${quantity},"status":${pick(random, STATUSES.slice(0, 4))}}`;
   });
 }
 
@@ -119,9 +114,9 @@ function selected(items: readonly InventoryItem[], selection: Selection): string
   const matching = items.filter(matcher(selection));
   const text = jsonTextOfFields(columns);
   if (sort === undefined) return matching.slice(0, limit).map((item) => membersOf(text(item)));
-  const sorted = new SortedItems(sort, limit);
+  const sorted = new SortedItems();
   for (const item of matching) sorted.add([item]);
-  return [...sorted.batches()].flat().map((item) => membersOf(text(item)));
+  return [...sorted.batches(sort, limit)].flat().map((item) => membersOf(text(item)));
 }
 
 function membersOf(text: string): string {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ItemTable } from '../../src/api/item-table.ts';
-import { Browser, parseQuantity } from '../../src/browse/browser.ts';
-import { Rows } from '../../src/browse/rows.ts';
+import { Browser } from '../../src/browse/browser.ts';
+import type { Listing } from '../../src/browse/selection.ts';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { item, json } from '../support/replies.ts';
 
 const BARCODE = '04006381333931';
 const CATALOG = new Catalog(
@@ -23,10 +24,9 @@ const PETS: readonly (readonly [bigint, bigint, string])[] = [
   [72n, -2n, 'lost'],
 ];
 
-function rowsOf(pets = PETS, catalog: Catalog | undefined = CATALOG): Rows {
-  const items = new ItemTable();
-  for (const [petId, quantity, status] of pets) items.put({ petId, quantity, status });
-  return new Rows({ items, catalog, widths: { id: 19, name: 14, quantity: 3 } });
+function listing(pets = PETS, catalog: Catalog | undefined = CATALOG): Listing {
+  const items = pets.map(([petId, quantity, status]) => ({ petId, quantity, status }));
+  return { items, catalog, widths: { id: 19, name: 14, quantity: 3 } };
 }
 
 interface Opened {
@@ -36,10 +36,10 @@ interface Opened {
 }
 
 /** `press`: `^X` is Ctrl-X, `<up>` a key by its name; anything else is typed. */
-function open({ rows = rowsOf(), draft = [] as readonly DraftChange[] } = {}): Opened {
+function open({ stock = listing(), draft = [] as readonly DraftChange[] } = {}): Opened {
   const browser = new Browser(5n);
   for (const change of draft) browser.pending.set(change.petId, change);
-  browser.replace(rows);
+  browser.replace(stock);
   const press = (...keys: string[]): string | undefined => {
     let request: string | undefined;
     for (const key of keys.flatMap(keysOf)) request = browser.press(key);
@@ -91,19 +91,13 @@ describe('search', () => {
   });
 
   it('without a catalog only ids are found', () => {
-    const { browser, press } = open({ rows: new Rows({ ...partsOf(rowsOf()), catalog: undefined }) });
+    const { browser, press } = open({ stock: { ...listing(), catalog: undefined } });
     press('gold');
     expect(idsOf(browser)).toEqual([]);
     press('^U', '12');
     expect(idsOf(browser)).toEqual([12n]);
   });
 });
-
-function partsOf(rows: Rows): ConstructorParameters<typeof Rows>[0] {
-  const items = new ItemTable();
-  for (let i = 0; i < rows.count; i++) items.put(rows.at(i));
-  return { items, catalog: rows.catalog, widths: rows.widths };
-}
 
 describe('filters and order', () => {
   it('Tab shows one status after the other, then all', () => {
@@ -141,12 +135,12 @@ describe('filters and order', () => {
   });
 
   it('without names there is no order by name', () => {
-    expect(open({ rows: new Rows({ ...partsOf(rowsOf()), catalog: undefined }) }).browser.orders).not.toContain('name');
+    expect(open({ stock: { ...listing(), catalog: undefined } }).browser.orders).not.toContain('name');
   });
 });
 
 describe('cursor', () => {
-  const many = (): Opened => open({ rows: rowsOf(Array.from({ length: 25 }, (_, i) => [BigInt(i), 1n, 'sold'])) });
+  const many = (): Opened => open({ stock: listing(Array.from({ length: 25 }, (_, i) => [BigInt(i), 1n, 'sold'])) });
 
   it('stays within the rows, and its page follows', () => {
     const { browser, press } = many();
@@ -164,7 +158,7 @@ describe('cursor', () => {
   it('stays on its pet when the stock is read again or less of it is shown', () => {
     const { browser, press } = many();
     press('<end>', '<up>');
-    browser.replace(rowsOf(Array.from({ length: 40 }, (_, i) => [BigInt(i), 2n, 'sold'])));
+    browser.replace(listing(Array.from({ length: 40 }, (_, i) => [BigInt(i), 2n, 'sold'])));
     expect(browser.selected?.petId).toBe(23n);
     press('<tab>', '<tab>', '<tab>');
     expect(browser.selected?.petId).toBe(0n);
@@ -215,6 +209,8 @@ describe('changes', () => {
     ['-11', undefined],
     ['12.5', undefined],
     ['1,200', undefined],
+    ['1e3', undefined],
+    ['--5', undefined],
     ['5-3', undefined],
     ['9'.repeat(41), undefined],
     ['9'.repeat(40), BigInt('9'.repeat(40))],
@@ -349,14 +345,30 @@ it('? shows the keys, and any key ends it', () => {
   expect([browser.mode.kind, browser.text]).toEqual(['table', '']);
 });
 
-it.each<[typed: string, present: bigint, quantity: bigint | undefined]>([
-  ['0', 5n, 0n],
-  ['+0', 5n, 5n],
-  ['-5', 5n, 0n],
-  ['--5', 5n, undefined],
-  ['1e3', 5n, undefined],
-  ['1,000', 5n, undefined],
-  ['9'.repeat(41), 5n, undefined],
-])('parseQuantity(%s, %s) is %s', (typed, present, quantity) => {
-  expect(parseQuantity(typed, present)).toBe(quantity);
+describe('the command', () => {
+  it.each([
+    ['in a pipe', {}, []],
+    ['with --no-input', { terminal: true }, ['--no-input']],
+  ])('%s needs --plain', async (_what, options, args) => {
+    const { code, stderr } = await runIn(withReplies([], options), 'inventory', 'browse', ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('petstore inventory browse --plain')]);
+  });
+
+  it.each([
+    ['8 nonsense', '"nonsense" is not a quantity'],
+    ['4711 3', 'pet 4711 does not exist'],
+    ['bogus', 'unknown command "bogus"'],
+    ['8 -99', 'a quantity below zero'],
+  ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
+    const context = withReplies([json([item(7, 10), item(8, 6)])], { stdin: { text: `7 12\n${line}\napply\n` } });
+    const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain', '--yes');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(stderr).toContain('line 2');
+  });
+
+  it('--plain without a terminal and without --yes changes nothing', async () => {
+    const context = withReplies([json([item(7, 10)])], { stdin: { text: '7 11\napply\n' } });
+    const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('add --yes')]);
+  });
 });

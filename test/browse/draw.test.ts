@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ItemTable } from '../../src/api/item-table.ts';
+import type { InventoryItem } from '../../src/api/item.ts';
 import { Browser } from '../../src/browse/browser.ts';
 import { drawScreen, pageOf } from '../../src/browse/draw.ts';
-import { Rows } from '../../src/browse/rows.ts';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
@@ -19,12 +18,12 @@ async function draw(
   { catalog = true, pets = 30, prepare = (_: Browser): void => undefined } = {},
 ): Promise<string[]> {
   await prepareWidths(NAMES.map(([, name]) => name));
-  const items = new ItemTable();
-  for (let i = 1; i <= pets; i++) items.put({ petId: BigInt(i), quantity: BigInt(i % 9), status: 'available' });
-  if (pets > 0) items.put({ petId: 9223372036854775807n, quantity: -9223372036854775808n, status: 'sold' });
+  const items: InventoryItem[] = [];
+  for (let i = 1; i <= pets; i++) items.push({ petId: BigInt(i), quantity: BigInt(i % 9), status: 'available' });
+  if (pets > 0) items.push({ petId: 9223372036854775807n, quantity: -9223372036854775808n, status: 'sold' });
   const browser = new Browser(5n);
   const names = catalog ? new Catalog(NAMES, new Map()) : undefined;
-  browser.replace(new Rows({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } }));
+  browser.replace({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } });
   browser.page = pageOf(rows);
   browser.limits = () => ({ limit: 60, remaining: 7, resetAt: 42_000 });
   prepare(browser);

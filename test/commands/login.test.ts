@@ -64,14 +64,15 @@ describe('at a terminal', () => {
     expect(config).toEqual({
       version: 1,
       environment: 'staging',
-      environments: { staging: { baseUrl: URL, apiKey: KEY } },
+      'staging.base-url': URL,
+      'staging.api-key': KEY,
     });
   });
 
   it('asks again for a key that the service refuses, and stores the one that works', async () => {
     const answers = ['key-with-a-typo-01', KEY];
     const { code, stderr, config } = await login(TO_STAGING, [error(401, 'No such key'), STOCK], { answers });
-    expect({ code, config }).toMatchObject({ code: 0, config: { environments: { staging: { apiKey: KEY } } } });
+    expect({ code, config }).toMatchObject({ code: 0, config: { 'staging.api-key': KEY } });
     expect(stderr).toContain(
       'The service refused the key (No such key). It was not saved; check it and type it again.',
     );
@@ -80,16 +81,16 @@ describe('at a terminal', () => {
 
   it('--no-verify stores a key without a request', async () => {
     const { code, config } = await login([...TO_STAGING, '--no-verify'], [], { answers: [KEY] });
-    expect({ code, config }).toMatchObject({ code: 0, config: { environments: { staging: { apiKey: KEY } } } });
+    expect({ code, config }).toMatchObject({ code: 0, config: { 'staging.api-key': KEY } });
   });
 
   it('never offers the sandbox, and does not change the default environment', async () => {
     const home = createHome();
-    store(home, { environment: 'sandbox', environments: {} });
+    store(home, { environment: 'sandbox' });
     const { code, stdout, config } = await login(['login', '--base-url', URL], [STOCK], { home, answers: ['', KEY] });
     expect({ code, config }).toMatchObject({
       code: 0,
-      config: { environment: 'sandbox', environments: { production: {} } },
+      config: { environment: 'sandbox', 'production.api-key': KEY },
     });
     expect(stdout).toContain('Use it with --env production, or always: petstore config set environment production');
   });
@@ -127,21 +128,22 @@ describe('without a terminal', () => {
 describe('--key-command', () => {
   const COMMAND = "pass show 'petstore/staging key'";
   const WITH_COMMAND = [...TO_STAGING, '--key-command', COMMAND];
+  const WITH_STORED = { environment: 'staging', 'staging.base-url': URL, 'staging.key-command': COMMAND };
   const keyCommand = (): string => `${KEY}\n`;
 
   it('stores the command in place of the key, and a key in place of the command', async () => {
     const home = createHome();
-    store(home, { environments: { staging: { apiKey: 'the-old-key-0123' } } });
+    store(home, { 'staging.api-key': 'the-old-key-0123' });
     const ran: (readonly string[])[] = [];
     const first = await login(WITH_COMMAND, [STOCK], { home, keyCommand: (words) => (ran.push(words), `${KEY}\n`) });
     expect(first.code).toBe(0);
-    expect(first.config).toMatchObject({ environments: { staging: { baseUrl: URL, keyCommand: COMMAND } } });
-    expect(JSON.stringify(first.config)).not.toMatch(/apiKey/);
+    expect(first.config).toMatchObject({ 'staging.base-url': URL, 'staging.key-command': COMMAND });
+    expect(JSON.stringify(first.config)).not.toMatch(/api-key/);
     expect(ran).toEqual([['pass', 'show', 'petstore/staging key']]);
     expect(first.context.sent[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
     const second = await login(TO_STAGING, [STOCK], { home, answers: [KEY] });
-    expect(second.config).toMatchObject({ environments: { staging: { apiKey: KEY } } });
-    expect(JSON.stringify(second.config)).not.toMatch(/keyCommand/);
+    expect(second.config).toMatchObject({ 'staging.api-key': KEY });
+    expect(JSON.stringify(second.config)).not.toMatch(/key-command/);
   });
 
   it('is not stored where the service refuses its key', async () => {
@@ -159,7 +161,7 @@ describe('--key-command', () => {
 
   it('is run once for a command that sends, and never for one that does not', async () => {
     const home = createHome();
-    store(home, { environment: 'staging', environments: { staging: { baseUrl: URL, keyCommand: COMMAND } } });
+    store(home, WITH_STORED);
     let runs = 0;
     const count = async (args: readonly string[], replies: readonly PlainReply[], env = {}): Promise<number> => {
       runs = 0;
@@ -182,12 +184,12 @@ describe('--key-command', () => {
     ]) {
       expect([args, await count(args, [])]).toEqual([args, 0]);
     }
-    expect(stored(home)).toEqual({ version: 1, environment: 'staging', environments: { staging: { baseUrl: URL } } });
+    expect(stored(home)).toEqual({ version: 1, environment: 'staging', 'staging.base-url': URL });
   });
 
   it('status and config list name it as the source', async () => {
     const home = createHome();
-    store(home, { environment: 'staging', environments: { staging: { baseUrl: URL, keyCommand: COMMAND } } });
+    store(home, WITH_STORED);
     expect((await login(['status'], [], { home })).stdout).toContain(`apiKey       ${COMMAND}  (key-command)\n`);
     const shadowed = await login(['status'], [], { home, env: { PETSTORE_API_KEY: KEY } });
     expect(shadowed.stdout).toContain('apiKey       ****k-01  (variable PETSTORE_API_KEY, before key-command)\n');
@@ -198,7 +200,7 @@ describe('--key-command', () => {
 
   it.each([0o620, 0o602])('is not run from a file that others may change (mode %o)', async (mode) => {
     const home = createHome();
-    store(home, { environment: 'staging', environments: { staging: { baseUrl: URL, keyCommand: COMMAND } } });
+    store(home, WITH_STORED);
     const path = join(home.config, 'petstore', 'config.json');
     (await import('node:fs')).chmodSync(path, mode);
     const { code, stderr } = await login(['inventory', 'list'], [], { home, terminal: false });

@@ -1,14 +1,17 @@
-/** Keys, base URLs and the secrets in them, through the built program. */
+/** Keys, base URLs and the secrets in them; where files and processes matter, through the built program. */
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { error, item, json } from '../support/replies.ts';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { KEY, runJson, staging, takeApart } from '../support/staging.ts';
+import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
+import { KEY, staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
+const SET = ['inventory', 'set', '7', '12'];
 const STOCK = [item(1, 5), item(7, 10)];
 
 /** A home whose config file holds a staging login. */
@@ -16,7 +19,7 @@ function loggedIn(baseUrl: string, mode = 0o600): Home {
   const home = createHome();
   const folder = join(home.config, 'petstore');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = { version: 1, environment: 'staging', environments: { staging: { baseUrl, apiKey: KEY } } };
+  const config = { version: 1, environment: 'staging', 'staging.base-url': baseUrl, 'staging.api-key': KEY };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode });
   chmodSync(join(folder, 'config.json'), mode);
   return home;
@@ -26,14 +29,21 @@ function configFile(home: Home): string {
   return join(home.config, 'petstore', 'config.json');
 }
 
+const URL = 'https://pets.example/v1';
+
+/** In this process, in JSON; nothing is sent but what gets one of the replies. */
+async function runJson(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+  options: TestContextOptions & { readonly replies?: readonly PlainReply[] } = {},
+) {
+  const context = withReplies(options.replies ?? [], { ...options, env: { ...staging(URL), ...env } });
+  return takeApart({ ...(await runIn(context, '--json', ...args)), signal: null });
+}
+
 describe('fault 62: without a key', () => {
-  it.each([LIST, ['inventory', 'set', '7', '12']])('%s %s tells how to log in, and sends nothing', async (...args) => {
-    const server = await scriptedServer([]);
-    const {
-      code,
-      stdout,
-      error: reported,
-    } = await runJson(server.baseUrl, args, { env: { PETSTORE_API_KEY: undefined } });
+  it.each([[LIST], [SET]])('%j tells how to log in, and sends nothing', async (args) => {
+    const { code, stdout, error: reported } = await runJson(args, { PETSTORE_API_KEY: undefined });
     expect({ code, stdout, reported }).toEqual({
       code: 4,
       stdout: '',
@@ -42,22 +52,13 @@ describe('fault 62: without a key', () => {
         message: 'No API key is set for staging.',
         exitCode: 4,
         retryable: false,
-        hint: expect.stringContaining('petstore login') as string,
+        hint: expect.stringMatching(/petstore login.*petstore --env sandbox inventory list/) as string,
       },
     });
   });
 
-  it('points to the sandbox on a fresh machine', async () => {
-    const { code, stderr } = await runPetstore(LIST);
-    expect({ code, stderr }).toEqual({
-      code: 4,
-      stderr: expect.stringContaining('petstore --env sandbox inventory list') as string,
-    });
-  });
-
   it('an empty variable is an unset one', async () => {
-    const { code } = await runJson('http://127.0.0.1:9/v1', LIST, { env: { PETSTORE_API_KEY: '' } });
-    expect(code).toBe(4);
+    expect((await runJson(LIST, { PETSTORE_API_KEY: '' })).code).toBe(4);
   });
 });
 
@@ -68,20 +69,13 @@ describe('fault 64: a key that no header can carry is refused here, and never sh
     ['a letter beyond ASCII', 'secret-part-1é', 'holds a character that is not plain ASCII'],
     ['a control character', 'secret-part-1\u0007', 'holds a character that is not plain ASCII'],
   ])('%s', async (_name, key, problem) => {
-    const server = await scriptedServer([]);
-    const variable = await runJson(server.baseUrl, ['--debug', ...LIST], { env: { PETSTORE_API_KEY: key } });
-    expect(variable.code).toBe(4);
-    expect(variable.error?.message).toBe(
-      `The API key from PETSTORE_API_KEY ${problem}, so it cannot be sent; its value is not shown.`,
-    );
-    const login = await runJson(server.baseUrl, ['login', '--key-stdin'], {
-      stdin: `${key}\n`,
-      env: { PETSTORE_API_KEY: undefined },
-    });
-    expect({ code: login.code, message: login.error?.message }).toEqual({
-      code: 4,
-      message: `The API key from stdin ${problem}, so it cannot be sent; its value is not shown.`,
-    });
+    const variable = await runJson(['--debug', ...LIST], { PETSTORE_API_KEY: key });
+    const stdin = { text: `${key}\n` };
+    const login = await runJson(['login', '--key-stdin'], { PETSTORE_API_KEY: undefined }, { stdin });
+    const refusal = (source: string) =>
+      `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`;
+    expect([variable.code, variable.error?.message]).toEqual([4, refusal('PETSTORE_API_KEY')]);
+    expect([login.code, login.error?.message]).toEqual([4, refusal('stdin')]);
     expect(JSON.stringify([variable, login])).not.toContain('secret-part');
   });
 });
@@ -95,7 +89,7 @@ describe('fault 65: a key on the command line', () => {
     ['--token', KEY, 'inventory', 'list'],
     ['config', 'set', 'staging.api-key', KEY],
   ])('%s %s %s is refused with the ways that there are', async (...args) => {
-    const { code, stdout, stderr } = await runPetstore(args);
+    const { code, stdout, stderr } = await runIn(createTestContext(), ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--key-stdin/);
     expect(stderr).not.toContain(KEY);
@@ -104,17 +98,15 @@ describe('fault 65: a key on the command line', () => {
 
 describe('fault 66, 70: whatever is printed, the key is not in it', () => {
   it.each(['table', 'json', 'ndjson', 'csv'])('%s: a service that repeats the key', async (format) => {
-    const server = await scriptedServer([
+    const replies = [
       json([item(1, 5, `sold to ${KEY}`)]),
       error(400, `Bearer ${KEY} is no quantity`, KEY),
       { status: 400, body: `<p>${KEY}</p>` },
       { status: 302, headers: { Location: `https://${KEY}.example/` } },
-    ]);
-    const env = staging(server.baseUrl);
+    ];
+    const context = withReplies(replies, { env: staging(URL) });
     const outputs = [];
-    for (const args of [LIST, ['inventory', 'set', '7', '12'], ['inventory', 'set', '7', '12'], LIST]) {
-      outputs.push(await runPetstore(['--debug', '-o', format, ...args], { env }));
-    }
+    for (const args of [LIST, SET, SET, LIST]) outputs.push(await runIn(context, '--debug', '-o', format, ...args));
     expect(outputs.map(({ code }) => code)).toEqual([0, 10, 10, 8]);
     expect(JSON.stringify(outputs)).not.toContain(KEY);
     expect(outputs[0]?.stdout).toContain('sold to [redacted]');
@@ -145,9 +137,9 @@ describe('base URLs', () => {
     ['another scheme', 'ftp://pets.example/v1', 'The base URL ftp://pets.example/v1 is not an http(s) URL.'],
     ['no URL', 'clerk:pass-word-1@pets.example', 'The base URL ***@pets.example is not an http(s) URL.'],
   ])('%s: %s is refused', async (_name, url, message) => {
-    const fromVariable = await runJson(url, LIST);
-    const fromFlag = await runJson('', ['--base-url', url, ...LIST]);
-    const kept = await runPetstore(['--json', 'config', 'set', 'staging.base-url', url]);
+    const fromVariable = await runJson(LIST, { PETSTORE_BASE_URL: url });
+    const fromFlag = await runJson(['--base-url', url, ...LIST]);
+    const kept = await runJson(['config', 'set', 'staging.base-url', url]);
     for (const result of [fromVariable, fromFlag]) {
       expect({ code: result.code, message: result.error?.message }).toEqual({ code: 3, message });
     }
@@ -157,36 +149,29 @@ describe('base URLs', () => {
   });
 
   it.each(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])('fault 67: %s is loopback', async (origin) => {
-    const { code, error: reported } = await runJson(`${origin}:9/v1`, ['--max-wait', '0', ...LIST]);
-    expect({ code, kind: reported?.kind }).toEqual({ code: 7, kind: 'network' });
+    const { code } = await runJson(LIST, { PETSTORE_BASE_URL: `${origin}:9/v1` }, { replies: [json([])] });
+    expect(code).toBe(0);
   });
 
   it('fault 67: --insecure-http warns each time', async () => {
-    const { code, notes } = await runJson('http://pets.example.invalid/v1', [
-      '--insecure-http',
-      '--max-wait',
-      '0',
-      ...LIST,
-    ]);
-    expect({ code, notes }).toEqual({
-      code: 7,
-      notes: ['warning: The key travels unencrypted to pets.example.invalid (--insecure-http).'],
-    });
+    const env = { PETSTORE_BASE_URL: 'http://pets.example/v1' };
+    const { code, notes } = await runJson(['--insecure-http', ...LIST], env, { replies: [json([])] });
+    const notice = 'warning: The key travels unencrypted to pets.example (--insecure-http).';
+    expect({ code, notes }).toEqual({ code: 0, notes: [notice] });
   });
 
   it('may end in a slash, and have a path before v1', async () => {
-    const server = await scriptedServer([json([]), json([])]);
-    await runJson(`${server.origin}/v1/`, LIST);
-    await runJson(`${server.origin}/api/store/v1`, LIST);
-    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /api/store/v1/inventory']);
+    const context = withReplies([json([]), json([])]);
+    await runIn(context, '--base-url', 'https://pets.example/v1/', ...LIST);
+    await runIn(context, '--base-url', 'https://pets.example/api/store/v1', ...LIST);
+    expect(context.sent.map(({ url }) => url.pathname)).toEqual(['/v1/inventory', '/api/store/v1/inventory']);
   });
 });
 
 describe('the config file', () => {
   it('fault 69: that others may read is used, reported, and not changed', async () => {
-    const server = await scriptedServer([json(STOCK)]);
-    const home = loggedIn(server.baseUrl, 0o644);
-    const { code, stderr } = await runPetstore(LIST, { home });
+    const home = loggedIn(URL, 0o644);
+    const { code, stderr } = await runIn(withReplies([json(STOCK)], { env: {}, home }), ...LIST);
     expect({ code, stderr, mode: statSync(configFile(home)).mode & 0o777 }).toEqual({
       code: 0,
       stderr: `warning: Others on this machine may read the key in ${configFile(home)}: run chmod 600 ${configFile(home)}\n`,
@@ -196,14 +181,14 @@ describe('the config file', () => {
 
   it('fault 69: that belongs to another user is used, and reported', async (test) => {
     if (process.geteuid?.() !== 0) return test.skip();
-    const server = await scriptedServer([json(STOCK)]);
-    const home = loggedIn(server.baseUrl);
+    const home = loggedIn(URL);
     chownSync(configFile(home), 65_534, 65_534);
-    expect(await runPetstore(LIST, { home })).toMatchObject({
+    const context = withReplies([json(STOCK)], { env: {}, home });
+    expect(await runIn(context, ...LIST)).toMatchObject({
       code: 0,
       stderr: `warning: The config ${configFile(home)} belongs to another user, who may send the key anywhere.\n`,
     });
-    const doctor = await runPetstore(['doctor', '--offline', '-o', 'csv'], { home });
+    const doctor = await runIn(context, 'doctor', '--offline', '-o', 'csv');
     expect(doctor.stdout).toContain(`config,warn,${configFile(home)} belongs to another user.`);
   });
 

@@ -314,14 +314,6 @@ describe('on the screen', () => {
 });
 
 describe('without a full screen', () => {
-  it.each<[what: string, env: Record<string, string>, args: string[]]>([
-    ['a pipe', {}, []],
-    ['--no-input', {}, ['--no-input']],
-  ])('%s: exit 2 and a way to go on', async (_what, env, args) => {
-    const { code, stderr } = await runPetstore([...browse, ...args], { env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('petstore --env sandbox inventory browse --plain')]);
-  });
-
   it('TERM=dumb', async () => {
     const terminal = startPty(browse, { command: ['env', 'TERM=dumb', ...petstoreCommand()] });
     expect((await terminal.exited).code).toBe(2);
@@ -374,29 +366,6 @@ describe('without a full screen', () => {
       '2',
     ]);
     expect(await quantityOf(home, 9)).toBe('0');
-  });
-
-  it.each([
-    ['8 nonsense', '"nonsense" is not a quantity'],
-    ['4711 3', 'pet 4711 does not exist'],
-    ['bogus', 'unknown command "bogus"'],
-    ['8 -99', 'a quantity below zero'],
-  ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
-    const home = createHome();
-    const { code, stderr } = await runPetstore([...browse, '--plain', '--yes'], {
-      home,
-      stdin: `7 12\n${line}\napply\n`,
-    });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
-    expect(stderr).toContain('line 2');
-    expect(await quantityOf(home, 7)).toBe('10');
-  });
-
-  it('--plain without a terminal and without --yes changes nothing', async () => {
-    const home = createHome();
-    const { code, stderr } = await runPetstore([...browse, '--plain'], { home, stdin: '7 11\napply\n' });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('add --yes')]);
-    expect(await quantityOf(home, 7)).toBe('10');
   });
 });
 

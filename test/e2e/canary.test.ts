@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkKey } from '../../src/session/resolve.ts';
+import { checkKey } from '../../src/session/key.ts';
 import { FORMATS } from '../../src/view/output-formats.ts';
 import { runPetstore } from '../support/binary.ts';
 import {
@@ -227,7 +227,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
     const here = await shop();
     expect(await here.run('echo', login(here.service.baseUrl), { stdin: `\ufeff${CANARY}\r\n` })).toBe(0);
     const config = readFileSync(join(here.home.config, 'petstore', 'config.json'), 'utf8');
-    expect(config).toContain(`"apiKey": ${JSON.stringify(CANARY)}`);
+    expect(config).toContain(`"staging.api-key": ${JSON.stringify(CANARY)}`);
   });
 
   it('UTF-16 is named', async () => {

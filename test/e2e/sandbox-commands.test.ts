@@ -186,7 +186,8 @@ describe('sandbox serve', () => {
   });
 
   it('--log to a folder that is not there: nothing is served', async () => {
-    const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', '0', '--log', '/nowhere/log']);
+    const args = ['sandbox', 'serve', '--port', '0', '--log', '/nowhere/log'];
+    const { code, stdout, stderr } = await runIn(createTestContext(), ...args);
     expect([code, stdout, stderr]).toEqual([3, '', expect.stringContaining('Could not write /nowhere/log')]);
   });
 
@@ -200,7 +201,7 @@ describe('sandbox serve', () => {
     [['--seed', '1000001'], '--seed must be at most 1000000 pets, not "1000001".'],
     [['--key', 'two words'], 'a key must be printable characters without spaces, not "two words".'],
   ])('%j: one sentence, exit 2', async (args, sentence) => {
-    const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', '0', ...args]);
+    const { code, stdout, stderr } = await runIn(createTestContext(), 'sandbox', 'serve', '--port', '0', ...args);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(`error: ${sentence}`)]);
   });
 
@@ -265,19 +266,22 @@ describe('sandbox serve', () => {
     expect(await control(served.port, 'POST', '/reset')).toEqual({ pets: 25 });
   });
 
-  it.each([
-    ['GET', '/nothing', undefined, 404],
-    ['POST', '/state', {}, 405],
-    ['PUT', '/faults', {}, 400],
-    ['PUT', '/faults', [1], 400],
-    ['POST', '/clock', { advance: 'soon' }, 400],
-    ['POST', '/clock', { advance: '999999d' }, 400],
-    ['POST', '/seed', { pets: -1 }, 400],
-    ['POST', '/seed', { pets: 1_000_001 }, 400],
-    ['GET', '/pets?limit=0', undefined, 400],
-    ['GET', '/pets?after=x', undefined, 400],
-  ])('%s /__sandbox%s %j: %i', async (method, path, body, status) => {
+  it('refuses what its controls do not have', async () => {
     const { port } = await serveSandbox();
-    await expect(control(port, method, path, body)).rejects.toThrow(`${status}: {"code":`);
+    const refused = [
+      ['GET', '/nothing', undefined, 404],
+      ['POST', '/state', {}, 405],
+      ['PUT', '/faults', {}, 400],
+      ['PUT', '/faults', [1], 400],
+      ['POST', '/clock', { advance: 'soon' }, 400],
+      ['POST', '/clock', { advance: '999999d' }, 400],
+      ['POST', '/seed', { pets: -1 }, 400],
+      ['POST', '/seed', { pets: 1_000_001 }, 400],
+      ['GET', '/pets?limit=0', undefined, 400],
+      ['GET', '/pets?after=x', undefined, 400],
+    ] as const;
+    for (const [method, path, body, status] of refused) {
+      await expect(control(port, method, path, body)).rejects.toThrow(`${status}: {"code":`);
+    }
   });
 });

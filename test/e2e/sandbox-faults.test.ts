@@ -4,23 +4,14 @@ import { ask, JSON_TYPE, patch, type Plain, sendRaw, serveSandbox } from '../sup
 
 describe('a rule', () => {
   it.each([
-    ['status=503', { effect: { does: 'status', status: 503, applied: false } }],
-    [
-      'status=429,retry-after=2,times=20',
-      { effect: { does: 'status', status: 429, retryAfterS: 2, applied: false }, times: 20 },
-    ],
-    ['reset,after,method=PATCH,p=0.1', { effect: { does: 'reset', applied: true }, method: 'PATCH', p: 0.1 }],
-    [
-      'delay=1.5s, path=/inventory/*, nth=3',
-      { effect: { does: 'delay', ms: 1_500, applied: false }, path: '/inventory/*', nth: 3 },
-    ],
-    ['drip=10ms,every=2', { effect: { does: 'drip', ms: 10 }, every: 2 }],
-    ['truncate', { effect: { does: 'truncate' } }],
-    ['truncate=0', { effect: { does: 'truncate', bytes: 0 } }],
-    ['type=text/html; charset=utf-8', { effect: { does: 'type', type: 'text/html; charset=utf-8' } }],
-    ['bad-int64', { effect: { does: 'bad-int64' } }],
-    ['no-header=X-RateLimit-Reset', { effect: { does: 'no-header', name: 'x-ratelimit-reset' } }],
-    ['date=-1h', { effect: { does: 'date', ms: -3_600_000 } }],
+    ['status=429,retry-after=2,times=20', { does: 'status', status: 429, 'retry-after': 2, times: 20 }],
+    ['reset,after,method=PATCH,p=0.1', { does: 'reset', reset: true, after: true, method: 'PATCH', p: 0.1 }],
+    ['delay=1.5s, path=/inventory/*, nth=3', { does: 'delay', delay: 1_500, path: '/inventory/*', nth: 3 }],
+    ['truncate', { does: 'truncate', truncate: true }],
+    ['truncate=0', { does: 'truncate', truncate: 0 }],
+    ['type=text/html; charset=utf-8', { does: 'type', type: 'text/html; charset=utf-8' }],
+    ['no-header=X-RateLimit-Reset', { does: 'no-header', 'no-header': 'x-ratelimit-reset' }],
+    ['date=-1h', { does: 'date', date: -3_600_000 }],
   ])('%s', (text, rule) => {
     expect(parseFault(text)).toEqual({ text, ...rule });
   });
@@ -125,10 +116,6 @@ describe('over the wire', () => {
     const ahead = Date.parse(String(headers.date)) - Date.now();
     expect([headers['content-type'], limits, Math.round(ahead / 3_600_000)]).toEqual(['text/html', [], 24]);
     expect(body).toMatch(/^\[\{"petId":9223372036854775808,/);
-  });
-
-  it('an invalid rule is refused before anything listens', async () => {
-    await expect(serveSandbox(['--fault', 'status=9'])).rejects.toThrow();
   });
 
   it('rules can be changed while it runs', async () => {

@@ -31,7 +31,8 @@ describe('login', () => {
     expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toEqual({
       version: 1,
       environment: 'staging',
-      environments: { staging: { baseUrl: server.baseUrl, apiKey: KEY } },
+      'staging.base-url': server.baseUrl,
+      'staging.api-key': KEY,
     });
 
     server.script(json(STOCK));

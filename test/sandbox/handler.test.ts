@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
-import { handle, type StatusEffect } from '../../src/sandbox/handler.ts';
+import { type Fault, parseFault } from '../../src/sandbox/faults.ts';
+import { handle } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/store.ts';
+import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
 
-type Asked = Partial<SandboxRequest> & { readonly fault?: StatusEffect };
+type Asked = Partial<SandboxRequest> & { /** A rule of a status. */ readonly fault?: string };
 
 const HEADERS = { authorization: 'Bearer key', 'content-type': 'application/json' };
 
@@ -27,7 +28,7 @@ async function ask(
       store,
     },
     { method: 'GET', target: '/v1/inventory', body: '', ...request, headers: { ...HEADERS, ...headers } },
-    fault,
+    fault === undefined ? undefined : (parseFault(fault) as Fault<'status'>),
   );
   return { ...response, body: typeof body === 'string' ? body : [...body].join('') };
 }
@@ -159,12 +160,11 @@ describe('it also answers', () => {
 });
 
 describe('a fault that answers', () => {
-  const status = { does: 'status', status: 500 } as const;
   const quantity = (store: Store) => store.page(6n, 1)[0]?.quantity;
 
   it.each([
-    ['in place of the work', { ...status, applied: false }, 10n],
-    ['after the work', { ...status, applied: true }, 1n],
+    ['in place of the work', 'status=500', 10n],
+    ['after the work', 'status=500,after', 1n],
   ])('%s', async (_name, fault, kept) => {
     const store = await newStore();
     const response = await ask({ ...patch('7'), fault }, { store });
@@ -174,7 +174,7 @@ describe('a fault that answers', () => {
   it('429: a client that comes back too soon is early, as after a real one', async () => {
     const store = await newStore();
     const rules = { banAfter: 2 };
-    const fault = { does: 'status', status: 429, retryAfterS: 30, applied: false } as const;
+    const fault = 'status=429,retry-after=30';
     const answers = [
       await ask({ fault }, { store, rules }),
       await ask({}, { store, rules }),

@@ -4,11 +4,10 @@ import { type Database, DatabaseFailure, HttpFailure, type HttpRequest } from '.
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess, openInProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from '../../src/sandbox/plans.ts';
-import { type Store } from '../../src/sandbox/store.ts';
+import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
 
 const HEADERS = { authorization: `Bearer ${SANDBOX_KEY}`, 'content-type': 'application/json' };
 
@@ -19,17 +18,22 @@ function call(path: string, more: Partial<HttpRequest> = {}): HttpRequest {
 const update = (quantity: number): HttpRequest =>
   call('/inventory/7', { method: 'PATCH', body: JSON.stringify({ quantity }) });
 
-function portOver(store: Store, { clock, random }: TestContext) {
+function portOver(store: Store, { clock }: TestContext) {
   const handler = { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now: () => clock.now() };
-  return inProcess({ clock, random }, handler);
+  return inProcess(clock, handler);
 }
 
-/** A store that another process holds: no transaction begins. */
-async function heldStore(): Promise<Store> {
-  const atomically = (): never => {
-    throw new DatabaseFailure('busy', 'held');
-  };
-  return Object.assign(await newStore(), { atomically });
+/** A store that another process holds. */
+async function heldStore(context: TestContext): Promise<Store> {
+  const file = `${context.home.state}/held.db`;
+  const store = new Store(await openSandboxFile(context, { file }));
+  const holder = await openDatabase(file);
+  holder.exec('BEGIN IMMEDIATE');
+  onCleanup(() => {
+    store.close();
+    holder.close();
+  });
+  return store;
 }
 
 async function send(
@@ -70,9 +74,7 @@ describe('the sandbox within this process', () => {
 
   it('sends a long list in pieces, and a body that breaks is cut', async () => {
     const store = await newStore();
-    store.atomically(() => {
-      store.replacePets({ generated: 5_000 });
-    });
+    store.replacePets({ generated: 5_000 });
     const { chunks, text } = await send(store, call('/inventory'));
     expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
     const read = store.page.bind(store);
@@ -109,22 +111,23 @@ describe('the sandbox within this process', () => {
   });
 
   it('one that is aborted, or not answered in time, may have been sent', async () => {
-    const store = await heldStore();
-    const clock = new VirtualClock();
+    const context = createTestContext();
+    const store = await heldStore(context);
     const controller = new AbortController();
-    const aborted = failureOf(
-      send(store, { ...update(1), signal: controller.signal }, { context: createTestContext({ clock }) }),
-    );
-    const late = failureOf(send(store, { ...update(1), timeoutMs: 400 }, { context: createTestContext({ clock }) }));
-    await clock.whenSleeping(2);
+    const aborted = failureOf(send(store, { ...update(1), signal: controller.signal }, { context }));
+    await context.clock.turn();
+    await context.clock.turn();
     controller.abort(new Error('stop'));
     expect(await aborted).toEqual(['aborted', true]);
-    await clock.advance(500);
-    expect(await late).toEqual(['response-timeout', true]);
+    expect(await failureOf(send(store, { ...update(1), timeoutMs: 400 }, { context }))).toEqual([
+      'response-timeout',
+      true,
+    ]);
   });
 
   it('waits for another process that holds the store, then says so', async () => {
-    const { status, text } = await send(await heldStore(), update(1));
+    const context = createTestContext();
+    const { status, text } = await send(await heldStore(context), update(1), { context });
     expect({ status, text }).toMatchObject({ status: 503, text: expect.stringContaining('"busy"') as string });
   });
 

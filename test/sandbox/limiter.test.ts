@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { count, limitHeaders } from '../../src/sandbox/limiter.ts';
 import { DEFAULT_RULES, type Plan, PLANS, type Rules } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/store.ts';
+import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -52,11 +52,11 @@ describe('the limits', () => {
     const path = join(createHome().path, 'sandbox.db');
     const rules = { ...DEFAULT_RULES, plan: { perMinute: 1, perDay: 10 } };
     const first = await newStore(path);
-    const counted = (store: Store, key: string) => store.atomically(() => count(store, rules, key, START).outcome);
-    expect(counted(first, 'a')).toBe('allowed');
+    const counted = (store: Store, key: string) => store.exclusively(() => count(store, rules, key, START).outcome);
+    expect(await counted(first, 'a')).toBe('allowed');
     first.close();
     const second = await newStore(path);
-    expect(['a', 'b'].map((key) => counted(second, key))).toEqual(['spent', 'allowed']);
+    expect(await Promise.all(['a', 'b'].map((key) => counted(second, key)))).toEqual(['spent', 'allowed']);
   });
 
   it('are the plans of the service', () => {

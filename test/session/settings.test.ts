@@ -6,7 +6,6 @@ import { item, json, type PlainReply } from '../support/replies.ts';
 import type { TestContext, TestContextOptions } from '../support/test-context.ts';
 
 const KEY = 'key-in-the-config-0123456789';
-const STAGING = { baseUrl: 'https://pets.example/v1', apiKey: KEY };
 const LIST = json([item(7, 10)]);
 const SET = json(item(7, 12));
 
@@ -15,7 +14,8 @@ function withConfig(replies: readonly PlainReply[], options: TestContextOptions 
   const base = withReplies(replies, { env: {}, stdin: { text: '7 12\ndone\n' }, ...options });
   const folder = `${base.home.config}/petstore`;
   mkdirSync(folder, { recursive: true });
-  const config = { version: 1, environment: 'staging', environments: { staging: STAGING } };
+  const staging = { 'staging.base-url': 'https://pets.example/v1', 'staging.api-key': KEY };
+  const config = { version: 1, environment: 'staging', ...staging };
   writeFileSync(`${folder}/config.json`, JSON.stringify(config), { mode: 0o644 });
   const reads: string[] = [];
   const context: TestContext = {

@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { openStateFile } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { toChange } from '../../src/state/rows.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { mulberry32 } from '../support/test-ports.ts';
@@ -46,8 +45,11 @@ it('has each row that was sent, exactly', async () => {
   const { journal, state } = await journalOf(3_000);
   const all = state.database.all('SELECT * FROM change WHERE sentAt IS NOT NULL ORDER BY sentAt DESC, id DESC');
   const found = [...journal.history({ limit: 1_000_000 })].flat();
-  expect(found).toEqual(all.map(toChange));
-  expect(found.map(({ petId }) => petId)).toEqual(all.map(({ petId }) => petId));
+  const fields = ['id', 'run', 'environment', 'origin', 'command', 'person', 'petId', 'state', 'reason'] as const;
+  for (const field of fields) {
+    expect(found.map((change) => change[field])).toEqual(all.map((row) => row[field] ?? undefined));
+  }
+  expect(found.map(({ sentAt }) => sentAt)).toEqual(all.map(({ sentAt }) => Number(sentAt)));
   expect(found.map(({ after }) => after)).toEqual(all.map(({ after }) => BigInt(String(after))));
   expect([...journal.history({ limit: 1_234 })].flat()).toEqual(found.slice(0, 1_234));
 });

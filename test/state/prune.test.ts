@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SqlValue } from '../../src/ports.ts';
 import { openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { removeOldest } from '../../src/state/prune.ts';
+import { removeOldest } from '../../src/state/remove-oldest.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -170,30 +170,6 @@ it('forever removes nothing, however old', async () => {
   expect(await prune(state, { before: Number.NEGATIVE_INFINITY })).toMatchObject({ changes: [1, 2, 3], count: 0 });
 });
 
-it('removes more than one transaction holds, and yields after each', async () => {
-  const state = await journalOf(Array.from({ length: 4_801 }, (_, i) => ({ at: i })));
-  const counts: number[] = [];
-  for await (const { changes } of removeOldest(state, 20_000)) counts.push(changes);
-  expect(counts).toEqual([1_000, 1_000, 1_000, 1_000, 800]);
-});
-
-it.each([
-  [
-    'an unfinished one',
-    [
-      { id: 1, endedAt: null },
-      { id: 2, endedAt: 300_000 },
-    ],
-  ],
-  ['the newest', [{ id: 1, endedAt: 5 }]],
-])('a long run that stays (%s) does not keep what comes after it', async (_name, runs) => {
-  const state = await journalOf([], runs);
-  addMany(state, 60_000, { at: 2, run: 1 });
-  addMany(state, 2, { at: 70_000 });
-  addMany(state, 1, { at: 200_000 });
-  expect((await prune(state, { before: 100_000 })).count).toBe(2);
-});
-
 describe('more changes in one run than are removed at a time', () => {
   it('go a few at a time, and the run with the last of them', async () => {
     const runs = [
@@ -209,19 +185,6 @@ describe('more changes in one run than are removed at a time', () => {
     expect([Math.max(...steps), new Journal(state).runs().length]).toEqual([1_000, 2]);
     expect(await prune(state, { before: 100_000 })).toMatchObject({ removed: ['import-1'], changes: [60_003] });
     expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 0 });
-  });
-
-  it('of which the newest of a service stay do not keep what comes after them', async () => {
-    const runs = [
-      { id: 1, endedAt: 60_500, origin: 'y' },
-      { id: 2, endedAt: 5, origin: 'y' },
-      { id: 3, endedAt: 300_000 },
-    ];
-    const state = await journalOf([], runs);
-    addMany(state, 60_000, { at: 2, run: 1, origin: 'y' });
-    addMany(state, 2, { at: 61_000 });
-    addMany(state, 1, { at: 200_000 });
-    expect(await prune(state, { before: 100_000 })).toMatchObject({ count: 2, runs: [1, 2, 3] });
   });
 
   it('count whether they were sent or not', async () => {

@@ -6,8 +6,8 @@ import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { Plan } from '../../src/sandbox/plans.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
-import { Store } from '../../src/sandbox/store.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
+import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
 import { type Finished, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
@@ -16,6 +16,8 @@ import { staging } from './staging.ts';
 const WORKER = fileURLToPath(new URL('./updates-worker.ts', import.meta.url));
 /** For a Node that does not know all of the sources' syntax. */
 const LOWER = new URL('../../src/build/lower.ts', import.meta.url).href;
+
+const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
 
 export interface RealSandbox extends Sandbox {
   readonly log: LoggedRequest[];
@@ -30,25 +32,22 @@ export async function realSandbox(
 ): Promise<RealSandbox> {
   const file = join(createHome().path, 'sandbox.db');
   const log: LoggedRequest[] = [];
-  const sandbox = await startSandbox(
-    { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random },
-    {
-      file,
-      ...options,
-      rules: { plan, ...options.rules },
-      onRequest: (request) => {
-        log.push(request);
-        onRequest?.();
-      },
+  const sandbox = await startSandbox(ports, {
+    file,
+    ...options,
+    rules: { plan, ...options.rules },
+    onRequest: (request) => {
+      log.push(request);
+      onRequest?.();
     },
-  );
+  });
   onCleanup(() => sandbox.close());
   return {
     ...sandbox,
     log,
     env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
     async stock() {
-      const store = new Store(await openDatabase(file));
+      const store = new Store(await openSandboxFile(ports, { file }));
       const stock = Object.fromEntries(
         store.page(undefined, 100).map(({ petId, quantity }) => [`${petId}`, Number(quantity)]),
       );

@@ -5,8 +5,7 @@ import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, type Plan } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/store.ts';
-import { openSandboxStore } from '../../src/sandbox/store.ts';
+import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from './cleanup.ts';
 import { STAGING_KEY } from './in-process.ts';
 import type { TestContext } from './test-context.ts';
@@ -14,19 +13,14 @@ import { sendOver } from './test-ports.ts';
 
 export async function newStore(file = ':memory:'): Promise<Store> {
   const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
-  const store = await openSandboxStore(ports, { file });
+  const store = new Store(await openSandboxFile(ports, { file }));
   onCleanup(() => store.close());
   return store;
 }
 
 /** Answers as staging would, on the context's clock, which is stopped meanwhile. */
-export function answerFrom(
-  store: Store,
-  plan: Plan,
-  { clock, random }: TestContext,
-  request: HttpRequest,
-): Promise<HttpReply> {
+export function answerFrom(store: Store, plan: Plan, { clock }: TestContext, request: HttpRequest): Promise<HttpReply> {
   const rules = { ...DEFAULT_RULES, plan };
   const handler = { store, rules, apiKeys: [STAGING_KEY], baseUrl: '', now: () => clock.now() };
-  return clock.during(() => sendOver(inProcess({ clock, random }, handler), request));
+  return clock.during(() => sendOver(inProcess(clock, handler), request));
 }

@@ -1,8 +1,15 @@
-/** The OpenAPI 3.1 document, made from the routes and the schemas. Loads all of zod: for the generator only. */
+/** The OpenAPI 3.1 document, made from the routes and the schemas. */
 import * as z from 'zod';
 import type { JSONSchema } from 'zod/v4/core';
-import { ROUTES, type Route } from './routes.ts';
-import { ErrorSchema, Int64, Integer, InventoryItemSchema, InventoryUpdateSchema, PetStatusSchema } from './schemas.ts';
+import { ROUTES, type Route } from '../api/routes.ts';
+import {
+  ErrorSchema,
+  Int64,
+  Integer,
+  InventoryItemSchema,
+  InventoryUpdateSchema,
+  PetStatusSchema,
+} from '../api/schemas.ts';
 
 const ITEM = { petId: 7, quantity: 12, status: 'available' };
 

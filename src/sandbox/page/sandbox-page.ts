@@ -1,8 +1,8 @@
 /** The sandbox's page: what is in it, what it is asked, and switches for what goes wrong. */
 
 import type { ActiveFault } from '../faults.ts';
-import type { NumberedRequest } from '../request-log.ts';
-import { type Allowance, call, type Key, parse, type Pet, type State } from './control.ts';
+import type { LoggedRequest } from '../request-log.ts';
+import { type Allowance, call, type Key, parse, type Pet, type State } from './call.ts';
 
 const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'Every third request is too many (429, two seconds)', rule: 'status=429,retry-after=2,every=3' },
@@ -121,12 +121,12 @@ function showState(state: State): void {
   element('more').hidden = state.pets <= pets;
 }
 
-function statusCell({ status }: NumberedRequest): HTMLElement {
+function statusCell({ status }: LoggedRequest): HTMLElement {
   if (status === 0) return make('td', 'reset', 'bad');
   return make('td', String(status), status < 400 ? 'good' : status === 429 || status >= 500 ? 'bad' : 'poor');
 }
 
-function showRequest(request: NumberedRequest): HTMLElement {
+function showRequest(request: LoggedRequest): HTMLElement {
   const row = make('tr');
   const { at, method, target, ms, limit, remaining, faults = [] } = request;
   row.append(
@@ -140,7 +140,7 @@ function showRequest(request: NumberedRequest): HTMLElement {
   return row;
 }
 
-function addRequests(requests: readonly NumberedRequest[]): void {
+function addRequests(requests: readonly LoggedRequest[]): void {
   const body = element('requests');
   for (const request of requests) {
     if (request.id <= newest) continue;

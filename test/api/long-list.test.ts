@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type InventoryItem, itemToJsonText, RowItem } from '../../src/api/item.ts';
-import { RowLayout } from '../../src/api/item.ts';
-import { SORTS, SortedItems } from '../../src/api/item-table.ts';
+import { type InventoryItem, itemToJsonText } from '../../src/api/item.ts';
+import { quickRow, SORTS, SortedItems } from '../../src/api/long-list.ts';
 import { INT64_MAX, INT64_MIN, PET_STATUSES, type PetStatus } from '../../src/api/values.ts';
 
-function plain(petId: bigint, quantity: bigint, status: PetStatus): RowItem {
-  return new RowItem(RowLayout.own, `{"petId":${petId},"quantity":${quantity},"status":"${status}"}`);
+function plain(petId: bigint, quantity: bigint, status: PetStatus): InventoryItem {
+  return quickRow(`{"petId":${petId},"quantity":${quantity},"status":"${status}"}`, 0) ?? { petId, quantity, status };
 }
 
 /** Ids in no order, quantities that repeat, of both signs and beyond 2^53. */
-function stock(count: number): RowItem[] {
+function stock(count: number): InventoryItem[] {
   return Array.from({ length: count }, (_, i) => {
     const id = (BigInt(i) * 7_919n) % BigInt(count);
     const quantity = (i % 5 === 0 ? 2n ** 60n : 1n) * BigInt((i % 7) - 3);
@@ -18,9 +17,9 @@ function stock(count: number): RowItem[] {
 }
 
 function sorted(items: readonly InventoryItem[], sort: (typeof SORTS)[number], limit?: number): string[] {
-  const held = new SortedItems(sort, limit);
+  const held = new SortedItems();
   for (let at = 0; at < items.length; at += 1_000) held.add(items.slice(at, at + 1_000));
-  return [...held.batches()].flat().map(itemToJsonText);
+  return [...held.batches(sort, limit)].flat().map(itemToJsonText);
 }
 
 function plainly(items: readonly InventoryItem[], sort: (typeof SORTS)[number], limit?: number): string[] {

@@ -1,18 +1,15 @@
-/** `inventory list` and `get` through the built program: which pets, how many, which columns. */
+/** `inventory list` and `get` in this process: which pets, how many, which columns. */
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { type Ran, runIn, withReplies } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging } from '../support/staging.ts';
 
 const MAX = '9223372036854775807';
 const body = `[{"petId":1,"quantity":5,"status":"sold"},{"petId":7,"quantity":2,"status":"available","shelf":"A"},{"petId":${MAX},"quantity":9,"status":"pending"}]`;
 
-async function list(...args: string[]) {
-  const server = await scriptedServer([{ body, headers: { 'Content-Type': 'application/json' } }]);
-  const { code, stdout, stderr } = await runPetstore(['inventory', ...args], { env: staging(server.baseUrl) });
-  return { code, stdout, stderr };
-}
+const list = (...args: string[]): Promise<Ran> =>
+  runIn(withReplies([{ body, headers: { 'Content-Type': 'application/json' } }]), 'inventory', ...args);
+/** Of a call that sends nothing. */
+const refused = (...args: string[]): Promise<Ran> => runIn(withReplies([]), ...args);
 
 describe('which pets', () => {
   it.each([
@@ -48,11 +45,8 @@ describe('which pets', () => {
     ['0', '--limit must be a whole number from 1 to 1000000, not "0".'],
     ['-1', '--limit must be a whole number from 1 to 1000000, not "-1".'],
   ])('--limit %s is refused before anything is sent', async (limit, problem) => {
-    const server = await scriptedServer([]);
-    const { code, stderr } = await runPetstore(['inventory', 'list', '--limit', limit], {
-      env: staging(server.baseUrl),
-    });
-    expect([code, stderr, server.log()]).toEqual([2, `error: ${problem}\n`, []]);
+    const { code, stderr } = await refused('inventory', 'list', '--limit', limit);
+    expect([code, stderr]).toEqual([2, `error: ${problem}\n`]);
   });
 });
 
@@ -73,10 +67,8 @@ describe('a column', () => {
   );
 
   it('cannot be checked in an empty list', async () => {
-    const server = await scriptedServer([json([])]);
-    const { code, stdout } = await runPetstore(['inventory', 'list', '-o', 'csv', '--columns', 'shelf'], {
-      env: staging(server.baseUrl),
-    });
+    const context = withReplies([json([])]);
+    const { code, stdout } = await runIn(context, 'inventory', 'list', '-o', 'csv', '--columns', 'shelf');
     expect([code, stdout]).toEqual([0, 'shelf\n']);
   });
 });
@@ -94,9 +86,8 @@ describe('inventory get', () => {
   });
 
   it('exits 5 where the service does not have it', async () => {
-    const server = await scriptedServer([json([item(1, 5)])]);
-    const { code, error } = await runJson(server.baseUrl, ['inventory', 'get', '7']);
-    expect([code, error?.message]).toEqual([5, 'Pet 7 was not found in staging.']);
+    const { code, stderr } = await runIn(withReplies([json([item(1, 5)])]), 'inventory', 'get', '7');
+    expect([code, stderr]).toEqual([5, expect.stringContaining('Pet 7 was not found in staging.')]);
   });
 });
 
@@ -113,7 +104,7 @@ describe('a value with a typo', () => {
       'available',
     ],
   ])('%j', async (args, problem, near) => {
-    const { code, stderr } = await runPetstore(args);
+    const { code, stderr } = await refused(...args);
     expect([code, stderr]).toEqual([2, `error: ${problem}\nhint: Did you mean ${near}?\n`]);
   });
 });

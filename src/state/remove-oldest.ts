@@ -2,7 +2,7 @@
  * Removes what is oldest in the journal: single changes, and runs that have ended with all that belongs to them. Of each
  * service the newest command stays, so that it can be undone, and the newest run, so that no number is given twice.
  */
-import { integer, text } from './rows.ts';
+import { integer, text } from './journal-rows.ts';
 import type { State } from './database.ts';
 import { MAY_BE_WRITTEN } from './history.ts';
 

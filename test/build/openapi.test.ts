@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { openapiDocument } from '../../src/api/openapi.ts';
+import { openapiDocument } from '../../src/build/openapi.ts';
 import { ROUTES } from '../../src/api/routes.ts';
 
 it('the OpenAPI document says what the routes and schemas say', () => {

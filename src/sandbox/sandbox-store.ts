@@ -3,12 +3,10 @@
  * Several processes may work on one file.
  */
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
-import type { Database, SqlRow } from '../ports.ts';
-import { integer, text } from '../state/rows.ts';
-import { LOG_PAGES } from '../state/database.ts';
-import { beginAnew, type FilePorts, openFile, openOrBeginAnew, type Warned } from '../state/file.ts';
-import { APPLICATION_IDS, type Form, type Place } from '../state/form.ts';
-import { atomically } from '../state/transaction.ts';
+import type { SqlRow } from '../ports.ts';
+import { integer, text } from '../state/journal-rows.ts';
+import { openDatabaseFile, type State } from '../state/database.ts';
+import type { DatabaseKind, FilePorts, Warned } from '../state/file.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
 const SCHEMA: readonly string[] = [
@@ -41,13 +39,15 @@ export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 /** Pets that are given, or this number of generated ones. */
 export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 
-/** The store in a database that has its tables. */
-export class Store {
-  private readonly database: Database;
-  private isDurable: boolean | undefined;
+type Tables = State['database'];
 
-  constructor(database: Database) {
-    this.database = database;
+export class Store implements Disposable {
+  private readonly state: State;
+  private readonly database: Tables;
+
+  constructor(state: State) {
+    this.state = state;
+    this.database = state.database;
   }
 
   count(): number {
@@ -77,9 +77,7 @@ export class Store {
   /** Others in place of all pets. */
   replacePets(pets: Pets): void {
     this.database.exec('DELETE FROM pet');
-    for (const { petId, quantity, status } of 'generated' in pets ? generatedPets(pets.generated) : pets) {
-      this.database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
-    }
+    insert(this.database, 'generated' in pets ? generatedPets(pets.generated) : pets);
   }
 
   /** Zeros for a key that has used nothing. */
@@ -117,39 +115,34 @@ export class Store {
     return this.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
   }
 
-  /**
-   * All of the work, or none, while no other process writes. It survives the end of the process; `durable`: that of
-   * the machine too.
-   * @throws {DatabaseFailure} `busy`
-   */
-  atomically<T>(work: () => T, { durable } = { durable: false }): T {
-    if (durable !== this.isDurable) this.database.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
-    this.isDurable = durable;
-    return atomically(this.database, work);
-  }
-
-  /** False once another file, or none, is where this one was opened. */
-  isInPlace(): boolean {
-    return this.database.isInPlace();
-  }
-
-  /** For a process that leaves the write-ahead log behind: the next one reads all of it. */
-  keepLogShort(): void {
-    this.database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+  /** All of the work, or none. It survives the end of the process; `durable`: that of the machine too. @throws {Failure} `state` */
+  exclusively<T>(work: () => T, { durable } = { durable: false }): Promise<T> {
+    return this.state.exclusively(work, { durable, despiteSignal: true });
   }
 
   close(): void {
-    this.database.close();
+    this.state.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
 
-const SANDBOX_FORM: Form = {
-  applicationId: APPLICATION_IDS.sandbox,
+const SANDBOX: DatabaseKind = {
+  name: 'sandbox',
+  applicationId: 0x70657462,
   schema: SCHEMA,
   fill(database) {
-    new Store(database).replacePets(seedItems());
+    insert(database, seedItems());
   },
 };
+
+function insert(database: Pick<Tables, 'run'>, pets: Iterable<InventoryItem>): void {
+  for (const { petId, quantity, status } of pets) {
+    database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
+  }
+}
 
 const WRITE_ALLOWANCE =
   `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) ` +
@@ -166,22 +159,7 @@ export interface SandboxFile {
   readonly notices?: Warned['notices'];
 }
 
-/**
- * Opens the store in its file; a damaged one of our own is put aside. `failed`: the store, closed, that proved to be so.
- * @throws {Failure} `state`, `file`
- */
-export async function openSandboxStore(ports: FilePorts, file: SandboxFile, failed?: Store): Promise<Store> {
-  const place = placeOf(file);
-  const { notices } = file;
-  if (notices === undefined) return new Store(await openFile(ports, SANDBOX_FORM, place));
-  const warned = { ...ports, notices };
-  return new Store(
-    failed === undefined
-      ? await openOrBeginAnew(warned, SANDBOX_FORM, place)
-      : await beginAnew(warned, SANDBOX_FORM, place, failed),
-  );
-}
-
-export function placeOf({ file }: SandboxFile): Place {
-  return { path: file, what: 'sandbox' };
+/** Opens the store's file; a damaged one of our own is put aside. @throws {Failure} `state`, `file` */
+export function openSandboxFile(ports: FilePorts, { file, notices }: SandboxFile): Promise<State> {
+  return openDatabaseFile(ports, SANDBOX, file, notices);
 }

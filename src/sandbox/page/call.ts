@@ -1,6 +1,6 @@
 /** What the sandbox tells its page, below /__sandbox. */
 import type { ActiveFault } from '../faults.ts';
-import type { NumberedRequest } from '../request-log.ts';
+import type { LoggedRequest } from '../request-log.ts';
 
 export interface Allowance {
   readonly limit: number;
@@ -36,8 +36,8 @@ export interface Pet {
 interface Shapes {
   readonly state: State;
   readonly pets: readonly Pet[];
-  readonly requests: readonly NumberedRequest[];
-  readonly request: NumberedRequest;
+  readonly requests: readonly LoggedRequest[];
+  readonly request: LoggedRequest;
   readonly faults: readonly ActiveFault[];
   readonly problem: { readonly message: string };
 }

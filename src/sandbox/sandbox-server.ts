@@ -12,17 +12,15 @@ import {
   type Patience,
 } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
-import { failureOf } from '../state/form.ts';
 import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
 import { answer, send } from './serve-request.ts';
-import { error, LARGEST_BODY, type Handler } from './operations.ts';
+import { error, LARGEST_BODY } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import { type NumberedRequest, RequestLog } from './request-log.ts';
-import { openSandboxStore, type Pets, placeOf, type SandboxFile, type Store } from './store.ts';
-import type { Clock } from '../ports.ts';
-import { together } from '../state/batch.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
+import { openSandboxFile, type Pets, type SandboxFile, Store } from './sandbox-store.ts';
+import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox {
   /** `http://127.0.0.1:PORT/v1`. */
@@ -51,18 +49,23 @@ export interface SandboxOptions extends SandboxFile {
   /** Whether the page and the controls are served, to this machine alone. */
   readonly controls?: boolean;
   readonly patience?: Patience;
-  readonly onRequest?: (request: NumberedRequest) => void;
+  readonly onRequest?: (request: LoggedRequest) => void;
 }
 
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
-  const store = await openSandboxStore(ports, options);
+  // What several requests ask at the same time shares a transaction, and its write to the disk.
+  const store = new Store(inBatches(await openSandboxFile(ports, options), () => ports.clock.turn()));
   const server = createListener(options.patience ?? PATIENCE);
   let port: number;
   try {
     port = await listen(server, host, options.port ?? 0);
-    if (options.pets !== undefined) replacePets(store, options.pets, options);
+    const { pets } = options;
+    if (pets !== undefined)
+      await store.exclusively(() => {
+        store.replacePets(pets);
+      });
   } catch (problem) {
     server.close();
     store.close();
@@ -70,13 +73,13 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   }
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
   const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
-  if (options.onRequest !== undefined) controls.log.listen({ onRequest: options.onRequest });
+  if (options.onRequest !== undefined) controls.log.on('request', options.onRequest);
   serve(ports, server, controls, options);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      controls.log.end();
+      controls.log.emit('end');
       if (graceMs === 0) server.closeAllConnections();
       const cancel = ports.clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -88,17 +91,6 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   };
 }
 
-/** @throws {Failure} `state` */
-function replacePets(store: Store, pets: Pets, file: SandboxFile): void {
-  try {
-    store.atomically(() => {
-      store.replacePets(pets);
-    });
-  } catch (problem) {
-    throw failureOf(problem, placeOf(file));
-  }
-}
-
 function controlsFor(
   { clock }: FilePorts,
   { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
@@ -107,7 +99,6 @@ function controlsFor(
   const controls: Controls = {
     handler: {
       store,
-      atomically: batched(store, clock),
       rules: { ...DEFAULT_RULES, ...rules },
       apiKeys,
       baseUrl,
@@ -126,7 +117,7 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
     const { handler } = controls;
     if (!isOurs(incoming.headers.host, names)) {
       const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-      await send(ports, outgoing, refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
+      await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
     } else if (options.controls === true && isForControls(incoming)) {
       const { control } = await import('./control-http.ts');
       await control(ports, controls, incoming, outgoing);
@@ -145,35 +136,14 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
   });
   onBadRequest(server, (refusal, socket) => {
     const { handler } = controls;
-    const response = refuse(handler, error(...refusal));
-    const body = typeof response.body === 'string' ? response.body : '';
-    endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
+    void refuse(handler, error(...refusal)).then((response) => {
+      const body = typeof response.body === 'string' ? response.body : '';
+      endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
+    });
   });
 }
 
 /** The page and the controls are for this machine alone. */
 function isForControls({ url = '', socket }: IncomingMessage): boolean {
   return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
-}
-
-/**
- * Returns the same as `store.atomically`, in its turn. What several requests ask at the same time is one transaction:
- * one write to the disk, and where it must survive a power cut one wait for it, is then shared by all of them. No
- * request is answered before it is done.
- */
-function batched(store: Store, clock: Pick<Clock, 'turn'>): NonNullable<Handler['atomically']> {
-  const add = together<{ readonly durable: boolean; work(): void }>(
-    () => clock.turn(),
-    (items) => {
-      const work = (): void => {
-        for (const each of items) each.work();
-      };
-      store.atomically(work, { durable: items.some(({ durable }) => durable) });
-    },
-  );
-  return async <T>(work: () => T, { durable }: { readonly durable: boolean }) => {
-    let result: T;
-    await add({ durable, work: () => void (result = work()) });
-    return result!;
-  };
 }

@@ -1,0 +1,152 @@
+/**
+ * What keeps a list of a million pets fast: rows that stay text until a value is asked for, and a sort that holds a row
+ * in 18 bytes. Outside of this file an item is an `InventoryItem`, and nothing else.
+ */
+import type { InventoryItem } from './item.ts';
+import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
+
+/** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
+const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
+/** A row as most serializers write it; all others are for the strict reader. */
+const ROW = new RegExp(
+  String.raw`\{"petId":${INTEGER},"quantity":${INTEGER},"status":"(?:${PET_STATUSES.join('|')})"\}`,
+  'y',
+);
+const MINUS = 0x2d;
+const ZERO = 0x30;
+
+/** An item as the text of its row: most rows are only filtered and printed again. */
+class RowItem implements InventoryItem {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+
+  get petId(): bigint {
+    return integerAt(this.json, '{"petId":'.length);
+  }
+
+  get quantity(): bigint {
+    return integerAt(this.json, this.json.indexOf(',') + ',"quantity":'.length);
+  }
+
+  get status(): string {
+    return this.json.slice(this.json.lastIndexOf(':') + ':"'.length, -'"}'.length);
+  }
+}
+
+/** Returns the row that begins at `at`; undefined where there is no whole one, or one that the strict reader has to read. */
+export function quickRow(
+  text: string,
+  at: number,
+): (Required<Pick<InventoryItem, 'json'>> & InventoryItem) | undefined {
+  ROW.lastIndex = at;
+  return ROW.test(text) ? new RowItem(text.slice(at, ROW.lastIndex)) : undefined;
+}
+
+/** Returns the integer that begins at `at`. By way of a number, as long as that is exact, it takes a third of the time. */
+function integerAt(text: string, at: number): bigint {
+  const isNegative = text.charCodeAt(at) === MINUS;
+  let value = 0;
+  let end = isNegative ? at + 1 : at;
+  for (let digit; (digit = text.charCodeAt(end) - ZERO) >= 0 && digit <= 9; end++) value = 10 * value + digit;
+  return Number.isSafeInteger(value) ? BigInt(isNegative ? -value : value) : BigInt(text.slice(at, end));
+}
+
+export const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
+/** A field; with a minus the largest first. */
+export type Sort = (typeof SORTS)[number];
+
+/** Rows for which there is room at first: memory that is not used yet costs nothing. */
+const FIRST_ROOM = 1 << 21;
+const BATCH = 1_000;
+
+/** Sorts the items of a list: exact, and in their old order where the field is the same. */
+export class SortedItems {
+  private count = 0;
+  private readonly columns = {
+    petId: new BigInt64Array(FIRST_ROOM),
+    quantity: new BigInt64Array(FIRST_ROOM),
+    /** Index in PET_STATUSES, which are in the order of the alphabet. */
+    status: new Uint16Array(FIRST_ROOM),
+  };
+  /** Items that do not fit into the columns, by their index. */
+  private readonly others = new Map<number, InventoryItem>();
+
+  add(items: readonly InventoryItem[]): void {
+    const { columns, others } = this;
+    this.makeRoom(items.length);
+    for (const item of items) {
+      const index = this.count++;
+      const { quantity } = item;
+      const status = PET_STATUSES.findIndex((each) => each === item.status);
+      if (status < 0 || item.extra !== undefined || BigInt.asIntN(64, quantity) !== quantity) others.set(index, item);
+      columns.petId[index] = item.petId;
+      columns.quantity[index] = quantity;
+      columns.status[index] = status;
+    }
+  }
+
+  /** Returns the first items of the order, as many as `limit`. */
+  *batches(sort: Sort, limit = Number.POSITIVE_INFINITY): Generator<InventoryItem[]> {
+    const order = this.order(sort).subarray(0, limit);
+    for (let at = 0; at < order.length; at += BATCH) {
+      yield Array.from(order.subarray(at, at + BATCH), (index) => this.at(index));
+    }
+  }
+
+  private at(index: number): InventoryItem {
+    const { petId, quantity, status } = this.columns;
+    return (
+      this.others.get(index) ?? {
+        petId: petId[index]!,
+        quantity: quantity[index]!,
+        status: PET_STATUSES[status[index]!]!,
+      }
+    );
+  }
+
+  private order(sort: Sort): Uint32Array {
+    const field: ItemField = ITEM_FIELDS.find((each) => sort.endsWith(each)) ?? 'petId';
+    const sign = sort.startsWith('-') ? -1 : 1;
+    if (this.others.size === 0) return orderOf(this.columns[field], this.count, sign);
+    const keys = Array.from({ length: this.count }, (_, index) => this.at(index)[field]);
+    const compare = (a: number, b: number): number => (keys[a]! < keys[b]! ? -sign : keys[a]! > keys[b]! ? sign : 0);
+    return Uint32Array.from(keys.keys()).sort(compare);
+  }
+
+  /** `transfer` frees the old memory at once, which the garbage collector does late. */
+  private makeRoom(more: number): void {
+    const { columns } = this;
+    if (this.count + more <= columns.status.length) return;
+    const room = 2 * (this.count + more);
+    columns.petId = new BigInt64Array(columns.petId.buffer.transfer(8 * room));
+    columns.quantity = new BigInt64Array(columns.quantity.buffer.transfer(8 * room));
+    columns.status = new Uint16Array(columns.status.buffer.transfer(2 * room));
+  }
+}
+
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** Returns the indexes of the first `count` keys in their order: a radix sort by 16 bits at a time, the lowest first. */
+function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1): Uint32Array {
+  const words = new Uint16Array(keys.buffer);
+  const perKey = words.length / keys.length;
+  let order = new Uint32Array(count);
+  let next = new Uint32Array(count);
+  for (let index = 0; index < count; index++) order[index] = index;
+  for (let word = 0; word < perKey; word++) {
+    const at = IS_LITTLE_ENDIAN ? word : perKey - 1 - word;
+    // The highest bit of an int64 is its sign.
+    const flip = (word === 3 ? 0x8000 : 0) ^ (sign < 0 ? 0xffff : 0);
+    const starts = new Uint32Array(0x10001);
+    for (const index of order) starts[(words[perKey * index + at]! ^ flip) + 1]!++;
+    // All words are the same.
+    if (starts.includes(count)) continue;
+    for (let value = 1; value < starts.length; value++) starts[value]! += starts[value - 1]!;
+    for (const index of order) next[starts[words[perKey * index + at]! ^ flip]!++] = index;
+    [order, next] = [next, order];
+  }
+  return order;
+}

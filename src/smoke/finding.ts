@@ -1,0 +1,71 @@
+/** What a check is, and what came of it. */
+import type { JsonValue } from '../api/json.ts';
+import { ErrorSchema } from '../api/schemas.ts';
+import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
+
+export type Verdict = 'pass' | 'fail' | 'skip';
+
+export interface Finding {
+  readonly verdict: Verdict;
+  /** What was expected and what came, or why it was not checked. */
+  readonly problem?: string;
+  readonly evidence?: Evidence;
+}
+
+export interface CheckFacts {
+  /** For --only and --skip; never changes its meaning. */
+  readonly id: string;
+  readonly title: string;
+  /** The part of docs/service.md that it checks; undefined: none of it. */
+  readonly clause: string | undefined;
+}
+
+export interface Checked extends CheckFacts, Finding {
+  readonly ms: number;
+}
+
+export const PASS: Finding = { verdict: 'pass' };
+
+export function fail(expected: string, found: string): Finding {
+  return { verdict: 'fail', problem: `expected ${expected}, got ${found}` };
+}
+
+export function skip(problem: string): Finding {
+  return { verdict: 'skip', problem };
+}
+
+/** Returns the check with what was found, and the answer that shows it. */
+export function checked(
+  { id, title, clause }: CheckFacts,
+  finding: Finding,
+  from?: { readonly evidence: Evidence; readonly ms?: number },
+): Checked {
+  return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
+}
+
+/** Finds fault with anything but an answer of that status. */
+export function withStatus(
+  answer: Answer | Unreachable,
+  status: number,
+  then: (answer: Answer) => Finding = () => PASS,
+): Finding {
+  if ('unreachable' in answer) return fail(`status ${status}`, noAnswer(answer));
+  return answer.status === status ? then(answer) : fail(`status ${status}`, String(answer.status));
+}
+
+export function noAnswer({ unreachable: { phase, code } }: Unreachable): string {
+  return `no answer (${phase}: ${code})`;
+}
+
+/** Finds fault with a body that is not an Error (service spec, part 2). */
+export function isError({ json, problem }: Answer): Finding {
+  if (json === undefined) return fail('an Error body', `one that is not JSON: ${problem ?? ''}`);
+  const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
+  if (error === undefined) return PASS;
+  return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
+}
+
+export function integer(value: JsonValue | undefined): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
+}

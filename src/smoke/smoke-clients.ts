@@ -1,0 +1,114 @@
+/** The requests of a smoke test, and what would end any other command. */
+import { judgeFailure, requestInfo } from '../client/classify.ts';
+import { readServiceError } from '../client/error-body.ts';
+import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+import { judgeReply } from '../client/retry.ts';
+import type { Call, Service } from '../client/service.ts';
+import { Failure } from '../errors.ts';
+import { open, type Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+
+interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait' | 'reserve'>> {
+  readonly apiKey?: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+const UNAVAILABLE: readonly number[] = [502, 503, 504];
+
+/** Closed by `await using`. */
+export class SmokeClients implements AsyncDisposable {
+  readonly session: Session;
+  /** What would end any other command: the exit code of the run, before that of a failed check. */
+  readonly causes: Failure[] = [];
+  private readonly context: CommandContext;
+  /** Requests that the checks need. */
+  private readonly need: number;
+  private readonly others: Session[] = [];
+  private isBegun = false;
+
+  constructor(context: CommandContext, session: Session, need: number) {
+    this.context = context;
+    this.session = session;
+    this.need = need;
+  }
+
+  get keyed(): Service {
+    return this.session.service;
+  }
+
+  /** Opens another client for the same service: with another key, signal or wait. */
+  async open({ apiKey = this.keyed.apiKey, signal, ...globals }: ClientChange): Promise<Service> {
+    const { context, keyed, session } = this;
+    const { baseUrl, http, keySource } = keyed;
+    const changed = {
+      ...context,
+      signal: signal ?? context.signal,
+      globals: { ...context.globals, ...globals },
+    };
+    const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
+    this.others.unshift(other);
+    context.notices.watchLimits(() => keyed.gate.limits);
+    return other.service;
+  }
+
+  /** Checks the rate limit: rather no run than half of one. @throws {Failure} `quota-insufficient` */
+  async afford(): Promise<void> {
+    const { allowance: known } = await this.session.known();
+    const need = this.isBegun ? this.need - 1 : this.need;
+    if (known === undefined || known.remaining >= need) return;
+    const { limit, remaining: left, resetAt } = known;
+    throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
+  }
+
+  /**
+   * Sends one request. After a 429 it is sent again when the gate allows it.
+   * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
+   */
+  async ask(service: Service, call: Call, { isUsual }: { readonly isUsual: boolean }): Promise<Answer | Unreachable> {
+    for (;;) {
+      const answer = await probe(service, call);
+      if ('status' in answer && answer.status === 429) continue;
+      await this.noteCause(service, call, answer, isUsual);
+      this.isBegun = true;
+      return answer;
+    }
+  }
+
+  /**
+   * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
+   * `isUsual`), a 401 or 500 only fails the check.
+   */
+  async noteCause(service: Service, call: Call, answer: Answer | Unreachable, isUsual: boolean): Promise<void> {
+    const failure = await failureIn(service, call, answer);
+    if (failure === undefined) return;
+    if ('unreachable' in answer) {
+      const begun = this.isBegun;
+      this.causes.push(failure.is('network') ? new Failure('network', { ...failure.details, begun }) : failure);
+      return;
+    }
+    const isKeyed = service.apiKey === this.keyed.apiKey;
+    const counts = isUsual
+      ? failure.is('unauthorized') || failure.is('service-failed') || failure.is('redirected')
+      : UNAVAILABLE.includes(answer.status);
+    if (counts || (isKeyed && failure.is('forbidden'))) this.causes.push(failure);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
+  }
+}
+
+/** Returns what an answer means for any command; undefined: nothing is wrong. */
+export async function failureIn(
+  service: Service,
+  call: Call,
+  answer: Answer | Unreachable,
+  petId?: bigint,
+): Promise<Failure | undefined> {
+  const asked = requestInfo(service, call, 1, petId);
+  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
+  const { status, headers, text } = answer;
+  if (status < 300) return undefined;
+  const error = await readServiceError({ status, headers, body: [Buffer.from(text)] });
+  return judgeReply(service, asked, answer, error).failure;
+}

@@ -1,0 +1,116 @@
+/** `petstore smoke`, from its options to its report. */
+import { dirname } from 'node:path';
+import { type LockedPet, withPet, withWriter } from '../bulk/write-one.ts';
+import { plural } from '../view/words.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { firstCause } from '../report/failures.ts';
+import type { RawView } from '../view/view.ts';
+import { type Checked, checked, skip } from './finding.ts';
+import { probe } from '../client/probe.ts';
+import { REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
+import { SmokeClients } from './smoke-clients.ts';
+import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
+
+export interface RunOptions extends SmokeOptions {
+  readonly format: ReportFormat;
+  readonly out: readonly { readonly format: ReportFormat; readonly path: string }[];
+  /** In ms: how long to wait for the service to answer at all. */
+  readonly waitReadyMs: number | undefined;
+}
+
+const READY_PACE_MS = 2_000;
+
+/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
+export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
+  checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
+  for (const { path } of options.out) await findFolder(context, dirname(path));
+  const { clock, notices } = context;
+  const startedAt = clock.now();
+  const count = requestsFor(options);
+  await using clients = new SmokeClients(context, await connect(context), count);
+  const { environment } = clients.session;
+  const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
+  const more = options.provoke ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
+  notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
+  const checks = await check(context, clients, options);
+  const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
+  for (const { format, path } of options.out) {
+    await write(context, path, REPORTERS[format](suite)).catch((error: unknown) => {
+      if (!isFailure(error) || context.signal.aborted) throw error;
+      clients.causes.push(error);
+    });
+  }
+  const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
+  const contract = failed.length === 0 ? [] : [new Failure('checks-failed', { failed, of: checks.length })];
+  const failure = firstCause([...clients.causes, ...contract]);
+  return {
+    view: 'raw',
+    head: '',
+    body: Buffer.from(REPORTERS[options.format](suite)),
+    ...(failure && { failure }),
+  };
+}
+
+/** Returns every chosen check. Where a failure ends the run early, it is noted and the rest is skipped. */
+async function check(context: CommandContext, clients: SmokeClients, options: RunOptions): Promise<readonly Checked[]> {
+  const found = new Map<string, Checked>();
+  try {
+    await clients.afford();
+    if (options.waitReadyMs !== undefined) await waitReady(context, clients, options.waitReadyMs);
+    const run = async (pet?: LockedPet): Promise<void> => {
+      for await (const each of runSmoke(clients, options, pet)) found.set(each.id, each);
+    };
+    const { write } = options;
+    if (write === undefined) await run();
+    else await withWriter(context, clients.session, (writer) => withPet(writer, write, run));
+  } catch (error) {
+    if (!isFailure(error) || context.signal.aborted) throw error;
+    clients.causes.push(error);
+  }
+  return chosenChecks(options).map((facts) => found.get(facts.id) ?? checked(facts, skip('the run ended early')));
+}
+
+/** @throws {Failure} `usage` */
+function checkIds(ids: readonly string[]): void {
+  const unknown = ids.find((id) => ALL.every((each) => each.id !== id));
+  if (unknown === undefined) return;
+  throw new Failure('usage', {
+    problem: `Unknown check ${JSON.stringify(unknown)}.`,
+    hint: 'See petstore smoke --list',
+  });
+}
+
+/** Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx. */
+async function waitReady(context: CommandContext, clients: SmokeClients, ms: number): Promise<void> {
+  const { clock, notices, signal } = context;
+  const patient = await clients.open({ maxWait: ms });
+  const giveUp = clock.monotonic() + ms;
+  for (let tries = 1; ; tries++) {
+    const answer = await probe(patient, { method: 'GET', path: '/inventory' });
+    if (!('unreachable' in answer) && answer.status < 500) return;
+    const left = giveUp - clock.monotonic();
+    // The checks ask once more.
+    if (left <= 0) return;
+    if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
+    await clock.sleep(Math.min(READY_PACE_MS, left), signal);
+  }
+}
+
+/** A report that has no place to go is found before the first request. @throws {Failure} `file` */
+async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
+  const found = await files.facts(folder).catch((cause: unknown) => {
+    throw fileFailure('find', folder, cause);
+  });
+  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
+}
+
+async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
+  try {
+    await files.replace(path, text);
+  } catch (cause) {
+    if (isFailure(cause)) throw cause;
+    throw fileFailure('write', path, cause);
+  }
+}

@@ -1,0 +1,292 @@
+/** The config file, `config`, `status`, and the defaults of common options that variables and the config set. */
+import { execFileSync } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createHome, type Home } from '../support/home.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { error, item, json } from '../support/replies.ts';
+import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
+
+const LIST = ['inventory', 'list'];
+
+const folderOf = (home: Home): string => join(home.config, 'petstore');
+const configOf = (home: Home): string => join(folderOf(home), 'config.json');
+
+function homeWith(config: string | object): Home {
+  const home = createHome();
+  mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+  const text = typeof config === 'string' ? config : JSON.stringify({ version: 1, ...config });
+  writeFileSync(configOf(home), text, { mode: 0o600 });
+  return home;
+}
+
+function petstore(home: Home, args: readonly string[], options: TestContextOptions = {}) {
+  return runIn(createTestContext({ home, ...options }), ...args);
+}
+
+/** Exit code, and the message of the error object. */
+async function refusal(home: Home, args: readonly string[], options?: TestContextOptions): Promise<unknown> {
+  const { code, stderr } = await petstore(home, ['--json', ...args], options);
+  return [code, (JSON.parse(stderr) as { error: { message: unknown } }).error.message];
+}
+
+describe('fault 73: a broken config file is reported with its place, and left as it is', () => {
+  it.each([
+    ['{"version": 1,\n "environment" "staging"}', ':2:16 is not valid JSON'],
+    ['', ':1:1 is not valid JSON'],
+    ['{"version": 1', ':1:14 is not valid JSON'],
+    ['[]', ' holds no JSON object'],
+    ['{}', ' has no version number'],
+    ['{"version":1,"environment":"moon"}', ' names an unknown environment'],
+    ['{"version":1,"staging.api-key":7}', ' has a staging.api-key that is not a text'],
+    ['{"version":1,"stagin.api-key":"some-key"}', ' has an unknown setting "stagin.api-key"'],
+  ])('%j', async (text, problem) => {
+    const home = homeWith(text);
+    const path = configOf(home);
+    for (const args of [
+      ['status'],
+      LIST,
+      ['config', 'list'],
+      ['config', 'set', 'environment', 'staging'],
+      ['logout', '--all'],
+      ['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin', '--no-verify'],
+    ]) {
+      const refused = await refusal(home, args, { stdin: { text: 'some-key-123\n' } });
+      expect(refused).toEqual([3, `The config file ${path}${problem}; it was left as it is.`]);
+    }
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    expect(readdirSync(folderOf(home))).toEqual(['config.json']);
+  });
+
+  it('of three gigabytes is not read', async () => {
+    const home = homeWith('{}');
+    truncateSync(configOf(home), 3 * 2 ** 30);
+    const { code, stderr } = await petstore(home, ['status']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('is larger than 1 MiB; it was left as it is.\nhint: Fix it in an editor');
+  });
+
+  it('without a word of what is in it', async () => {
+    const { stderr } = await petstore(homeWith('{"version":1,"staging.api-key":"canary-key-1"} }'), [
+      '--debug',
+      'status',
+    ]);
+    expect(stderr).toContain('is not valid JSON');
+    expect(stderr).not.toContain('canary');
+  });
+});
+
+it('fault 74: the half that a killed writer left is cleared away by the next', async () => {
+  const home = homeWith({});
+  writeFileSync(`${configOf(home)}.tmp-1700000000000abcdef`, '{"version":1,"staging.apiK');
+  expect(await petstore(home, ['config', 'set', 'environment', 'staging'])).toMatchObject({ code: 0 });
+  expect(readdirSync(folderOf(home))).toEqual(['config.json']);
+});
+
+describe('fault 78: a config that is not a plain file is refused', () => {
+  it.each([
+    ['symlink', (path: string, home: Home) => symlinkSync(join(home.path, 'elsewhere.json'), path)],
+    ['directory', (path: string) => mkdirSync(path)],
+    ['special file', (path: string) => execFileSync('mkfifo', [path])],
+  ])('a %s', async (found, make) => {
+    const home = createHome();
+    mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+    writeFileSync(join(home.path, 'elsewhere.json'), '{"version":1}');
+    make(configOf(home), home);
+    for (const args of [['status'], ['config', 'set', 'environment', 'staging']]) {
+      const message = `The config ${configOf(home)} is a ${found}, not a plain file, and was not touched.`;
+      expect(await refusal(home, args)).toEqual([3, message]);
+    }
+    expect(lstatSync(configOf(home)).isFile()).toBe(false);
+    expect(readFileSync(join(home.path, 'elsewhere.json'), 'utf8')).toBe('{"version":1}');
+  });
+});
+
+it('fault 81: a config of a newer version is not written to', async () => {
+  const text = '{"version":2,"new":true}';
+  const home = homeWith(text);
+  expect(await refusal(home, ['config', 'set', 'environment', 'staging'])).toEqual([
+    3,
+    `The config file ${configOf(home)} has version 2, which a newer petstore wrote; it was left as it is.`,
+  ]);
+  expect(readFileSync(configOf(home), 'utf8')).toBe(text);
+});
+
+describe('config', () => {
+  it('sets, gets, lists and unsets', async () => {
+    const home = createHome();
+    const run = async (...args: string[]) => {
+      const { code, stdout } = await petstore(home, ['config', ...args]);
+      return [code, stdout];
+    };
+    expect([
+      await run('set', 'staging.base-url', 'https://staging.example/v1/'),
+      await run('get', 'staging.base-url'),
+      await run('set', 'environment', 'Staging'),
+      await run('list', '-o', 'csv'),
+      await run('unset', 'staging.base-url'),
+      await run('get', 'staging.base-url'),
+      await run('get', 'staging.base-ulr'),
+    ]).toEqual([
+      [0, `staging.base-url is now https://staging.example/v1 (${configOf(home)}).\n`],
+      [0, 'https://staging.example/v1\n'],
+      [0, `environment is now staging (${configOf(home)}).\n`],
+      [
+        0,
+        'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
+          'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
+          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\n',
+      ],
+      [0, `staging.base-url is removed (${configOf(home)}).\n`],
+      [3, ''],
+      [2, ''],
+    ]);
+    expect(statSync(configOf(home)).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps the rest of the config, but for a key that a key command replaces', async () => {
+    const home = homeWith({ environment: 'sandbox', 'staging.api-key': 'some-key-0123', output: 'json' });
+    await petstore(home, ['config', 'set', 'staging.key-command', "pass show 'the key'"]);
+    await petstore(home, ['config', 'set', 'max-wait', 'forever']);
+    await petstore(home, ['config', 'unset', 'environment']);
+    const kept = { version: 1, output: 'json', 'staging.key-command': "pass show 'the key'", 'max-wait': 'forever' };
+    expect(JSON.parse(readFileSync(configOf(home), 'utf8'))).toEqual(kept);
+  });
+
+  it('offers a key nowhere, and says how to log in', async () => {
+    const home = createHome();
+    const { stderr } = await petstore(home, ['config', 'get', 'production.api-key']);
+    expect(stderr).toContain('hint: Set it: petstore login --env production\n');
+    const { stdout } = await petstore(home, ['help', 'config', 'set']);
+    expect(stdout).not.toContain('api-key');
+    expect(stdout).toContain('staging.key-command');
+  });
+
+  it.each([
+    ['environment', 'stagin', 'environment must be one of production, staging, sandbox, not "stagin".'],
+    ['staging.key-command', "pass 'show", 'The key command must be a command whose quotes are closed'],
+    ['staging.base-url', 'https://pets.example', 'does not end in the path segment v1'],
+    ['output', 'xml', 'output must be one of table, json, ndjson, csv, not "xml".'],
+    ['color', 'red', 'color must be one of auto, always, never, not "red".'],
+    ['max-wait', 'long', 'max-wait must be a duration such as 30s, 5m or 2h, or forever, not "long".'],
+    ['reserve', '-1', 'reserve must be a whole number from 0 to 1000000, not "-1".'],
+    // A unit that was forgotten must not remove the history.
+    ['keep-history', '730', 'keep-history must be a duration such as 400d, of at least 1d, or forever, not "730".'],
+  ])('set %s %s is refused, and takes no lock', async (key, value, problem) => {
+    const home = createHome();
+    const { code, stderr } = await petstore(home, ['config', 'set', '--', key, value]);
+    expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(problem)]);
+    expect(readdirSync(home.path)).toEqual([]);
+  });
+});
+
+describe('defaults of common options', () => {
+  const GET = ['--env', 'sandbox', 'inventory', 'get', '7'];
+  const JSON_ITEM = '{"petId":7,"quantity":10,"status":"available"}\n';
+  const CSV_ITEM = 'petId,quantity,status\n7,10,available\n';
+  const TEXT_ITEM = 'petId     7\nquantity  10\nstatus    available\n';
+
+  it.each([
+    [{}, [], JSON_ITEM],
+    [{ PETSTORE_OUTPUT: 'csv' }, [], CSV_ITEM],
+    [{ PETSTORE_OUTPUT: '' }, [], JSON_ITEM],
+    [{ PETSTORE_OUTPUT: 'csv' }, ['-o', 'table'], TEXT_ITEM],
+    [{ PETSTORE_OUTPUT: 'csv' }, ['--json'], JSON_ITEM],
+  ])('output json in the config, %j, %j', async (env, args, stdout) => {
+    expect(await petstore(homeWith({ output: 'json' }), [...GET, ...args], { env })).toMatchObject({ code: 0, stdout });
+  });
+
+  it.each([[['inventory', 'nope']], [['inventory', 'set', 'x', '1']], [LIST]])(
+    'output is the form of errors too, also of those before a command runs: %j',
+    async (args) => {
+      const env = { PETSTORE_OUTPUT: 'json', PETSTORE_ENV: 'staging' };
+      const { stderr } = await petstore(createHome(), args, { env });
+      expect(Object.keys(JSON.parse(stderr) as object)).toEqual(['error']);
+    },
+  );
+
+  it('max-wait: a wait that is longer ends the command', async () => {
+    const home = homeWith({ 'max-wait': '0' });
+    await petstore(home, ['--env', 'sandbox', ...LIST, '--reserve', '59']);
+    expect((await petstore(home, [...GET, '--reserve', '59'])).code).toBe(6);
+    expect((await petstore(home, GET, { env: { PETSTORE_RESERVE: '59' } })).code).toBe(6);
+    expect((await petstore(home, GET)).code).toBe(0);
+  });
+
+  it('keep-history: doctor shows it', async () => {
+    const home = homeWith({ 'keep-history': '400d' });
+    const doctor = async (env = {}) => (await petstore(home, ['--env=sandbox', 'doctor', '--offline'], { env })).stdout;
+    expect(await doctor()).toContain('History is kept for 400 days.');
+    expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
+  });
+
+  it.each([
+    [{ PETSTORE_KEEP_HISTORY: '23h' }, 'error: PETSTORE_KEEP_HISTORY must be a '],
+    [{ PETSTORE_OUTPUT: 'xml' }, 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n'],
+  ])('a wrong value of a variable names it: %j', async (env, problem) => {
+    const { code, stderr } = await petstore(createHome(), GET, { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  });
+
+  it('a wrong value in the config can be corrected with config', async () => {
+    const home = homeWith({ output: 'xml', color: 'never' });
+    expect((await petstore(home, GET)).stderr).toContain('output of the config must be one of table');
+    expect(await petstore(home, ['config', 'unset', 'output'])).toMatchObject({ code: 0 });
+    expect(await petstore(home, GET)).toMatchObject({ code: 0, stdout: TEXT_ITEM });
+    expect((await petstore(home, ['config', 'get', 'color'])).stdout).toBe('never\n');
+  });
+});
+
+describe('status', () => {
+  it('names the source of each value, and what it hides', async () => {
+    const home = homeWith({
+      environment: 'production',
+      'staging.base-url': 'https://kept.example/v1',
+      'staging.api-key': 'kept-key-0123456789',
+    });
+    const env = { PETSTORE_ENV: 'staging', PETSTORE_API_KEY: 'other-key-9876543210' };
+    expect((await petstore(home, ['status'], { env })).stdout).toBe(
+      'environment  staging  (variable PETSTORE_ENV, before config)\n' +
+        'baseUrl      https://kept.example/v1  (config)\n' +
+        'apiKey       ****3210  (variable PETSTORE_API_KEY, before config)\n' +
+        `config       ${configOf(home)}\n`,
+    );
+    const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
+    expect(JSON.parse(asJson.stdout)).toEqual({
+      environment: { value: 'production', source: 'flag --env', shadows: 'variable PETSTORE_ENV' },
+      baseUrl: { value: null, source: null, shadows: null },
+      apiKey: { value: null, source: null, shadows: null },
+      config: { path: configOf(home), exists: true, private: true },
+      unfinished: [],
+    });
+  });
+
+  it('shows what is left of the rate limit, and a block', async () => {
+    const context = withReplies([json([item(7, 10)]), error(403)]);
+    const status = async () => (await runIn(context, 'status')).stdout;
+    expect(await status()).not.toMatch(/rate limit|block/);
+    await runIn(context, ...LIST);
+    expect(await status()).toMatch(/^rate limit {3}59\/60 left, resets in /m);
+    await runIn(context, ...LIST);
+    expect(await status()).toMatch(/^block {8}403, perhaps a ban: nothing is sent for /m);
+    const env = { ...STAGING_ENV, PETSTORE_API_KEY: 'another-key' };
+    expect((await petstore(context.home, ['status'], { env })).stdout).not.toMatch(/rate limit|block/);
+  });
+
+  it('names variables that nothing reads', async () => {
+    const env = { PETSTORE_APIKEY: 'x', PETSTORE_ENV: 'sandbox', PETSTORE_LEDGER_LOST: 'hold' };
+    expect((await petstore(createHome(), ['status'], { env })).stderr).toMatch(
+      /^warning: Unknown variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_KEEP_HISTORY\.\n$/,
+    );
+  });
+});
