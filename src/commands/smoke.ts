@@ -4,6 +4,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const satisfies readonly ReportFormat[];
@@ -85,9 +86,8 @@ export const smoke = defineCommand({
     const { smoke: run } = await import('../smoke/smoke-run.ts');
     const pet = await writablePet(input, context);
     await allowProvoking(input, context);
-    const isJson = ['json', 'ndjson'].includes(context.globals.output);
     return run(context, {
-      format: input.format ?? (isJson ? 'json' : 'text'),
+      format: input.format ?? (FORMAT_FACTS[context.globals.output].isJson ? 'json' : 'text'),
       out: input.out ?? [],
       maxSkewMs: input.maxSkew,
       provoke: input.provoke429 === true,

@@ -8,6 +8,7 @@ import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { statePath } from './paths.ts';
 import { requireBaseUrl } from './resolve.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
 export async function catalogOrigin(context: CommandContext): Promise<string> {
@@ -17,7 +18,7 @@ export async function catalogOrigin(context: CommandContext): Promise<string> {
 
 /** Returns the catalog of an address for names in a table; undefined in other formats. */
 export async function tableCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
-  return context.globals.output === 'table' ? openCatalog(context, origin) : undefined;
+  return FORMAT_FACTS[context.globals.output].isForPeople ? openCatalog(context, origin) : undefined;
 }
 
 /**
