@@ -6,7 +6,7 @@ import { type InventoryItem, PlainItem } from '../api/item.ts';
 import { ItemTable } from '../api/item-table.ts';
 import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
 import type { PetStatus } from '../api/values.ts';
-import type { Catalog, Entry } from '../catalog/catalog.ts';
+import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { openCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';

@@ -13,13 +13,11 @@ import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { whereOf } from './origin.ts';
-import type { Plan, Stock } from './plan.ts';
-import { countStates, planLines, planView } from './plan-view.ts';
+import { type Plan, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
-import { summarise, summaryMembers } from './summary.ts';
-import { recordOutcome } from './write-one.ts';
+import { countStates, summarise, summaryMembers } from './summary.ts';
+import { recordOutcome, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 

@@ -10,7 +10,7 @@ import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
-import { changeWords } from './plan-view.ts';
+import { changeWords } from './plan.ts';
 import { midway } from './runner.ts';
 import { type LockedPet, updateOne, withPet, withWriter } from './write-one.ts';
 

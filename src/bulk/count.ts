@@ -1,5 +1,6 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
-import { petLabel } from '../catalog/catalog.ts';
+import { parseInteger } from '../api/values.ts';
+import { type Catalog, petLabel, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,10 +12,10 @@ import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
-import { assertSameOrigin, whereOf } from './origin.ts';
+import { assertSameOrigin } from './runs.ts';
+import { whereOf } from './write-one.ts';
 import { makePlan, type Stock } from './plan.ts';
 import type { Problem } from './records.ts';
-import { findScanned, parseScan, type Pets } from './scan.ts';
 import { plural } from '../view/words.ts';
 
 export interface CountOptions {
@@ -25,7 +26,11 @@ export interface CountOptions {
   readonly dryRun?: boolean;
 }
 
-type StockedPets = Pets & { readonly stock: Stock };
+interface Pets {
+  readonly stock: Stock;
+  /** Undefined where this machine has none for the service. */
+  readonly catalog: Catalog | undefined;
+}
 
 const COMMAND = 'inventory count';
 
@@ -100,7 +105,7 @@ async function prepare(
   context: CommandContext,
   journal: Journal,
   { resume }: CountOptions,
-): Promise<{ run: Run } & StockedPets> {
+): Promise<{ run: Run } & Pets> {
   await using session = await connect(context, { isBulk: true });
   const pets = { stock: await readStock(session.service), catalog: await openCatalog(context, session.origin) };
   return {
@@ -132,14 +137,14 @@ class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
   private readonly run: Run;
-  private readonly pets: StockedPets;
+  private readonly pets: Pets;
   private readonly kept: Scan[];
   private readonly counts = new Map<bigint, bigint>();
   /** Lines that were not counted. */
   readonly problems: Problem[] = [];
   private line = 0;
 
-  constructor(context: CommandContext, journal: Journal, run: Run, pets: StockedPets) {
+  constructor(context: CommandContext, journal: Journal, run: Run, pets: Pets) {
     this.context = context;
     this.journal = journal;
     this.run = run;
@@ -205,7 +210,7 @@ class Tally {
     const read = parseScan(text, prefix);
     if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const { code, quantity } = read;
-    const petId = findScanned(code, this.pets);
+    const petId = petOfCode(code, this.pets.stock, this.pets.catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     if (!this.pets.stock.has(petId)) return this.refuse(`${petLabel(petId, this.pets.catalog)} does not exist`);
     const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
@@ -237,4 +242,22 @@ class Tally {
   private add(petId: bigint, quantity: bigint): void {
     this.counts.set(petId, (this.counts.get(petId) ?? 0n) + quantity);
   }
+}
+
+export interface ScannedCode {
+  /** Digits: an id or a barcode, perhaps padded with zeros. */
+  readonly code: string;
+  readonly quantity: bigint;
+}
+
+/** Parses `7`, `7 12`, `7,12` and `3x 7`; the prefix may be before the code. */
+export function parseScan(text: string, prefix = ''): ScannedCode | undefined {
+  const [, times, rest = ''] =
+    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+) *[x\u00d7] *(.+)$/i.exec(text) ?? []);
+  const scanned = times === undefined ? text : rest;
+  const words = (scanned.startsWith(prefix) ? scanned.slice(prefix.length) : scanned).trim().split(/[\s,;]+/);
+  const [code = '', quantityText = times ?? '1'] = words;
+  const quantity = parseInteger(quantityText);
+  const isCode = /^-?\d+$/.test(code) && words.length <= (times === undefined ? 2 : 1);
+  return isCode && quantity !== undefined && quantity >= 0n ? { code, quantity } : undefined;
 }

@@ -1,6 +1,6 @@
 /** `inventory runs`: lists imports, counts, edits and undos; resumes or discards those that were stopped. */
 import { hash } from 'node:crypto';
-import { connect } from '../session/connect.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -16,7 +16,6 @@ import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
 import { type OnOutcome } from './events.ts';
 import { look } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
 export async function resumeStopped(
@@ -175,4 +174,29 @@ function unfinishedRun(journal: Journal, id: bigint): RunSummary {
   const run = journal.unfinished().find((each) => each.id === id);
   if (run !== undefined) return run;
   throw cannot(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
+}
+
+type Origin = Pick<Run, 'environment' | 'origin'>;
+
+/**
+ * Requires the environment that a run or change was made in.
+ * @param command what the user can run in the right environment
+ * @throws {Failure} `cannot-resume`
+ */
+export function assertSameEnvironment(environment: string, made: Origin, what: string, command: string): void {
+  if (made.environment === environment) return;
+  throw new Failure('cannot-resume', {
+    problem: `${what} is for ${made.environment}, and the environment is ${environment}`,
+    hint: `Say which: petstore --env ${made.environment} ${command}`,
+  });
+}
+
+/** Requires the same environment and the same address. @throws {Failure} `cannot-resume` */
+export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
+  assertSameEnvironment(here.environment, made, what, command);
+  if (made.origin === here.origin) return;
+  throw new Failure('cannot-resume', {
+    problem: `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`,
+    hint: 'Give the base URL that it was made with: --base-url',
+  });
 }

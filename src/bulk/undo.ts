@@ -9,10 +9,9 @@ import { capital, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
+import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
-import { changeWords } from './plan-view.ts';
+import { changeWords, makePlan, type Plan, type Stock } from './plan.ts';
 import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {

@@ -14,9 +14,8 @@ import { rowOutcome } from '../report/failures.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { isOutOfReach } from '../state/file.ts';
-import type { Change, Journal } from '../state/journal.ts';
+import type { Change, Journal, Where } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
-import { whereOf } from './origin.ts';
 import { petLocksOf, type WithLock, withPetLock } from './pet-lock.ts';
 import type { Hold } from './shared-pet-lock.ts';
 
@@ -212,4 +211,13 @@ function integerIn(json: string): bigint | undefined {
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
   return parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(plain))?.[1] ?? '');
+}
+
+/** Returns what the history notes of a command's changes. */
+export function whereOf(
+  { machine }: CommandContext,
+  session: Pick<Session, 'environment' | 'origin'>,
+  command: string,
+): Where {
+  return { environment: session.environment, origin: session.origin, command, person: machine.user };
 }

@@ -1,6 +1,6 @@
 /** Finds one pet by its name or barcode. */
 import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
-import type { Catalog, Entry } from '../catalog/catalog.ts';
+import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { Failure } from '../errors.ts';
 import { capital } from '../view/words.ts';
 import { catalogOrigin, openCatalog } from './catalog.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ItemTable } from '../../src/api/item-table.ts';
 import { Browser, parseQuantity } from '../../src/browse/browser.ts';
 import { Rows } from '../../src/browse/rows.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
 

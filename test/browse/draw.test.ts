@@ -3,7 +3,7 @@ import { ItemTable } from '../../src/api/item-table.ts';
 import { Browser } from '../../src/browse/browser.ts';
 import { drawScreen, pageOf } from '../../src/browse/draw.ts';
 import { Rows } from '../../src/browse/rows.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
 
