@@ -12,7 +12,7 @@ import { confirmation, record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
 import { changeWords } from './plan.ts';
 import { midway } from './runner.ts';
-import { type LockedPet, updateOne, withPet, withWriter } from './write-one.ts';
+import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -53,7 +53,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
       });
     },
     // `adjust` would lose an update that comes between its read and its write.
-    { isOptional: isSet },
+    meansFor(context, session, isSet),
   );
 }
 

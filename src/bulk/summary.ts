@@ -41,7 +41,7 @@ export async function summarise(
   return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
 }
 
-type Counts = Readonly<Record<ChangeState, number>>;
+type Counts = Record<ChangeState, number>;
 
 /** @param unchanged pets that the plan left out because nothing had to be changed */
 export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged: number): Counts {
