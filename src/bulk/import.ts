@@ -5,11 +5,11 @@ import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import type { RowsView, View } from '../view/view.ts';
 import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource } from './source-file.ts';
-import { type OnOutcome } from './events.ts';
+import { withEvents } from './events.ts';
 import { readStock } from './runner.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -19,6 +19,7 @@ import { resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
+  readonly events?: boolean;
   readonly exitCode?: boolean;
   readonly add?: boolean;
   readonly map?: readonly Mapping[];
@@ -39,22 +40,20 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   return { ...planView(plan, await tableCatalog(context, session.origin)), check };
 }
 
-export async function runImport(
-  context: CommandContext,
-  options: ImportOptions,
-  onOutcome?: OnOutcome,
-): Promise<RecordView> {
-  const source = await readImport(context, options);
-  const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
-  await assertWriteAllowed(context, command);
-  assertCanConfirm(context);
-  return withLockedJournal(context, 'import', async (journal, turn) => {
-    const runContext = { context, journal, turn, onOutcome };
-    const stopped = await findStopped(context, journal, source);
-    if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
-      return resumeNamed(runContext, stopped);
-    }
-    return applyPlan(runContext, { kind: 'import', command, ...source });
+export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
+  return withEvents(options.events, async (onOutcome) => {
+    const source = await readImport(context, options);
+    const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
+    await assertWriteAllowed(context, command);
+    assertCanConfirm(context);
+    return withLockedJournal(context, 'import', async (journal, turn) => {
+      const runContext = { context, journal, turn, onOutcome };
+      const stopped = await findStopped(context, journal, source);
+      if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
+        return resumeNamed(runContext, stopped);
+      }
+      return applyPlan(runContext, { kind: 'import', command, ...source });
+    });
   });
 }
 
