@@ -148,13 +148,6 @@ describe('what stops it beforehand, with nothing sent', () => {
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
 
-  it('fault 96: a pet that is listed twice', async () => {
-    const at = await shop();
-    const { code, stderr } = await at.run([...IMPORT, csv(at, [...some(3), [2, 9]])]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 is already on line 3')]);
-    expect(await at.sent()).toEqual([]);
-  });
-
   it('fault 99: an allowance that is too short for it says so, and until when', async () => {
     const at = await shop(['--per-minute', '5']);
     const { code, stderr } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
