@@ -40,10 +40,6 @@ describe('CSV, as spreadsheets write it', () => {
       ignored: ['note'],
     });
   });
-
-  it('skips an empty line in between', () => {
-    expect(read('petId,quantity\n7,12\n\n8,1\n').rows.map(({ line }) => line)).toEqual([2, 4]);
-  });
 });
 
 describe('JSON', () => {

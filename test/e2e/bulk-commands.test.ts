@@ -46,8 +46,12 @@ describe('inventory adjust', () => {
     [['7', '1.5'], 2, 'delta must be a whole number'],
   ])('%j: exit %i, nothing changed', async (args, exit, sentence) => {
     const { run, quantity } = shop();
-    const { code, stderr } = await run(['inventory', 'adjust', ...args]);
-    expect([code, stderr]).toEqual([exit, expect.stringContaining(sentence)]);
+    const { code, stderr } = await run(['inventory', 'adjust', ...args, '--json']);
+    const outcome = exit === 13 ? { outcome: 'not-applied' } : {};
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      exit,
+      { error: { message: expect.stringContaining(sentence) as string, ...outcome } },
+    ]);
     expect(await quantity(7)).toBe(10);
   });
 
@@ -229,6 +233,11 @@ describe('inventory import', () => {
       '999,,4,',
       '',
     ]);
+  });
+
+  it('refuses a file that is not there: 3', async () => {
+    const { run } = shop();
+    expect((await run(['inventory', 'import', '/nowhere.csv', '--yes'])).code).toBe(3);
   });
 
   it('says that nothing differs in one line, without a run and a report', async () => {
