@@ -70,13 +70,13 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
 
 async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
-  const { historyView, layoutOf } = await import('../bulk/history-view.ts');
+  const { historyView } = await import('../bulk/history-view.ts');
+  const now = context.clock.now();
   const rows = readJournal(context, (journal) => journal.history(filter));
-  if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, context);
+  if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, now);
   return withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));
-    const layout = layoutOf(journal, filter, names);
-    return { ...historyView(rows, context, layout), empty: emptyText(journal, filter) };
+    return historyView(rows, now, { table: { journal, filter, names }, empty: emptyText(journal, filter) });
   });
 }
 

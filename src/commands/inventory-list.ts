@@ -2,7 +2,7 @@ import { type InventoryItem, itemToJsonText, jsonTextOfFields, memberOf } from '
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { SortedItems, type Sort, SORTS } from '../api/long-list.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';

@@ -1,6 +1,6 @@
 /** Opens the catalog of the service that a command uses, without a request and without a key, and finds pets in it. */
 import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
-import type { Catalog, Entry } from '../catalog/catalog.ts';
+import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { capital } from '../view/words.ts';
@@ -28,7 +28,7 @@ export async function tableCatalog(context: CommandContext, origin: string): Pro
 export function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
   return withCatalogs(context, async (database) => {
     if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) === undefined) return undefined;
-    const { readCatalog } = await import('../catalog/store.ts');
+    const { readCatalog } = await import('../catalog/local-catalog.ts');
     return readCatalog(database, origin);
   });
 }
