@@ -12,10 +12,9 @@ import {
   type Patience,
 } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
-import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, send } from './serve-request.ts';
+import { answer, send, type Served } from './serve-request.ts';
 import { error, LARGEST_BODY } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
@@ -72,14 +71,25 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     throw problem;
   }
   const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
-  const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
-  if (options.onRequest !== undefined) controls.log.on('request', options.onRequest);
-  serve(ports, server, controls, options);
+  const served: Served = {
+    handler: {
+      store,
+      rules: { ...DEFAULT_RULES, ...options.rules },
+      apiKeys,
+      baseUrl,
+      now: () => ports.clock.now() + served.skewMs,
+    },
+    faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
+    log: new RequestLog(),
+    skewMs: options.skewMs ?? 0,
+  };
+  if (options.onRequest !== undefined) served.log.on('request', options.onRequest);
+  serve(ports, server, served, options);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      controls.log.emit('end');
+      served.log.emit('end');
       if (graceMs === 0) server.closeAllConnections();
       const cancel = ports.clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -91,37 +101,17 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   };
 }
 
-function controlsFor(
-  { clock }: FilePorts,
-  { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
-  { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
-): Controls {
-  const controls: Controls = {
-    handler: {
-      store,
-      rules: { ...DEFAULT_RULES, ...rules },
-      apiKeys,
-      baseUrl,
-      now: () => clock.now() + controls.skewMs,
-    },
-    faults: new Faults(faults, faultSeed),
-    log: new RequestLog(),
-    skewMs,
-  };
-  return controls;
-}
-
-function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
+function serve(ports: FilePorts, server: Server, served: Served, options: SandboxOptions): void {
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
   const answerAny = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const { handler } = controls;
+    const { handler } = served;
     if (!isOurs(incoming.headers.host, names)) {
       const message = 'This server is not known by that name; start it with --allow-host to make it so.';
       await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
     } else if (options.controls === true && isForControls(incoming)) {
       const { control } = await import('./control-http.ts');
-      await control(ports, controls, incoming, outgoing);
-    } else await answer(ports, controls, incoming, outgoing);
+      await control(ports, served, incoming, outgoing);
+    } else await answer(ports, served, incoming, outgoing);
   };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!server.listening) outgoing.setHeader('Connection', 'close');
@@ -135,7 +125,7 @@ function serve(ports: FilePorts, server: Server, controls: Controls, options: Sa
     onRequest(incoming, outgoing);
   });
   onBadRequest(server, (refusal, socket) => {
-    const { handler } = controls;
+    const { handler } = served;
     void refuse(handler, error(...refusal)).then((response) => {
       const body = typeof response.body === 'string' ? response.body : '';
       endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
