@@ -84,19 +84,10 @@ export const smoke = defineCommand({
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/smoke-run.ts');
-    const pet = await writablePet(input, context);
+    const write = await writablePet(input, context);
     await allowProvoking(input, context);
-    return run(context, {
-      format: input.format ?? (FORMAT_FACTS[context.globals.output].isJson ? 'json' : 'text'),
-      out: input.out ?? [],
-      maxSkewMs: input.maxSkew,
-      provoke: input.provoke429 === true,
-      write: pet,
-      only: input.only,
-      skip: input.skip,
-      maxLatencyMs: input.maxLatency,
-      waitReadyMs: input.waitReady,
-    });
+    const { isJson } = FORMAT_FACTS[context.globals.output];
+    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write });
   },
 });
 

@@ -2,10 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
-import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, send } from './serve-request.ts';
+import { answer, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
@@ -46,22 +45,33 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   // What several requests ask at the same time shares a transaction, and its write to the disk.
   const store = new Store(inBatches(await openSandboxFile(ports, options), () => ports.clock.turn()));
   let serving: Serving | undefined;
-  let controls: Controls;
+  let served: Served;
   try {
     serving = await serve({
       host,
       port,
       clock: ports.clock,
       patience,
-      handle: (incoming, outgoing) => answerAny(ports, controls, options, incoming, outgoing),
+      handle: (incoming, outgoing) => answerAny(ports, served, options, incoming, outgoing),
       refuse: async (refusal) => {
-        const response = await refuse(controls.handler, error(...refusal));
+        const response = await refuse(served.handler, error(...refusal));
         const body = typeof response.body === 'string' ? response.body : '';
-        return { status: response.status, headers: headersOf(response, controls.handler.now()), body };
+        return { status: response.status, headers: headersOf(response, served.handler.now()), body };
       },
     });
     // Before the first request: none is read in this turn of the event loop.
-    controls = controlsFor(ports, options, { store, apiKeys, baseUrl: serving.baseUrl });
+    served = {
+      handler: {
+        store,
+        rules: { ...DEFAULT_RULES, ...options.rules },
+        apiKeys,
+        baseUrl: serving.baseUrl,
+        now: () => ports.clock.now() + served.skewMs,
+      },
+      faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
+      log: new RequestLog(),
+      skewMs: options.skewMs ?? 0,
+    };
     if (pets !== undefined)
       await store.exclusively(() => {
         store.replacePets(pets);
@@ -72,55 +82,35 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     throw problem;
   }
   const { baseUrl, close } = serving;
-  if (options.onRequest !== undefined) controls.log.on('request', options.onRequest);
+  if (options.onRequest !== undefined) served.log.on('request', options.onRequest);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      controls.log.emit('end');
+      served.log.emit('end');
       await close(graceMs);
       store.close();
     },
   };
 }
 
-function controlsFor(
-  { clock }: FilePorts,
-  { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
-  { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
-): Controls {
-  const controls: Controls = {
-    handler: {
-      store,
-      rules: { ...DEFAULT_RULES, ...rules },
-      apiKeys,
-      baseUrl,
-      now: () => clock.now() + controls.skewMs,
-    },
-    faults: new Faults(faults, faultSeed),
-    log: new RequestLog(),
-    skewMs,
-  };
-  return controls;
-}
-
 /** Never rejects. */
 async function answerAny(
   ports: FilePorts,
-  controls: Controls,
+  served: Served,
   options: SandboxOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { handler } = controls;
+  const { handler } = served;
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
   if (!isOurs(incoming.headers.host, names)) {
     const message = 'This server is not known by that name; start it with --allow-host to make it so.';
     await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
   } else if (options.controls === true && isForControls(incoming)) {
     const { control } = await import('./control-http.ts');
-    await control(ports, controls, incoming, outgoing);
-  } else await answer(ports, controls, incoming, outgoing);
+    await control(ports, served, incoming, outgoing);
+  } else await answer(ports, served, incoming, outgoing);
 }
 
 /** The page and the controls are for this machine alone. */

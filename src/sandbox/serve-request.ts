@@ -10,10 +10,12 @@ import { headersOf, respond } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 import type { RequestLog } from './request-log.ts';
 
-export interface Service {
+export interface Served {
   readonly handler: Handler;
   readonly faults: Faults;
   readonly log: RequestLog;
+  /** The sandbox's clock runs ahead of this machine's by so many ms. */
+  skewMs: number;
 }
 
 /** The client disconnected, or a fault rule drops the connection. */
@@ -22,11 +24,11 @@ const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
 /** Never rejects. */
 export async function answer(
   ports: FilePorts,
-  service: Service,
+  served: Served,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { handler, faults, log } = service;
+  const { handler, faults, log } = served;
   const from = ports.clock.monotonic();
   const method = incoming.method ?? '';
   const target = incoming.url ?? '';
