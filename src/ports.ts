@@ -267,8 +267,7 @@ export class NetworkFailure extends Error {
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
-/** One SQLite connection. Integers come back as bigint. Every method may throw DatabaseFailure. */
-/** Closed by `using`, too. */
+/** One SQLite connection, closed by `using`, too. Integers come back as bigint. Every method may throw DatabaseFailure. */
 export interface Database extends Disposable {
   exec(sql: string): void;
   run(sql: string, ...params: SqlValue[]): { readonly changes: bigint };
@@ -290,20 +289,20 @@ export class DatabaseFailure extends Error {
   }
 }
 
-export interface RunOptions {
-  readonly signal?: AbortSignal;
-  /** For connecting and running together. Default: 2000 ms. */
-  readonly timeoutMs?: number;
-}
-
 /** A Redis server, whichever one it is at the moment where several take its place. */
 export interface Redis {
   /**
    * Runs a Lua script as one atomic step: by its hash, and whole where the server does not know it yet. Connects first
-   * where it must; a connection that failed is replaced by the next run, and nothing is tried twice.
+   * where it must; a connection that failed is replaced by the next run, and nothing is tried twice. `timeoutMs` is for
+   * connecting and running together, 2000 by default.
    * @throws {RedisFailure} the signal's reason
    */
-  run(script: string, key: string, args: readonly string[], options?: RunOptions): Promise<string>;
+  run(
+    script: string,
+    key: string,
+    args: readonly string[],
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+  ): Promise<string>;
   close(): void;
 }
 
@@ -338,8 +337,7 @@ export interface KeyCommandOptions {
 
 export interface Machine {
   readonly platform: string;
-  /** What runs the program: Bun in the standalone executable, Node elsewhere. */
-  readonly runtime: { readonly name: 'Node' | 'Bun'; readonly version: string };
+  readonly nodeVersion: string;
   readonly pid: number;
   /** The same for all processes since the machine was started, and for no others. Empty where the system has no such name. */
   readonly bootId: string;

@@ -46,6 +46,8 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   }
 }
 
+let schemas: Promise<typeof import('./schemas.ts')> | undefined;
+
 type Expecting = 'start' | 'first-or-end' | 'row' | 'comma-or-end' | 'nothing';
 
 class ListReader {
@@ -96,11 +98,11 @@ class ListReader {
   private quickRows(items: InventoryItem[]): void {
     while (this.expecting === 'row' || this.expecting === 'first-or-end') {
       this.at = afterSpace(this.text, this.at);
-      const item = quickRow(this.text, this.at);
-      if (item === undefined) return;
-      items.push(item);
+      const row = quickRow(this.text, this.at);
+      if (row === undefined) return;
+      items.push(row.item);
       this.rows++;
-      this.at += item.json.length;
+      this.at = row.end;
       this.expecting = 'comma-or-end';
       if (this.text.charCodeAt(this.at) !== COMMA) return;
       this.at++;
@@ -141,7 +143,7 @@ class ListReader {
     // Each try begins anew: with twice the text each time, all of them together take as long as two.
     this.enough = isWhole ? 0 : Math.min(2 * left, MAX_ROW + 1);
     if (!isWhole) return undefined;
-    const { readItem, ContractViolation } = await import('./schemas.ts');
+    const { readItem, ContractViolation } = await (schemas ??= import('./schemas.ts'));
     try {
       const item = readItem(read.value);
       this.at = read.end;

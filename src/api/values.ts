@@ -34,9 +34,5 @@ export function parseInteger(text: string): bigint | undefined {
 /** A canonical decimal int64, or undefined. */
 export function parseInt64(text: string): bigint | undefined {
   const value = parseInteger(text);
-  return value !== undefined && isInt64(value) ? value : undefined;
-}
-
-function isInt64(value: bigint): boolean {
-  return value >= INT64_MIN && value <= INT64_MAX;
+  return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }

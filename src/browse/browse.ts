@@ -1,10 +1,11 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
+import { hash } from 'node:crypto';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
 import { applyPlan, dryRunPlan } from '../bulk/apply.ts';
-import { lockBrowse, takeTurn, withWritableJournal } from '../bulk/open-journal.ts';
+import { lockHere, takeTurn, withWritableJournal } from '../bulk/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../bulk/plan.ts';
-import type { Entry } from '../catalog/catalog.ts';
+import type { Entry } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -45,7 +46,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
     const visit = new Visit(context, journal, options, origin);
     if (options.dryRun === true || !canAsk(context)) return await visit.run();
     // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
-    using _lock = await lockBrowse(context, origin);
+    using _lock = await lockHere(context, `browse-${hash('sha256', origin).slice(0, 16)}`, COMMAND);
     await visit.offerDraft();
     return await visit.run();
   });

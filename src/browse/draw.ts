@@ -2,7 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import type { DraftChange } from '../state/draft.ts';
-import { duration, limitLine } from '../view/progress.ts';
+import { limitLine } from '../view/progress.ts';
 import type { Style } from '../view/style.ts';
 import { displayWidth, padTo, truncate } from '../view/width.ts';
 import { plural } from '../view/words.ts';
@@ -65,11 +65,9 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const below = [
     style.yellow(fitting(questionsOf(browser, around), columns)),
     style.dim(
-      limits === undefined || limits.resetAt <= around.now
-        ? ''
-        : fitting(limitLines({ ...limits, now: around.now }), columns),
+      limits === undefined || limits.resetAt <= around.now ? '' : fit(limitLine({ ...limits, now: around.now })),
     ),
-    fit(keyLine(columns)),
+    fit(shortLines(columns)[0] ?? ''),
   ];
   const above = [style.bold(fit(title)), fit(searchLine(browser, columns)), style.bold(fit(heading))];
   // Of a very low screen, the rows and the question are what is needed.
@@ -84,11 +82,6 @@ function full(above: readonly string[], below: readonly string[], rows: number):
 /** Returns the first text that fits, or what fits of the last. */
 function fitting(texts: readonly string[], columns: number): string {
   return texts.find((text) => displayWidth(text) <= columns) ?? truncate(texts.at(-1) ?? '', columns);
-}
-
-function limitLines(limits: Parameters<typeof limitLine>[0]): string[] {
-  const { limit, remaining, resetAt, now } = limits;
-  return [limitLine(limits), `${remaining}/${limit} left, resets in ${duration(resetAt - now)}`];
 }
 
 function titleOf({ counts, isBusy, pending, pendingWords }: Browser, environment: string): string {
@@ -137,10 +130,6 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
     ];
   }
   return [shown(message)];
-}
-
-function keyLine(columns: number): string {
-  return shortLines(columns)[0] ?? '';
 }
 
 /** Returns all keys, as many on a line as fit. */

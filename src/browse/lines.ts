@@ -1,8 +1,7 @@
 /** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
-import { findScanned } from '../bulk/scan.ts';
-import { petLabel } from '../catalog/catalog.ts';
+import { petLabel, petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { plural } from '../view/words.ts';
@@ -146,7 +145,7 @@ class Lines {
       return;
     }
     const stock = { has: (petId: bigint) => browser.find(petId) !== undefined };
-    const found = findScanned(code, { stock, catalog: browser.catalog });
+    const found = petOfCode(code, stock, browser.catalog);
     const item = typeof found === 'bigint' ? browser.find(found) : undefined;
     if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
     else if (amount === '') this.say(this.line(item));

@@ -49,31 +49,24 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   };
   const painter = painterOf({ screen, clock, draw, onFailure: fail });
   signal.addEventListener('abort', onSignal, { once: true });
-  const stopTicking = tick(clock, painter.ask);
+  // For what counts down.
+  let cancelTick = clock.alarm(SECOND, function tick() {
+    painter.ask();
+    cancelTick = clock.alarm(SECOND, tick);
+  });
   try {
     if (signal.aborted) throw reasonOf(signal);
     read();
     return await ended;
   } finally {
     signal.removeEventListener('abort', onSignal);
-    stopTicking();
+    cancelTick();
     stopReading.abort();
     await reading;
     await painter.close();
     screen.close();
   }
 };
-
-/** Calls `ring` every second, for what counts down. */
-function tick(clock: Clock, ring: () => void): () => void {
-  let cancel = clock.alarm(SECOND, function again() {
-    ring();
-    cancel = clock.alarm(SECOND, again);
-  });
-  return () => {
-    cancel();
-  };
-}
 
 /** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {

@@ -2,7 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
 import { parseInt64, PET_STATUSES, type PetStatus } from '../api/values.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/local-catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
 
 /** The stock as it was read. */

@@ -83,38 +83,22 @@ export const gettingBuiltins: Plugin = {
 };
 
 /**
- * Files of the build, each with the modules that are loaded from it and what is used of them. Each holds all of ours
- * that it needs: Node takes longer to load forty small files than one of half a megabyte, of which it compiles only
- * what is called. What others may load too is whole in one of them alone, so that no class is there twice.
+ * Files of the build, each with the modules that are loaded from it. Each holds all of ours that it needs: Node takes
+ * longer to load forty small files than one of half a megabyte, of which it compiles only what is called. What others
+ * may load too is whole in one of them alone, so that no class is there twice.
  */
-export const FILES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  main: { 'src/main.ts': ['commandName', 'finished'] },
-  help: {
-    'src/cli/help/render.ts': ['helpFor'],
-    'src/cli/completion/complete.ts': ['complete'],
-    'src/commands/tree.ts': ['buildTree'],
-  },
-  petstore: {
-    'src/cli/run.ts': ['run'],
-    'src/commands/index.ts': ['LOADERS'],
-    'src/commands/completion.ts': ['knownPets'],
-    'src/node/context.ts': ['nodeContext'],
-  },
+export const FILES: Readonly<Record<string, readonly string[]>> = {
+  main: ['src/main.ts'],
+  help: ['src/cli/help/render.ts', 'src/cli/completion/complete.ts', 'src/commands/tree.ts'],
+  petstore: ['src/cli/run.ts', 'src/commands/index.ts', 'src/commands/completion.ts', 'src/node/context.ts'],
 };
 
-function fileOf(module: string): [file: string, modules: (typeof FILES)[string]] | undefined {
-  return Object.entries(FILES).find(([, modules]) => module in modules);
-}
-
-/** The file itself: what other files use of its modules. */
 export const entries: Plugin = {
   name: 'entries',
   setup(setup) {
     setup.onResolve({ filter: /^file:/ }, ({ path }) => ({ path: path.slice('file:'.length), namespace: 'entry' }));
     setup.onLoad({ filter: /./, namespace: 'entry' }, ({ path }) => ({
-      contents: Object.entries(FILES[path] ?? {})
-        .map(([module, names]) => `export { ${names.join(', ')} } from './${module}';`)
-        .join('\n'),
+      contents: (FILES[path] ?? []).map((module) => `export * from './${module}';`).join('\n'),
       resolveDir: ROOT,
     }));
   },
@@ -141,12 +125,12 @@ export const betweenFiles: Plugin = {
     setup.onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
       if (kind !== 'dynamic-import' || !slashed(importer).endsWith('/src/main.ts')) return undefined;
       const module = slashed(relative(ROOT, join(dirname(importer), path)));
-      return fileOf(module) === undefined ? undefined : { path: module, namespace: 'between' };
+      const [file] = Object.entries(FILES).find(([, modules]) => modules.includes(module)) ?? [];
+      return file === undefined ? undefined : { path: `./${file}.cjs`, namespace: 'between' };
     });
-    setup.onLoad({ filter: /./, namespace: 'between' }, ({ path }) => {
-      const [file = '', modules = {}] = fileOf(path) ?? [];
-      return { contents: named(`require('./${file}.cjs')`, modules[path] ?? []) };
-    });
+    setup.onLoad({ filter: /./, namespace: 'between' }, ({ path }) => ({
+      contents: `module.exports = require('${path}');`,
+    }));
     setup.onResolve({ filter: /./, namespace: 'between' }, ({ path }) => ({ path, external: true }));
   },
 };
@@ -167,12 +151,9 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
   '@inquirer/input': { names: ['default'], file: 'inquirer' },
   '@inquirer/password': { names: ['default'], file: 'inquirer' },
-  '@noble/hashes/sha2.js': { names: ['sha256'], file: 'sha256' },
-  '@noble/hashes/utils.js': { names: ['bytesToHex', 'utf8ToBytes'], file: 'sha256' },
   '@redis/client': { names: ['createClient'], file: 'redis' },
   chalk: { names: ['Chalk'], file: 'chalk' },
   'cli-table3': { names: ['default'], file: 'cli-table3' },
-  commander: { names: ['Command', 'CommanderError', 'Option'], file: 'commander' },
   conf: { names: ['default'], file: 'conf' },
   'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv-parse' },
   'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
@@ -180,36 +161,16 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
   'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
-  'zod/mini': {
-    names: [
-      'bigint',
-      'boolean',
-      'enum',
-      'exactOptional',
-      'extend',
-      'int',
-      'number',
-      'object',
-      'optional',
-      'pipe',
-      'record',
-      'refine',
-      'string',
-      'transform',
-      'union',
-    ],
-    file: 'zod',
-  },
 };
 
-/** Packages among our own code: small, and wanted by every command that sends, so that a file would cost more. */
-const INLINED: readonly string[] = ['structured-headers'];
+/** Packages among our own code: every command needs them, so that a file would cost more. */
+const INLINED = /^(@noble\/hashes|commander|structured-headers|zod)\b/;
 
 export const toVendors: Plugin = {
   name: 'to-vendors',
   setup(setup) {
     setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
-      path.startsWith('node:') || INLINED.includes(path) || slashed(importer).includes('/node_modules/')
+      path.startsWith('node:') || INLINED.test(path) || slashed(importer).includes('/node_modules/')
         ? undefined
         : { path, namespace: 'vendor' },
     );

@@ -21,24 +21,23 @@ export function cutChangelog(text: string, version: string, date: string): strin
   return text.replace(`${UNRELEASED}\n`, () => `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }
 
-/** Parts of a version that a release may raise. */
-const PARTS = ['major', 'minor', 'patch'];
-
 /**
  * Returns the version after `current`: with that part raised, or `wanted` itself, which must be higher.
  * @throws where it is neither
  */
 export function nextVersion(current: string, wanted: string): string {
-  const numbers = current.split('.').map(Number);
-  const raised = PARTS.indexOf(wanted);
-  if (raised >= 0) {
-    return numbers.map((number, i) => (i < raised ? number : i === raised ? number + 1 : 0)).join('.');
-  }
-  if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(wanted)) {
+  const [major = 0, minor = 0, patch = 0] = current.split('.').map(Number);
+  const raised = new Map([
+    ['major', `${major + 1}.0.0`],
+    ['minor', `${major}.${minor + 1}.0`],
+    ['patch', `${major}.${minor}.${patch + 1}`],
+  ]);
+  const next = raised.get(wanted) ?? wanted;
+  if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(next)) {
     throw new Error(`"${wanted}" is not a version: use major, minor, patch or a version such as 1.2.3.`);
   }
-  const at = wanted.split('.').map(Number);
-  const first = at.findIndex((number, i) => number !== numbers[i]);
-  if (first < 0 || at[first]! < numbers[first]!) throw new Error(`${wanted} is not higher than ${current}.`);
-  return wanted;
+  if (next.localeCompare(current, 'en', { numeric: true }) <= 0) {
+    throw new Error(`${wanted} is not higher than ${current}.`);
+  }
+  return next;
 }

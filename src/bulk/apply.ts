@@ -7,19 +7,17 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, NewRun, Run, ChangeState } from '../state/journal.ts';
+import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { whereOf } from './origin.ts';
-import type { Plan, Stock } from './plan.ts';
-import { countStates, planLines, planView } from './plan-view.ts';
+import { type Plan, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
-import { summarise, summaryMembers } from './summary.ts';
-import { recordOutcome } from './write-one.ts';
+import { countStates, summarise, summaryMembers } from './summary.ts';
+import { recordOutcome, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
@@ -54,24 +52,18 @@ export interface PlanContext extends Omit<RunContext, 'session'> {
 export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise<RecordView> {
   const { context, journal } = runContext;
   assertCanConfirm(context);
-  let plan: Plan;
-  {
-    await using session = await connect(context, { isBulk: true });
-    spec.check?.(session);
-    const seen = await look(session.service, journal);
-    plan = spec.plan(seen.stock);
-    if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, session, spec, plan);
-    const agreed = await confirmPlan(runContext, session, spec, plan);
-    if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
-    // Anyone may have changed the stock during the question.
-    if (!agreed.isLong) {
-      return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
-    }
-  }
-  // The user agreed to a longer wait than that session allows.
-  const patient = { ...context, globals: { ...context.globals, maxWait: FOREVER_MS } };
-  await using session = await connect(patient, { isBulk: true });
-  return await startRun({ ...runContext, session }, spec, plan, await look(session.service, journal));
+  await using session = await connect(context, { isBulk: true });
+  spec.check?.(session);
+  const seen = await look(session.service, journal);
+  const plan = spec.plan(seen.stock);
+  if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, session, spec, plan);
+  const agreed = await confirmPlan(runContext, session, spec, plan);
+  if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
+  // The user may have agreed to a longer wait than that session allows.
+  const patient = { ...context, globals: { ...context.globals, ...agreed } };
+  await using again = await connect(patient, { isBulk: true });
+  // Anyone may have changed the stock during the question.
+  return await startRun({ ...runContext, session: again }, spec, plan, await look(again.service, journal));
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
@@ -101,7 +93,7 @@ async function nothingToDo(
 
 /**
  * Shows the plan, and asks on a terminal. --yes answers the question, not how long to wait.
- * @returns what the user has agreed to: `isLong`, a wait beyond --max-wait; undefined: there was no question
+ * @returns how long the user has agreed to wait; undefined: there was no question
  * @throws {Failure} `cancelled`, `run-too-long`
  */
 async function confirmPlan(
@@ -109,7 +101,7 @@ async function confirmPlan(
   { environment, origin, service }: Session,
   spec: RunSpec,
   plan: Plan,
-): Promise<{ readonly isLong: boolean } | undefined> {
+): Promise<{ readonly maxWait: number } | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
   const { reserve } = globals;
@@ -135,7 +127,7 @@ async function confirmPlan(
     if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
     }
-    return { isLong: tooLong };
+    return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
   return undefined;
@@ -161,25 +153,23 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const { context, journal, session } = runContext;
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
-  const showProgress = progressOf(context, changes);
-  const pace = new Pace(session);
   const { environment, origin } = session;
-  const withLock = petLocksOf(context, session, { isOptional: true, isQuiet: true });
-  const runner = new Runner(
-    {
-      pace,
-      writer: { context, session: { environment, origin, service: pace.service }, journal, withLock },
-      seen,
-      adds: run.adds === true,
-      since: Math.min(run.startedAt, seen.since),
-      onOutcome(outcome) {
-        showProgress(outcome.state);
-        runContext.onOutcome?.(outcome);
-      },
-    },
-    left,
-  );
-  let stopped = await runner.run();
+  const pace = new Pace(session);
+  const service = { environment, origin, service: pace.service };
+  const writer = { context, session: service, journal, withLock: petLocksOf(context, session) };
+  const counts = countStates(changes, 0);
+  const showProgress = (): void => {
+    const failed = counts.failed + counts.conflict;
+    const line = `${counts.applied + counts.unchanged} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`;
+    if (changes.length > 1) context.notices.progress(line);
+  };
+  showProgress();
+  const onOutcome = (outcome: Outcome): void => {
+    counts[outcome.state]++;
+    showProgress();
+    runContext.onOutcome?.(outcome);
+  };
+  let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
   return summarise(runContext, run, stopped, unchanged);
@@ -216,30 +206,4 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
   );
   return undefined;
-}
-
-/**
- * Shows how far a run is on one live line, `57 of 200 set`, unless there is one row only, and returns what to call with
- * the outcome of each further row.
- */
-function progressOf(
-  { notices }: Pick<CommandContext, 'notices'>,
-  changes: readonly Pick<Change, 'state'>[],
-): (state: ChangeState) => void {
-  let done = 0;
-  let failed = 0;
-  const note = (state: ChangeState): void => {
-    if (state === 'applied' || state === 'unchanged') done++;
-    else if (state === 'failed' || state === 'conflict') failed++;
-  };
-  const show = (): void => {
-    if (changes.length < 2) return;
-    notices.progress(`${done} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`);
-  };
-  for (const { state } of changes) note(state);
-  show();
-  return (state) => {
-    note(state);
-    show();
-  };
 }

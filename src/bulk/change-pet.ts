@@ -10,9 +10,9 @@ import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { signed } from '../view/words.ts';
-import { changeWords } from './plan-view.ts';
+import { changeWords } from './plan.ts';
 import { midway } from './runner.ts';
-import { type LockedPet, updateOne, withPet, withWriter } from './write-one.ts';
+import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -24,15 +24,6 @@ export type PetChange = {
   | { readonly quantity: bigint; /** Default: at a terminal. */ readonly readFirst?: boolean }
   | { readonly delta: bigint }
 );
-
-/** What a command changes, once the present quantity is known; `before` is undefined where it was not read. */
-interface Step {
-  readonly petId: bigint;
-  readonly before: bigint | undefined;
-  readonly after: bigint;
-  /** As the service has it now; undefined where it was not read. */
-  readonly found: InventoryItem | undefined;
-}
 
 /** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and what connect and updateInventory throw */
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
@@ -53,7 +44,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
       });
     },
     // `adjust` would lose an update that comes between its read and its write.
-    { isOptional: isSet },
+    meansFor(context, session, isSet),
   );
 }
 
@@ -62,7 +53,9 @@ async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordVi
   const { petId } = change;
   const { environment } = session;
   const isSet = 'quantity' in change;
-  const { found, before, after } = blindStep(context, change) ?? (await stepFrom(session, change));
+  const found = isBlind(context, change) ? undefined : await readPet(session, change);
+  const before = found?.quantity;
+  const after = goalOf(change, found);
   if (found !== undefined && before === after) {
     const why = isSet ? `pet ${petId} already has ${after} in ${environment}` : 'the adjustment is 0';
     return changed(`Nothing to do: ${why}.`, found, before);
@@ -78,37 +71,39 @@ async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordVi
   return changed(`${changeWords({ petId, before, after })} in ${environment}.${undo}`, item, before);
 }
 
-async function stepFrom(
-  { environment, service }: Pick<Session, 'environment' | 'service'>,
-  change: PetChange,
-): Promise<Step> {
-  const { petId, expect } = change;
-  const found = await findPet(service, petId);
-  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
-  const before = found.quantity;
-  if (expect !== undefined && before !== expect) {
-    throw new Failure('precondition-failed', { petId, expected: expect, found: before });
-  }
-  if ('quantity' in change) return { petId, before, after: change.quantity, found };
-  const { delta } = change;
-  const after = before + delta;
-  if (after < 0n && delta !== 0n && change.allowNegative !== true) {
-    throw new Failure('below-zero', { petId, found: before, delta });
-  }
-  return { petId, before, after, found };
+/** True for a change that is sent without a read, as a script wants it: one request. */
+function isBlind(context: CommandContext, change: PetChange): boolean {
+  return 'quantity' in change && change.expect === undefined && !(change.readFirst ?? canAsk(context));
 }
 
-/** Returns the step of a change that is sent without a read, as a script wants it: one request. */
-function blindStep(context: CommandContext, change: PetChange): Step | undefined {
-  if (!('quantity' in change) || change.expect !== undefined) return undefined;
-  if (change.readFirst ?? canAsk(context)) return undefined;
-  return { petId: change.petId, before: undefined, after: change.quantity, found: undefined };
+/** @throws {Failure} `pet-not-found`, `precondition-failed` */
+async function readPet(
+  { environment, service }: Pick<Session, 'environment' | 'service'>,
+  { petId, expect }: PetChange,
+): Promise<InventoryItem> {
+  const found = await findPet(service, petId);
+  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
+  if (expect === undefined || found.quantity === expect) return found;
+  throw new Failure('precondition-failed', { petId, expected: expect, found: found.quantity });
+}
+
+/** @throws {Failure} `below-zero` */
+function goalOf(change: PetChange, item: InventoryItem | undefined): bigint {
+  if ('quantity' in change) return change.quantity;
+  const { petId, delta, allowNegative } = change;
+  const found = item?.quantity ?? 0n;
+  const after = found + delta;
+  if (after < 0n && delta !== 0n && allowNegative !== true) throw new Failure('below-zero', { petId, found, delta });
+  return after;
 }
 
 async function dryRun(context: CommandContext, change: PetChange): Promise<RecordView> {
   const settings = await context.settings();
   const environment = settings.environment.value;
-  const { petId, before, after } = blindStep(context, change) ?? (await readStep(context, change));
+  const { petId } = change;
+  const found = isBlind(context, change) ? undefined : await readOnly(context, change);
+  const before = found?.quantity;
+  const after = goalOf(change, found);
   const { method, path, body } = updateCall({ petId, quantity: after });
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members: [string, JsonValue][] = [
@@ -126,9 +121,9 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   );
 }
 
-async function readStep(context: CommandContext, change: PetChange): Promise<Step> {
+async function readOnly(context: CommandContext, change: PetChange): Promise<InventoryItem> {
   await using session = await connect(context);
-  return await stepFrom(session, change);
+  return await readPet(session, change);
 }
 
 function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {

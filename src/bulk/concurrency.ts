@@ -1,4 +1,4 @@
-/** Decides how many rows and requests of a run are under way: one number. When a request may be sent, the gate decides. */
+/** Decides how many requests of a run are under way: one number. When a request may be sent, the gate decides. */
 import type { Session } from '../session/connect.ts';
 import type { Service } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -8,16 +8,15 @@ const MOST = 32;
 /** The most where answers come sooner than `SLOW_MS`: more would only slow such a service down. */
 const MOST_WHEN_FAST = 8;
 const SLOW_MS = 200;
-/** What one answer adds. Until one is refused, a slow one adds as much for each `SLOW_MS` that it took, up to one. */
+/** What one answer adds; a slow one adds as much for each `SLOW_MS` that it took, up to one. */
 const GROWTH = 0.1;
 
-/** Grows with answers, is halved by each 5xx or 429, and bounds reads and retries as well as rows. */
+/** One at first, more with each answer, and one again after a 5xx or 429. Bounds reads and retries as well as rows. */
 export class Pace {
   /** The session's service, with a gate that lets no more requests through than the number. */
   readonly service: Service;
   private readonly session: Session;
   private most = 1;
-  private wasRefused = false;
   /** Requests that were sent, or wait for permission. */
   private underWay = 0;
   private isOver = false;
@@ -25,12 +24,13 @@ export class Pace {
 
   constructor(session: Session) {
     this.session = session;
-    const { gate, signal } = session.service;
-    const wake = (): void => {
-      this.wake();
+    const { gate } = session.service;
+    const enter: Gate['enter'] = async (...call) => {
+      const { ticket, connection } = await this.takeRoom(() => gate.enter(...call));
+      return { ticket: this.counted(ticket), connection };
     };
-    signal.addEventListener('abort', wake, { once: true });
-    this.service = { ...session.service, gate: this.throttled(gate) };
+    const forecast: Gate['forecast'] = (demand) => gate.forecast(demand);
+    this.service = { ...session.service, gate: { enter, forecast, limits: gate.limits } };
   }
 
   /** At least one; exactly one if nothing is shared with other processes. */
@@ -44,47 +44,26 @@ export class Pace {
     this.wake();
   }
 
-  private throttled(gate: Gate): Gate {
-    return {
-      get limits() {
-        return gate.limits;
-      },
-      forecast: (demand) => gate.forecast(demand),
-      enter: async (...call) => {
-        for (;;) {
-          await this.takeRoom();
-          try {
-            const { ticket, connection } = await gate.enter(...call);
-            return { ticket: this.counted(ticket), connection };
-          } catch (error) {
-            this.underWay--;
-            const isForAnother = this.underWay > 0 && isForAnAnswer(error) && !this.isOver;
-            if (!isForAnother || this.service.signal.aborted) {
-              this.wake();
-              throw error;
-            }
-            // Others that wait are not woken: they would only be refused as well.
-            await this.nextAnswer();
-          }
+  private async takeRoom<T>(enter: () => Promise<T>): Promise<T> {
+    for (;;) {
+      while (this.underWay >= this.concurrency) {
+        await this.nextAnswer();
+        // Not the cause of the run's end, and no cause comes after it.
+        if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
+      }
+      this.underWay++;
+      try {
+        return await enter();
+      } catch (error) {
+        this.underWay--;
+        if (this.underWay === 0 || !isForAnAnswer(error)) {
+          this.wake();
+          throw error;
         }
-      },
-    };
-  }
-
-  /** Counts the request in the same turn as it finds room: several may have been woken for one place. */
-  private async takeRoom(): Promise<void> {
-    const { signal } = this.service;
-    while (this.underWay >= this.concurrency) {
-      if (signal.aborted) throw signal.reason;
-      // Not the cause of the run's end, and no cause comes after it.
-      if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
-      await this.nextAnswer();
+        // Others that wait are not woken: they would only be refused as well.
+        await this.nextAnswer();
+      }
     }
-    this.underWay++;
-  }
-
-  private nextAnswer(): Promise<void> {
-    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
   private counted(ticket: Ticket): Ticket {
@@ -106,21 +85,18 @@ export class Pace {
 
   /** `ms`: from permission to the head of the answer. */
   private learn(status: number, ms: number): void {
+    const grown = this.most + Math.min(1, GROWTH * Math.max(1, ms / SLOW_MS));
     // A limiter that sends no limits may count requests at the same time.
-    if (status >= 500 || status === 429) {
-      this.most = Math.max(1, Math.min(this.most, this.underWay) / 2);
-      this.wasRefused = true;
-      return;
-    }
-    const times = this.wasRefused ? 1 : Math.max(1, ms / SLOW_MS);
-    const grown = this.most + Math.min(1, GROWTH * times);
-    this.most = Math.max(this.most, Math.min(grown, ms < SLOW_MS ? MOST_WHEN_FAST : MOST));
+    if (status >= 500 || status === 429) this.most = 1;
+    else this.most = Math.max(this.most, Math.min(grown, ms < SLOW_MS ? MOST_WHEN_FAST : MOST));
+  }
+
+  private nextAnswer(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
   private wake(): void {
-    const { waiting } = this;
-    this.waiting = [];
-    for (const each of waiting) each();
+    for (const each of this.waiting.splice(0)) each();
   }
 }
 

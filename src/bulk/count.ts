@@ -1,5 +1,6 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
-import { petLabel } from '../catalog/catalog.ts';
+import { parseInteger } from '../api/values.ts';
+import { type Catalog, petLabel, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,10 +12,10 @@ import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
-import { assertSameOrigin, whereOf } from './origin.ts';
-import { makePlan, type Stock } from './plan.ts';
+import { assertSameOrigin } from './runs.ts';
+import { whereOf } from './write-one.ts';
+import { makePlan, type Stock, type Wanted } from './plan.ts';
 import type { Problem } from './records.ts';
-import { findScanned, parseScan, type Pets } from './scan.ts';
 import { plural } from '../view/words.ts';
 
 export interface CountOptions {
@@ -25,7 +26,11 @@ export interface CountOptions {
   readonly dryRun?: boolean;
 }
 
-type StockedPets = Pets & { readonly stock: Stock };
+interface Pets {
+  readonly stock: Stock;
+  /** Undefined where this machine has none for the service. */
+  readonly catalog: Catalog | undefined;
+}
 
 const COMMAND = 'inventory count';
 
@@ -61,7 +66,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       await journal.end(run.id, context.clock.now());
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
-    context.notices.info(`${plural(tally.scans, 'scan')} of ${plural(rows.length, 'pet')}.`);
+    context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
     const plan = (present: Stock) => makePlan(rows, present);
     if (options.dryRun === true) {
       context.notices.info(savedText(run));
@@ -100,22 +105,18 @@ async function prepare(
   context: CommandContext,
   journal: Journal,
   { resume }: CountOptions,
-): Promise<{ run: Run } & StockedPets> {
+): Promise<Pets & { readonly run: Run }> {
   await using session = await connect(context, { isBulk: true });
-  const pets = { stock: await readStock(session.service), catalog: await openCatalog(context, session.origin) };
-  return {
-    ...pets,
-    run: resume === undefined ? await begin(context, journal, session) : find(journal, resume, session),
-  };
-}
-
-async function begin(context: CommandContext, journal: Journal, session: Session): Promise<Run> {
+  const stock = await readStock(session.service);
+  const catalog = await openCatalog(context, session.origin);
+  if (resume !== undefined) return { stock, catalog, run: findStopped(journal, resume, session) };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
-  return await journal.begin({ kind: 'count', startedAt: context.clock.now(), environment, origin }, where, []);
+  const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
+  return { stock, catalog, run: await journal.begin(begun, where, []) };
 }
 
-function find(journal: Journal, wanted: bigint | true, session: Session): Run {
+function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
   const open = journal.unfinished().filter(({ kind }) => kind === 'count');
   const run = wanted === true ? open[0] : open.find(({ id }) => id === wanted);
   if (run !== undefined && journal.changesOf(run.id).length === 0) {
@@ -132,35 +133,39 @@ class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
   private readonly run: Run;
-  private readonly pets: StockedPets;
-  private readonly kept: Scan[];
-  private readonly counts = new Map<bigint, bigint>();
+  private readonly pets: Pets;
+  readonly scans: Scan[];
   /** Lines that were not counted. */
   readonly problems: Problem[] = [];
   private line = 0;
 
-  constructor(context: CommandContext, journal: Journal, run: Run, pets: StockedPets) {
+  constructor(context: CommandContext, journal: Journal, run: Run, pets: Pets) {
     this.context = context;
     this.journal = journal;
     this.run = run;
     this.pets = pets;
-    this.kept = journal.scans(run.id);
-    for (const { petId, quantity } of this.kept) this.add(petId, quantity);
+    this.scans = journal.scans(run.id);
   }
 
-  get scans(): number {
-    return this.kept.length;
+  rows(): Wanted[] {
+    const byPet = [...Map.groupBy(this.scans, ({ petId }) => petId)];
+    return byPet.map(([petId, scans], i) => ({ line: i + 1, petId, quantity: sumOf(scans) }));
   }
 
-  rows(): { line: number; petId: bigint; quantity: bigint }[] {
-    return [...this.counts].map(([petId, quantity], i) => ({ line: i + 1, petId, quantity }));
+  private counted(wanted: bigint): bigint {
+    return sumOf(this.scans.filter(({ petId }) => petId === wanted));
   }
 
   /** Reads scans and commands until one of them, or the end of the input, ends it. */
   async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
+    const { environment, id } = this.run;
     const lines = stdin.lines(signal);
-    notices.info(this.greeting());
+    notices.info(
+      this.scans.length > 0
+        ? `Stocktake ${id} continues: ${plural(this.scans.length, 'scan')} so far.`
+        : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`,
+    );
     try {
       for await (const line of lines) {
         this.line++;
@@ -168,7 +173,10 @@ class Tally {
         const word = text.toLowerCase();
         if (word === 'done' || word === '.') return 'done';
         if (word === 'q' || word === 'quit') return 'quit';
-        await this.take(word, text, prefix);
+        if (word === '?' || word === 'help') for (const each of HELP) notices.info(each);
+        else if (word === 'list') this.show();
+        else if (word === '-') await this.takeBack();
+        else if (word !== '') await this.scan(text, prefix);
       }
       return 'done';
     } catch (error) {
@@ -177,53 +185,36 @@ class Tally {
     }
   }
 
-  private greeting(): string {
-    const { environment, id } = this.run;
-    return this.scans > 0
-      ? `Stocktake ${id} continues: ${plural(this.scans, 'scan')} so far.`
-      : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`;
-  }
-
-  private async take(word: string, text: string, prefix: string): Promise<void> {
-    if (word === '?' || word === 'help') for (const line of HELP) this.context.notices.info(line);
-    else if (word === 'list') this.show();
-    else if (word === '-') await this.takeBack();
-    else if (word !== '') await this.scan(text, prefix);
-  }
-
   private show(): void {
-    const { notices } = this.context;
-    for (const [petId, counted] of this.counts) notices.info(this.tallied(petId, counted));
-    notices.info(`${plural(this.scans, 'scan')} of ${plural(this.counts.size, 'pet')}.`);
+    const rows = this.rows();
+    for (const { petId, quantity } of rows) this.context.notices.info(this.tallied(petId, quantity));
+    this.context.notices.info(`${plural(this.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
   }
 
-  private tallied(petId: bigint, counted: bigint): string {
-    return `${petLabel(petId, this.pets.catalog)}: ${counted} counted, ${this.pets.stock.get(petId)?.quantity ?? 0n} in the list`;
+  private tallied(petId: bigint, counted = this.counted(petId)): string {
+    const { catalog, stock } = this.pets;
+    return `${petLabel(petId, catalog)}: ${counted} counted, ${stock.get(petId)?.quantity ?? 0n} in the list`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
+    const { catalog, stock } = this.pets;
     const read = parseScan(text, prefix);
     if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
-    const { code, quantity } = read;
-    const petId = findScanned(code, this.pets);
+    const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
-    if (!this.pets.stock.has(petId)) return this.refuse(`${petLabel(petId, this.pets.catalog)} does not exist`);
-    const scan = { seq: (this.kept.at(-1)?.seq ?? 0) + 1, petId, quantity };
+    if (!stock.has(petId)) return this.refuse(`${petLabel(petId, catalog)} does not exist`);
+    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity };
     await this.journal.scan(this.run.id, scan);
-    this.kept.push(scan);
-    this.add(petId, quantity);
-    this.context.notices.info(this.tallied(petId, this.counts.get(petId) ?? 0n));
+    this.scans.push(scan);
+    this.context.notices.info(this.tallied(petId));
   }
 
   private async takeBack(): Promise<void> {
-    const last = this.kept.pop();
+    const last = this.scans.pop();
     if (last === undefined) return this.refuse('there is nothing to take back');
-    await this.journal.unscan(this.run.id, last.seq);
-    this.add(last.petId, -last.quantity);
-    if (!this.kept.some(({ petId }) => petId === last.petId)) this.counts.delete(last.petId);
-    this.context.notices.info(
-      `${petLabel(last.petId, this.pets.catalog)}: taken back, ${this.counts.get(last.petId) ?? 0n} counted`,
-    );
+    const { petId, seq } = last;
+    await this.journal.unscan(this.run.id, seq);
+    this.context.notices.info(`${petLabel(petId, this.pets.catalog)}: taken back, ${this.counted(petId)} counted`);
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */
@@ -233,8 +224,26 @@ class Tally {
     notices.warning(`Not counted: ${reason}.`);
     if (stderr.isTTY) await stderr.write('\u0007');
   }
+}
 
-  private add(petId: bigint, quantity: bigint): void {
-    this.counts.set(petId, (this.counts.get(petId) ?? 0n) + quantity);
-  }
+function sumOf(scans: readonly Scan[]): bigint {
+  return scans.reduce((sum, { quantity }) => sum + quantity, 0n);
+}
+
+interface ScannedCode {
+  /** Digits: an id or a barcode, perhaps padded with zeros. */
+  readonly code: string;
+  readonly quantity: bigint;
+}
+
+/** Parses `7`, `7 12`, `7,12` and `3x 7`; the prefix may be before the code. */
+export function parseScan(text: string, prefix = ''): ScannedCode | undefined {
+  const [, times, rest = ''] =
+    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+) *[x\u00d7] *(.+)$/i.exec(text) ?? []);
+  const scanned = times === undefined ? text : rest;
+  const words = (scanned.startsWith(prefix) ? scanned.slice(prefix.length) : scanned).trim().split(/[\s,;]+/);
+  const [code = '', quantityText = times ?? '1'] = words;
+  const quantity = parseInteger(quantityText);
+  const isCode = /^-?\d+$/.test(code) && words.length <= (times === undefined ? 2 : 1);
+  return isCode && quantity !== undefined && quantity >= 0n ? { code, quantity } : undefined;
 }

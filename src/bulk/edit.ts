@@ -14,7 +14,7 @@ import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { belowZero, parseRows, type Row } from './rows.ts';
+import { belowZero, parseRows, type Row } from './file-rows.ts';
 
 const HEAD =
   '# Edit quantities, then save and close. You will be asked before anything changes.\n' +

@@ -1,13 +1,20 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import type { RecordView, RowsView, View } from '../view/view.ts';
 import type { Outcome } from './runner.ts';
 
 export type OnOutcome = (outcome: Outcome) => void;
 
-/** @param work applies the run; its summary is the last event */
-export function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
+/** @param work applies the run; where events are wanted, its summary is the last of them */
+export function withEvents(
+  isWanted: boolean | undefined,
+  work: (onOutcome?: OnOutcome) => Promise<RecordView>,
+): Promise<View> | View {
+  return isWanted === true ? eventsView(work) : work();
+}
+
+function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
     const waiting: JsonValue[] = [];

@@ -1,67 +1,55 @@
 /** The history as rows: for people a table, with names where a catalog has them. */
 import { stringifyJson } from '../api/json.ts';
 import type { Names } from '../session/catalog.ts';
-import type { CommandContext } from '../session/globals.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import type { Column, RowsView, ChartLine, ChartView } from '../view/view.ts';
 
-/** Decides which columns a table has. */
-interface Layout {
-  /** Columns to leave out. */
-  readonly hidden?: readonly string[];
-  readonly names?: Names;
-  /** Columns that make room for the names where the terminal is narrow. */
-  readonly yielding?: readonly string[];
+/** What a table shows: on a screen of 80 columns, room is for what differs from row to row. */
+interface Table {
+  readonly journal: Journal;
+  readonly filter: HistoryFilter;
+  readonly names: Names;
 }
 
-/** Returns the columns that tell the rows apart: on a screen of 80 columns, room is for what differs from row to row. */
-export function layoutOf(journal: Journal, filter: HistoryFilter, names: Names): Layout {
-  const hidden = journal.uniform(filter, ['who', 'environment']);
-  return names.size === 0 ? { hidden } : { hidden, names, yielding: journal.uniform(filter, ['run', 'outcome']) };
-}
-
+/** @param table undefined in formats for programs, which have all columns and no names */
 export function historyView(
   rows: RowsView<Change>['rows'],
-  { clock, globals }: CommandContext,
-  { hidden = [], names, yielding = [] }: Layout = {},
+  now: number,
+  { table, empty = '' }: { readonly table?: Table; readonly empty?: string } = {},
 ): RowsView<Change> {
-  const now = clock.now();
-  const when = (at: number | undefined): string =>
-    at === undefined ? '' : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
-  const columns: readonly Column<Change>[] = [
-    { name: 'change', cell: ({ id }) => id },
-    { name: 'run', cell: ({ run }) => run ?? '' },
-    { name: 'when', cell: ({ sentAt }) => when(sentAt) },
-    { name: 'who', cell: ({ person }) => person },
-    { name: 'environment', cell: ({ environment }) => environment },
-    { name: 'petId', cell: ({ petId }) => petId },
-    ...(names === undefined ? [] : [nameColumn(names)]),
-    { name: 'before', cell: ({ before }) => before ?? '' },
-    { name: 'after', cell: ({ after }) => after },
-    { name: 'outcome', cell: ({ state }) => outcomeOf(state) },
-    { name: 'command', cell: ({ command }) => commandWords(command) },
-  ];
+  const timeOf = (at: number): string => (table === undefined ? new Date(at).toISOString() : clockTime(at, now));
+  const hasNames = table !== undefined && table.names.size > 0;
+  const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment']) ?? [];
+  // They make room for the names where the terminal is narrow.
+  const yielding: readonly string[] = hasNames ? table.journal.uniform(table.filter, ['run', 'outcome']) : [];
+  const columns: Readonly<Record<string, Column<Change>['cell']>> = {
+    change: ({ id }) => id,
+    run: ({ run }) => run ?? '',
+    when: ({ sentAt }) => (sentAt === undefined ? '' : timeOf(sentAt)),
+    who: ({ person }) => person,
+    environment: ({ environment }) => environment,
+    petId: ({ petId }) => petId,
+    ...(hasNames && { name: ({ origin, petId }: Change) => table.names.get(origin)?.get(petId) ?? '' }),
+    before: ({ before }) => before ?? '',
+    after: ({ after }) => after,
+    outcome: ({ state }) => outcomeOf(state),
+    command: ({ command }) => commandWords(command),
+  };
+  const yieldsOf = (name: string): Pick<Column<Change>, 'yields'> => {
+    if (name === 'name') return { yields: Number.POSITIVE_INFINITY };
+    return yielding.includes(name) ? { yields: yielding.indexOf(name) } : {};
+  };
   return {
     view: 'rows',
-    columns: columns
-      .filter(({ name }) => !hidden.includes(name))
-      .map((column) =>
-        yielding.includes(column.name) ? { ...column, yields: yielding.indexOf(column.name) } : column,
-      ),
+    columns: Object.entries(columns)
+      .filter(([name]) => !hidden.includes(name))
+      .map(([name, cell]) => ({ name, cell, ...yieldsOf(name) })),
     rows,
     jsonText,
     header: true,
-    empty: '',
-  };
-}
-
-function nameColumn(names: Names): Column<Change> {
-  return {
-    name: 'name',
-    cell: ({ origin, petId }) => names.get(origin)?.get(petId) ?? '',
-    yields: Number.POSITIVE_INFINITY,
+    empty,
   };
 }
 

@@ -1,28 +1,25 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
-import { hash } from 'node:crypto';
 import { tableCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { absolutePath } from '../session/paths.ts';
-import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
-import type { RecordView, RowsView } from '../view/view.ts';
+import type { RowsView, View } from '../view/view.ts';
 import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
-import type { Mapping } from './columns.ts';
-import { decodeText } from './decode.ts';
-import { type OnOutcome } from './events.ts';
+import { type Mapping, STOCK_FILE } from './columns.ts';
+import { readSource } from './source-file.ts';
+import { withEvents } from './events.ts';
 import { readStock } from './runner.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { makeAddingPlan, makePlan } from './plan.ts';
-import { parseRows, type Row } from './rows.ts';
+import { makeAddingPlan, makePlan, planView } from './plan.ts';
+import { parseRows, type Row } from './file-rows.ts';
 import { resumeNamed } from './runs.ts';
-import { planView } from './plan-view.ts';
 
 export interface ImportOptions {
   readonly file: string;
+  readonly events?: boolean;
   readonly exitCode?: boolean;
   readonly add?: boolean;
   readonly map?: readonly Mapping[];
@@ -33,7 +30,7 @@ type Source = Required<Pick<RunSpec, 'source' | 'hash' | 'adds' | 'plan'>>;
 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<RowsView> {
-  const { plan: planFor } = await readSource(context, options);
+  const { plan: planFor } = await readImport(context, options);
   await using session = await connect(context);
   const plan = planFor(await readStock(session.service));
   const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
@@ -43,22 +40,20 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   return { ...planView(plan, await tableCatalog(context, session.origin)), check };
 }
 
-export async function runImport(
-  context: CommandContext,
-  options: ImportOptions,
-  onOutcome?: OnOutcome,
-): Promise<RecordView> {
-  const source = await readSource(context, options);
-  const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
-  await assertWriteAllowed(context, command);
-  assertCanConfirm(context);
-  return withLockedJournal(context, 'import', async (journal, turn) => {
-    const runContext = { context, journal, turn, onOutcome };
-    const stopped = await findStopped(context, journal, source);
-    if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
-      return resumeNamed(runContext, stopped);
-    }
-    return applyPlan(runContext, { kind: 'import', command, ...source });
+export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
+  return withEvents(options.events, async (onOutcome) => {
+    const source = await readImport(context, options);
+    const command = `inventory import ${source.adds ? '--add ' : ''}${source.source}`;
+    await assertWriteAllowed(context, command);
+    assertCanConfirm(context);
+    return withLockedJournal(context, 'import', async (journal, turn) => {
+      const runContext = { context, journal, turn, onOutcome };
+      const stopped = await findStopped(context, journal, source);
+      if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
+        return resumeNamed(runContext, stopped);
+      }
+      return applyPlan(runContext, { kind: 'import', command, ...source });
+    });
   });
 }
 
@@ -89,13 +84,12 @@ async function wantsToResume({ context, journal, turn }: PlanContext, run: Run):
 }
 
 /** @throws {Failure} `usage`, `file`, `invalid-rows` */
-async function readSource(context: CommandContext, options: ImportOptions): Promise<Source> {
-  const { file, add, map: mappings } = options;
-  const source = file === '-' ? file : absolutePath(context, file);
-  const name = file === '-' ? 'stdin' : file;
-  const bytes = await readBytes(context, source);
-  const allowNegative = options.allowNegative === true;
-  const { rows, adds, problems, ignored } = parseRows(decodeText(bytes, name), { add, mappings, allowNegative });
+async function readImport(
+  context: CommandContext,
+  { file, add, map: mappings, allowNegative = false }: ImportOptions,
+): Promise<Source> {
+  const { name, path: source, text, hash } = await readSource(context, file, STOCK_FILE);
+  const { rows, adds, problems, ignored } = parseRows(text, { add, mappings, allowNegative });
   if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, SHOWN).join(', ')}.`);
   const summed = rows.flatMap(({ petId, lines }) =>
@@ -106,7 +100,7 @@ async function readSource(context: CommandContext, options: ImportOptions): Prom
     context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
   }
   const plan: Source['plan'] = (stock) => (adds ? makeAddingPlan(rows, stock, allowNegative) : makePlan(rows, stock));
-  return { source, hash: hash('sha256', bytes), adds, plan };
+  return { source, hash, adds, plan };
 }
 
 /** How many columns or pets a message names. */

@@ -1,5 +1,4 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
-import { hash } from 'node:crypto';
 import { stateFolder, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
@@ -96,24 +95,22 @@ export interface Turn extends Disposable {
  */
 export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {
   const take = async (): Promise<Disposable> => {
-    const lock = await waitForLock(context, journal);
+    const taken = await waitForLock(context, journal);
     await journal.noteHolder(`${what} (process ${context.machine.pid})`);
-    return lock;
+    return taken;
   };
   let lock: Disposable | undefined = await take();
   const release = (): void => {
     lock?.[Symbol.dispose]();
     lock = undefined;
   };
-  return {
-    async pause(work) {
-      release();
-      const result = await work();
-      lock = await take();
-      return result;
-    },
-    [Symbol.dispose]: release,
+  const pause: Turn['pause'] = async (work) => {
+    release();
+    const result = await work();
+    lock = await take();
+    return result;
   };
+  return { pause, [Symbol.dispose]: release };
 }
 
 async function waitForLock(context: CommandContext, journal: Journal): Promise<Disposable> {
@@ -128,21 +125,16 @@ async function waitForLock(context: CommandContext, journal: Journal): Promise<D
   throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: maxWait });
 }
 
-/** Keeps a stocktake in one process. @throws {Failure} `run-locked`: it is open in another */
-export function lockStocktake(context: CommandContext, run: bigint): Promise<Disposable> {
-  return lockHere(context, `count-${run}`, `run ${run} (count) of another petstore process`);
-}
-
-/** Keeps the pending changes of `inventory browse` for a service in one process. @throws {Failure} `run-locked` */
-export function lockBrowse(context: CommandContext, origin: string): Promise<Disposable> {
-  const name = hash('sha256', origin).slice(0, 16);
-  return lockHere(context, `browse-${name}`, 'inventory browse of another petstore process');
-}
-
-async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
+/** Keeps something that a user works on in one process. @throws {Failure} `run-locked`: it is open in another */
+export async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
   const lock = await acquireLock(context, `${stateFolder(context)}/locks/${name}.db`, 0);
   if (lock !== undefined) return lock;
-  throw new Failure('run-locked', { what, waitedMs: 0 });
+  throw new Failure('run-locked', { what: `${what} of another petstore process`, waitedMs: 0 });
+}
+
+/** Keeps a stocktake in one process. @throws {Failure} `run-locked` */
+export function lockStocktake(context: CommandContext, run: bigint): Promise<Disposable> {
+  return lockHere(context, `count-${run}`, `run ${run} (count)`);
 }
 
 /** Opens the journal to apply a run: one process at a time. @throws {Failure} `state`, `run-locked` */

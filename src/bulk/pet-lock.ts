@@ -21,60 +21,49 @@ const NOTICED_MS = 1_000;
 const REST = 0.1;
 const MOST_REST_MS = 40;
 
-interface LockOptions {
-  /** Does the work without a lock if this machine has no folder for locks. */
-  readonly isOptional?: boolean;
-  /** Does not announce the wait: a run has its own progress. */
-  readonly isQuiet?: boolean;
-  /** Files of locks that are open already, and stay so. */
-  readonly kept?: KeptOpen;
-}
-
-/** Runs the work while no other command changes that pet. */
+/** Runs the work while no other command changes that pet. @throws {Failure} `run-locked`: one did for too long */
 export type WithLock = <T>(petId: bigint, work: (hold: Hold) => Promise<T>) => Promise<T>;
 
 /** Without other machines: the system keeps a lock for as long as its holder lives. */
 const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
 
-/** Runs the work while it holds the pet's lock. @throws {Failure} `run-locked`: another process held it for too long */
-export async function withPetLock<T>(
-  context: CommandContext,
-  session: LockSession,
-  petId: bigint,
-  work: (hold: Hold) => Promise<T>,
-  options: LockOptions = {},
-): Promise<T> {
-  const patienceMs = Math.max(LEAST_PATIENCE_MS, session.service.maxWaitMs);
-  // First, so that only one process of each machine asks the server for a pet.
-  using _lock = await takeLock(context, petId, patienceMs, options);
-  const { redis } = session;
-  if (redis === undefined) return await work(OWN_HOLD);
-  const { takeSharedLock } = await import('./shared-pet-lock.ts');
-  const noticedMs = options.isQuiet === true ? Number.POSITIVE_INFINITY : NOTICED_MS;
-  await using hold = await takeSharedLock(context, { ...session, redis }, petId, { patienceMs, noticedMs });
-  return await work(hold ?? OWN_HOLD);
-}
-
 /**
- * Returns `withPetLock` for the rows of one run. Rows whose pets share a lock wait for each other first, however long:
+ * Returns the locks for the writes of a command. Writes whose pets share a lock wait for each other first, however long:
  * only another process is waited for with patience. The files of the locks stay open until the process ends.
+ * @param isOptional does the work without a lock if this machine has no folder for locks
  */
-export function petLocksOf(context: CommandContext, session: LockSession, options: LockOptions): WithLock {
+export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
   const { clock } = context;
-  const own: LockOptions = { ...options, kept: new Map() };
+  const { redis } = session;
+  const patienceMs = Math.max(LEAST_PATIENCE_MS, session.service.maxWaitMs);
+  const kept: KeptOpen = new Map();
   /** Of each lock, when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
+
+  async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {
+    // First, so that only one process of each machine asks the server for a pet.
+    using _lock = await takeLock(context, petId, patienceMs, kept).catch((error: unknown) => {
+      const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
+      if (isOptional && isPlaceless) return undefined;
+      throw error;
+    });
+    if (redis === undefined) return await work(OWN_HOLD);
+    const { takeSharedLock } = await import('./shared-pet-lock.ts');
+    const patience = { patienceMs, noticedMs: NOTICED_MS };
+    await using hold = await takeSharedLock(context, { ...session, redis }, petId, patience);
+    return await work(hold ?? OWN_HOLD);
+  }
+
   return <T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> => {
     const before = next.get(lockOf(petId));
     let since = Number.POSITIVE_INFINITY;
-    const timed = (hold: Hold): Promise<T> => {
-      since = clock.monotonic();
-      return work(hold);
-    };
     const mine = (async () => {
       const restMs = ((await before) ?? 0) - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      return withPetLock(context, session, petId, timed, own);
+      return locked(petId, (hold) => {
+        since = clock.monotonic();
+        return work(hold);
+      });
     })();
     const rest = (): number => {
       const now = clock.monotonic();
@@ -94,29 +83,15 @@ async function takeLock(
   context: CommandContext,
   petId: bigint,
   patienceMs: number,
-  options: LockOptions,
-): Promise<Disposable | undefined> {
-  let path: string;
-  let lock: Disposable | undefined;
-  try {
-    path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
-    lock = await acquireLock(context, path, NOTICED_MS, options.kept);
-    if (lock === undefined) {
-      if (options.isQuiet !== true) {
-        context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
-      }
-      lock = await acquireLock(context, path, patienceMs - NOTICED_MS, options.kept);
-    }
-  } catch (error) {
-    const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
-    if (options.isOptional === true && isPlaceless) return undefined;
-    throw error;
-  }
+  kept: KeptOpen,
+): Promise<Disposable> {
+  const path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
+  let lock = await acquireLock(context, path, NOTICED_MS, kept);
   if (lock === undefined) {
-    throw new Failure('run-locked', {
-      what: `another petstore process that changes pet ${petId}`,
-      waitedMs: patienceMs,
-    });
+    context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
+    lock = await acquireLock(context, path, patienceMs - NOTICED_MS, kept);
   }
-  return lock;
+  if (lock !== undefined) return lock;
+  const what = `another petstore process that changes pet ${petId}`;
+  throw new Failure('run-locked', { what, waitedMs: patienceMs });
 }

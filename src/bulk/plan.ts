@@ -1,32 +1,33 @@
-/** Compares rows with the present stock: which pets to change, which to leave, and which rows cannot be applied. */
+/** Compares rows with the present stock (which pets to change, which to leave, which rows cannot be applied), and shows it. */
 import type { InventoryItem } from '../api/item.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
+import type { Catalog } from '../catalog/local-catalog.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
-import type { Row } from './rows.ts';
+import type { NewChange } from '../state/journal.ts';
+import { list, type RowsView } from '../view/view.ts';
+import { plural, signed } from '../view/words.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
-
-export interface Step {
-  readonly line?: number | undefined;
-  readonly petId: bigint;
-  readonly before: bigint;
-  readonly after: bigint;
-}
-
-/** A row that is not applied, and why. */
-export interface Obstacle extends Omit<Step, 'before'> {
-  readonly before?: bigint;
-  readonly state: 'conflict' | 'failed';
-  readonly reason: string;
-}
 
 export interface Plan {
   readonly steps: readonly Step[];
   /** How many pets have the wanted quantity already. */
   readonly unchanged: number;
-  readonly obstacles: readonly Obstacle[];
+  /** Rows that are not applied, and why. */
+  readonly obstacles: readonly (NewChange & { readonly reason: string })[];
 }
 
-type Wanted = Omit<Row, 'line'> & Partial<Pick<Row, 'line'>>;
+export type Step = NewChange & { readonly before: bigint };
+
+/** A quantity that a pet is to have. */
+export interface Wanted {
+  /** Of the file. */
+  readonly line?: number;
+  readonly petId: bigint;
+  readonly quantity: bigint;
+  /** The quantity that is expected to be there. */
+  readonly current?: bigint | undefined;
+}
 
 /** @param conflictOf returns why a row must not be applied to the present quantity, if it must not */
 export function makePlan<R extends Wanted>(
@@ -34,8 +35,8 @@ export function makePlan<R extends Wanted>(
   stock: Stock,
   conflictOf: (row: R, present: bigint) => string | undefined = conflictWithFile,
 ): Plan {
-  const steps: Step[] = [];
-  const obstacles: Obstacle[] = [];
+  const steps: Plan['steps'][number][] = [];
+  const obstacles: Plan['obstacles'][number][] = [];
   let unchanged = 0;
   for (const row of rows) {
     const { line, petId, quantity: after } = row;
@@ -65,4 +66,68 @@ export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegat
 function conflictWithFile({ quantity, current }: Wanted, present: bigint): string | undefined {
   if (current === undefined || current === present || quantity === present) return undefined;
   return `the file expects ${current}, but there are ${present}`;
+}
+
+/** `Pet 7: 10 → 12 (+2)`. */
+export function changeWords({ petId, before, after }: Step): string {
+  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
+}
+
+/** The most lines of a plan that are printed. */
+const SHOWN = 40;
+
+/** The diff: `7  10 → 12  +2`, and the name where the catalog has one. */
+export function planLines({ steps, unchanged, obstacles }: Plan, catalog?: Catalog): string[] {
+  const shown = steps.slice(0, SHOWN);
+  const aligned = (cell: (step: Step) => string): string[] => {
+    const cells = shown.map(cell);
+    const width = Math.max(0, ...cells.map(({ length }) => length));
+    return cells.map((text) => text.padStart(width));
+  };
+  const ids = aligned(({ petId }) => `${petId}`);
+  const befores = aligned(({ before }) => `${before}`);
+  const afters = aligned(({ after }) => `${after}`);
+  const changes = aligned(({ before, after }) => signed(after - before));
+  const lines = shown.map(({ petId }, i) =>
+    `  pet ${ids[i]}  ${befores[i]} → ${afters[i]}  ${changes[i]}  ${catalog?.nameOf(petId) ?? ''}`.trimEnd(),
+  );
+  const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
+  const totals = [
+    `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
+    `${unchanged} unchanged`,
+    ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be changed`]),
+  ];
+  return [
+    ...lines,
+    ...(steps.length > SHOWN ? [`  and ${steps.length - SHOWN} more`] : []),
+    ...obstacles.slice(0, SHOWN).map(({ line, petId, state, reason }) => {
+      const where = line === undefined ? '' : ` (line ${line})`;
+      return `  pet ${petId}${where}: ${state === 'conflict' ? 'conflict, ' : ''}${reason}`;
+    }),
+    ...(obstacles.length > SHOWN ? [`  and ${obstacles.length - SHOWN} more that cannot be changed`] : []),
+    `${totals.join(', ')}.`,
+  ];
+}
+
+/**
+ * Returns the output of --dry-run: what would be changed, and which rows could not be applied.
+ * @param catalog names the pets
+ */
+export function planView({ steps, obstacles }: Plan, catalog?: Catalog): RowsView<NewChange> {
+  return list<NewChange>(
+    [...steps, ...obstacles],
+    {
+      petId: ({ petId }) => petId,
+      ...(catalog !== undefined && { name: ({ petId }: NewChange) => catalog.nameOf(petId) }),
+      before: ({ before }) => before,
+      after: ({ after }) => after,
+      change: ({ before, after }) => (before === undefined ? undefined : after - before),
+      problem: ({ reason }) => reason,
+    },
+    {
+      jsonText: ({ petId, before = null, after, line = null, reason: problem = null }) =>
+        stringifyJson(jsonObject({ petId, before, after, line, problem })),
+      empty: 'Nothing would be changed.',
+    },
+  );
 }

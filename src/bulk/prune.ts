@@ -1,33 +1,43 @@
-/** Removes history and reports that are older than the settings allow: once a day, after a command has written. */
+/**
+ * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished runs
+ * stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is given
+ * twice.
+ */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { reportFolder } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
-import { MOST_CHANGES, removeOldest } from '../state/remove-oldest.ts';
+import { MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
 import { plural } from '../view/words.ts';
 
 /** Name of the row of `meta` that holds when to prune next, epoch ms. */
 const PRUNE_AT = 'prune-at';
-/** Until the next time, ms, after a pruning that was cut short or may have left more to remove. */
-const AGAIN_MS = 300_000;
+/** Changes that one transaction removes, within 200 ms. */
+const AT_ONCE = 1_000;
+/** Transactions at a time; what is left goes on the next day. */
+const MOST_TRANSACTIONS = 50;
+/** How long to wait for a process that writes, ms. */
+const PATIENCE_MS = 1_000;
 /** Longer since the last time, ms, the clock may be wrong: nothing is removed before another day has passed. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
-const REPORT = new RegExp(`^((?:${KINDS.join('|')})-[1-9][0-9]*)\\.csv$`);
+const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
 
 /** Prunes if a day has passed since the last time. Never fails, and waits for others no longer than a second. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
   const { clock, globals, notices, signal } = context;
+  const now = clock.now();
   try {
-    if (signal.aborted || !isDue(state, clock.now())) return;
+    if (signal.aborted || globals.keepHistory === Infinity || !isDue(state, now)) return;
     // A connection of its own: the steps of the other may be batched with those of other clients.
     using own = await openStateFile(context, state.path);
-    if (!(await claim(own, clock.now()))) return;
-    const { changes, reports } = await prune(context, own);
+    if (!(await own.exclusively(() => claim(own, now), { patienceMs: PATIENCE_MS }))) return;
+    const before = Math.round(now - globals.keepHistory);
+    const reports = await removeReports(context, before);
+    const changes = await removeHistory(context, own, before);
     if (changes + reports > 0 && (globals.verbose || globals.debug)) {
       notices.info(`Removed the oldest history: ${plural(changes, 'change')}, ${plural(reports, 'report')}.`);
     }
-    if (changes <= MOST_CHANGES / 2) schedule(own, clock.now() + DAY_MS);
   } catch (error) {
     notices.debug(`history not pruned: ${String(error)}`);
   }
@@ -45,58 +55,72 @@ function isDue(state: State, now: number): boolean {
 }
 
 /** Returns whether this process is the one that prunes now. */
-function claim(state: State, now: number): Promise<boolean> {
-  return state.exclusively(
-    () => {
-      if (!isDue(state, now)) return false;
-      const isLongAgo = now - dueAt(state) > LONGEST_PAUSE_MS;
-      schedule(state, now + (isLongAgo ? DAY_MS : AGAIN_MS));
-      return !isLongAgo;
-    },
-    { patienceMs: 1_000 },
-  );
+function claim(state: State, now: number): boolean {
+  if (!isDue(state, now)) return false;
+  const isLongAgo = now - dueAt(state) > LONGEST_PAUSE_MS;
+  state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
+  return !isLongAgo;
 }
 
-function schedule({ database }: State, at: number): void {
-  database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${at}`);
-}
-
-async function prune(context: CommandContext, state: State): Promise<{ changes: number; reports: number }> {
-  const { clock, files, globals, signal } = context;
-  const before = clock.now() - globals.keepHistory;
-  const reports = await listReports(context);
-  const removed = { changes: 0, reports: 0 };
-  const removeReport = async (run: string): Promise<void> => {
-    if (!reports.delete(run)) return;
-    await files.remove(`${reportFolder(context)}/${run}.csv`);
-    removed.reports++;
-  };
-  const known = new Set(state.database.all("SELECT kind || '-' || id AS name FROM run").map(({ name }) => name));
-  const others = [...reports].filter(([run]) => !known.has(run));
-  for (const [run, modifiedAt] of others) {
-    if (modifiedAt < before) await removeReport(run);
+/** Returns how many it removed. Other files, and links, stay. */
+async function removeReports(context: CommandContext, before: number): Promise<number> {
+  const { files } = context;
+  const folder = reportFolder(context);
+  if ((await files.facts(folder))?.kind !== 'directory') return 0;
+  let count = 0;
+  for (const name of await files.list(folder)) {
+    if (!REPORT.test(name)) continue;
+    const facts = await files.facts(`${folder}/${name}`);
+    if (facts?.kind !== 'file' || facts.modifiedAt >= before) continue;
+    await files.remove(`${folder}/${name}`);
+    count++;
   }
-  for await (const { changes, runs } of removeOldest(state, before)) {
-    removed.changes += changes;
-    for (const run of runs) await removeReport(run);
+  return count;
+}
+
+/** Returns how many changes it removed. */
+async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<number> {
+  const old = oldIn(state, before);
+  let count = 0;
+  for (let i = 0; i < MOST_TRANSACTIONS; i++) {
     signal.throwIfAborted();
+    const removed = await state.exclusively(() => removeSome(state, old), { patienceMs: PATIENCE_MS });
+    count += removed;
+    if (removed < AT_ONCE) break;
     // Others have their turn at the lock.
     await clock.turn();
   }
-  return removed;
+  return count;
 }
 
-/** Returns when each report was written, by kind and number of its run: `import-3`. Other files, and links, are left out. */
-async function listReports(context: CommandContext): Promise<Map<string, number>> {
-  const { files } = context;
-  const folder = reportFolder(context);
-  const reports = new Map<string, number>();
-  if ((await files.facts(folder))?.kind !== 'directory') return reports;
-  for (const name of await files.list(folder)) {
-    const run = REPORT.exec(name)?.[1];
-    if (run === undefined) continue;
-    const facts = await files.facts(`${folder}/${name}`);
-    if (facts?.kind === 'file') reports.set(run, facts.modifiedAt);
+/** What may go, as SQL that selects ids. */
+interface Old {
+  readonly changes: string;
+  readonly runs: string;
+}
+
+function oldIn({ database }: State, before: number): Old {
+  const sent = `FROM change INDEXED BY changesSent WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
+  const newest = database.all(
+    `SELECT id, run FROM (SELECT id, run, environment, origin, max(sentAt) ${sent} < ${before} GROUP BY environment, origin) AS old
+     WHERE NOT EXISTS (SELECT 1 ${sent} >= ${before} AND environment = old.environment AND origin = old.origin)`,
+  );
+  const idsOf = (column: 'id' | 'run'): string => newest.flatMap((row) => row[column] ?? []).join();
+  const runs = `SELECT id FROM run WHERE endedAt < ${before} AND id NOT IN (${idsOf('run')})
+    AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)`;
+  // A single change that is `sent` may be under way.
+  const changes = `SELECT id FROM change INDEXED BY changesOfRun WHERE run IS NULL AND sentAt < ${before} AND state <> 'sent'
+      AND id NOT IN (${idsOf('id')}) AND id < (SELECT max(id) FROM change)
+    UNION ALL SELECT id FROM change WHERE run IN (${runs})`;
+  return { changes, runs };
+}
+
+/** Removes changes, and with the last of them the runs. */
+function removeSome({ database }: State, { changes, runs }: Old): number {
+  const removed = Number(database.run(`DELETE FROM change WHERE id IN (${changes} LIMIT ${AT_ONCE})`).changes);
+  if (removed < AT_ONCE) {
+    database.run(`DELETE FROM scan WHERE run IN (${runs})`);
+    database.run(`DELETE FROM run WHERE id IN (${runs})`);
   }
-  return reports;
+  return removed;
 }

@@ -7,7 +7,7 @@ import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { type Change, hasWrittenSince, type Journal, momentOf } from '../state/journal.ts';
+import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
@@ -23,11 +23,8 @@ export interface RunnerOptions {
   readonly pace: Pace;
   /** Sends with the service of `pace`. */
   readonly writer: Writer & { readonly journal: Journal };
+  readonly run: Run;
   readonly seen: Seen;
-  /** True if the rows add to the stock: a pet that is at its goal already was changed by another program. */
-  readonly adds: boolean;
-  /** When the rows were planned, epoch ms. */
-  readonly since: number;
   onOutcome(outcome: Outcome): void;
 }
 
@@ -72,16 +69,12 @@ export class Runner {
   private readonly options: RunnerOptions;
   /** In the order in which they are applied; one that could not be sent comes once more at the end. */
   private readonly changes: Change[];
-  /** Index of the first change that no worker has taken. */
-  private next = 0;
   private seen: Seen;
   private refreshing: Promise<void> | undefined;
   private stopped: Failure | undefined;
   /** Changes whose stock had become too old while they waited for the rate limit. */
   private readonly outdated = new Set<bigint>();
   private trouble = 0;
-  private readonly workers: Promise<void>[] = [];
-  private atWork = 0;
 
   constructor(options: RunnerOptions, changes: readonly Change[]) {
     this.options = options;
@@ -91,42 +84,21 @@ export class Runner {
 
   /** Resolves with the cause if the run stopped before its end. @throws {Failure} `bug` */
   async run(): Promise<Failure | undefined> {
-    this.spawnWorkers();
-    // Workers spawn others while they are waited for.
-    for (let i = 0; i < this.workers.length; i++) await this.workers[i];
-    return this.stopped;
-  }
-
-  private spawnWorkers(): void {
-    const { pace } = this.options;
-    while (this.next < this.changes.length && this.stopped === undefined && this.atWork < pace.concurrency) {
-      this.atWork++;
-      const worker = this.work();
-      // `run` awaits it later; until then its rejection must not count as unhandled.
-      worker.catch(() => undefined);
-      this.workers.push(worker);
-    }
-  }
-
-  private async work(): Promise<void> {
     const { pace } = this.options;
     const { signal } = pace.service;
-    try {
-      while (this.atWork <= pace.concurrency) {
-        if (signal.aborted) this.stop(signal.reason);
-        const change = this.changes[this.next];
-        if (this.stopped !== undefined || change === undefined) return;
-        this.next++;
-        try {
-          await this.applyChange(change);
-        } catch (error) {
-          this.stop(error);
-        }
-        this.spawnWorkers();
+    const underWay = new Set<Promise<void>>();
+    for (let next = 0; ;) {
+      if (signal.aborted) this.stop(signal.reason);
+      while (next < this.changes.length && this.stopped === undefined && underWay.size < pace.concurrency) {
+        const row = this.applyChange(this.changes[next++]!)
+          .catch((error: unknown) => {
+            this.stop(error);
+          })
+          .finally(() => underWay.delete(row));
+        underWay.add(row);
       }
-    } finally {
-      // At once: the next worker that compares the number with the concurrency must not count this one.
-      this.atWork--;
+      if (underWay.size === 0) return this.stopped;
+      await Promise.race(underWay);
     }
   }
 
@@ -177,14 +149,14 @@ export class Runner {
   }
 
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
-    const { adds, since, writer } = this.options;
+    const { run, seen, writer } = this.options;
     const { before, after, state } = change;
     const wasSent = state === 'sent' || state === 'unknown';
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
     // Of a row whose outcome was not known, that is the answer.
-    if (present === after && (wasSent || !adds)) return { state: wasSent ? 'applied' : 'unchanged' };
+    if (present === after && (wasSent || run.adds !== true)) return { state: wasSent ? 'applied' : 'unchanged' };
     if (before === undefined || present === before) return undefined;
-    const by = changedBy(writer.journal, change, present, since);
+    const by = changedBy(writer.journal, change, present, Math.min(run.startedAt, seen.since));
     return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };
   }
 

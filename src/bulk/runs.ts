@@ -1,6 +1,6 @@
 /** `inventory runs`: lists imports, counts, edits and undos; resumes or discards those that were stopped. */
 import { hash } from 'node:crypto';
-import { connect } from '../session/connect.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -10,24 +10,22 @@ import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
-import { list, confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
-import { type OnOutcome } from './events.ts';
+import { withEvents } from './events.ts';
 import { look } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
 
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
-export async function resumeStopped(
+export function resumeStopped(
   context: CommandContext,
   id: bigint | undefined,
-  onOutcome?: OnOutcome,
-): Promise<RecordView> {
-  return withLockedJournal(context, 'run', async (journal) => {
-    const run = findRun(journal, id);
-    return resumeNamed({ context, journal, onOutcome }, run);
-  });
+  events: boolean | undefined,
+): Promise<View> | View {
+  return withEvents(events, (onOutcome) =>
+    withLockedJournal(context, 'run', (journal) => resumeNamed({ context, journal, onOutcome }, findRun(journal, id))),
+  );
 }
 
 /** Resumes that run; the journal is locked. @throws {Failure} `cannot-resume` */
@@ -52,24 +50,18 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
 function findRun(journal: Journal, id: bigint | undefined): Run {
   const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
   const unfinished = journal.unfinished();
-  const run =
-    id !== undefined
-      ? journal.run(id)
-      : (unfinished.find((each) => each.kind !== 'smoke' && hasRows(each)) ?? unfinished[0]);
-  if (run === undefined && id !== undefined) throw cannot(`Run ${id} does not exist`);
+  const newest = unfinished.find((each) => each.kind !== 'smoke' && hasRows(each)) ?? unfinished[0];
+  const run = id === undefined ? newest : journal.run(id);
   if (run === undefined) {
+    if (id !== undefined) throw cannot(`Run ${id} does not exist`);
     throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
   refuseSmoke(run);
   // Its scans are not rows yet: to end the run here would lose them.
-  if (run.kind === 'count' && !hasRows(run)) {
-    throw cannot(
-      `Run ${run.id} is a stocktake that is still counting`,
-      `Continue it: ${resumeCommand({ ...run, left: 0 })}`,
-    );
-  }
-  return run;
+  if (run.kind !== 'count' || hasRows(run)) return run;
+  const problem = `Run ${run.id} is a stocktake that is still counting`;
+  throw cannot(problem, `Continue it: ${resumeCommand({ ...run, left: 0 })}`);
 }
 
 function refuseSmoke(run: Run): void {
@@ -175,4 +167,29 @@ function unfinishedRun(journal: Journal, id: bigint): RunSummary {
   const run = journal.unfinished().find((each) => each.id === id);
   if (run !== undefined) return run;
   throw cannot(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
+}
+
+type Origin = Pick<Run, 'environment' | 'origin'>;
+
+/**
+ * Requires the environment that a run or change was made in.
+ * @param command what the user can run in the right environment
+ * @throws {Failure} `cannot-resume`
+ */
+export function assertSameEnvironment(environment: string, made: Origin, what: string, command: string): void {
+  if (made.environment === environment) return;
+  throw new Failure('cannot-resume', {
+    problem: `${what} is for ${made.environment}, and the environment is ${environment}`,
+    hint: `Say which: petstore --env ${made.environment} ${command}`,
+  });
+}
+
+/** Requires the same environment and the same address. @throws {Failure} `cannot-resume` */
+export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
+  assertSameEnvironment(here.environment, made, what, command);
+  if (made.origin === here.origin) return;
+  throw new Failure('cannot-resume', {
+    problem: `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`,
+    hint: 'Give the base URL that it was made with: --base-url',
+  });
 }

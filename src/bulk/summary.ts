@@ -4,9 +4,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Journal, Run, Change } from '../state/journal.ts';
+import type { Change, ChangeState, Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
-import { type Counts, countStates, countWords } from './plan-view.ts';
 import { midway } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import { joinPath, reportFolder } from '../session/paths.ts';
@@ -40,6 +39,30 @@ export async function summarise(
       ? `Pet ${only.petId}: ${only.before} → ${only.after}. Undone.`
       : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.`;
   return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
+}
+
+type Counts = Record<ChangeState, number>;
+
+/** @param unchanged pets that the plan left out because nothing had to be changed */
+export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged: number): Counts {
+  const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged, conflict: 0, discarded: 0 };
+  for (const { state } of changes) counts[state]++;
+  return counts;
+}
+
+/** `8 applied, 1 unchanged, …`: without the zeros, except the first. */
+function countWords(counts: Counts): string {
+  const { applied, unchanged, conflict, failed, unknown, planned, sent, discarded } = counts;
+  const parts: readonly (readonly [number, string])[] = [
+    [unchanged, 'unchanged'],
+    [conflict, conflict === 1 ? 'conflict' : 'conflicts'],
+    [failed, 'failed'],
+    [unknown, 'unknown'],
+    [planned + sent, 'left to do'],
+    [discarded, 'discarded'],
+  ];
+  const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
+  return `${applied} applied${others.join('')}`;
 }
 
 interface Summary {

@@ -9,10 +9,9 @@ import { capital, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameOrigin, assertSameEnvironment } from './origin.ts';
+import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
-import { changeWords } from './plan-view.ts';
+import { changeWords, makePlan, type Plan, type Stock } from './plan.ts';
 import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
@@ -29,8 +28,6 @@ type Written = Change & { readonly written?: readonly bigint[] };
 interface Target {
   /** `change 12` or `run 3`. */
   readonly name: string;
-  /** For people: `change 12 (set)`. */
-  readonly title: string;
   /** The options that name it. */
   readonly words: string;
   readonly changes: readonly [Written, ...Written[]];
@@ -54,24 +51,27 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
   assertCanConfirm(context);
   return withLockedJournal(context, 'undo', async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
-    await assertWriteAllowed(context, `inventory undo ${target.words}`);
-    const uncertain = target.changes.filter(isLeft).length;
-    if (uncertain > 0) {
-      const of = target.run === undefined ? '' : ` of ${plural(uncertain, 'row')}`;
-      context.notices.info(`The outcome${of} of ${target.title} is unknown; what is in stock now is shown.`);
+    const { changes, name, run, words } = target;
+    await assertWriteAllowed(context, `inventory undo ${words}`);
+    const uncertain = changes.filter(isLeft);
+    if (uncertain.length > 0) {
+      const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
+      context.notices.info(`The outcome${of} of ${titleOf(target)} is unknown; what is in stock now is shown.`);
     }
-    const rest = restOf(target, journal);
+    const isUnfinished = run !== undefined && run.endedAt === undefined;
+    const rest = isUnfinished ? journal.changesOf(run.id).filter(({ state }) => state === 'planned').length : 0;
     if (rest > 0)
-      context.notices.info(`${capital(target.name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
+      context.notices.info(`${capital(name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
+    let isDiscarded = !isUnfinished;
     // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
     const onBegin = async (): Promise<void> => {
-      const run = target.run && journal.run(target.run.id);
-      if (run !== undefined && run.endedAt === undefined) await journal.discard(run.id, context.clock.now());
+      if (!isDiscarded) await journal.discard(run!.id, context.clock.now());
+      isDiscarded = true;
     };
     const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal), onBegin });
     await onBegin();
     // A run that is resumed must not apply it again, and the next undo goes one further back.
-    for (const { id } of done.failure === undefined ? target.changes.filter(isLeft) : []) {
+    for (const { id } of done.failure === undefined ? uncertain : []) {
       await recordOutcome({ journal }, id, { state: 'discarded', reason: 'it was undone' });
     }
     return done;
@@ -108,8 +108,7 @@ function assertNoneUnfinishedSince(journal: Journal, { environment, run, sentAt 
 }
 
 function targetOfChange(change: Change): Target {
-  const name = `change ${change.id}`;
-  return { name, title: `${name} (${commandWords(change.command)})`, words: `${change.id}`, changes: [change] };
+  return { name: `change ${change.id}`, words: `${change.id}`, changes: [change] };
 }
 
 function targetOfRun(journal: Journal, id: bigint): Target {
@@ -117,14 +116,12 @@ function targetOfRun(journal: Journal, id: bigint): Target {
   if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
   const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied));
   if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
-  const name = `run ${id}`;
-  return {
-    name,
-    title: `${name} (${commandWords(first.command)})`,
-    words: `--run ${id}`,
-    changes: [first, ...others],
-    run,
-  };
+  return { name: `run ${id}`, words: `--run ${id}`, changes: [first, ...others], run };
+}
+
+/** `change 12 (set)`. */
+function titleOf({ name, changes: [{ command }] }: Target): string {
+  return `${name} (${commandWords(command)})`;
 }
 
 /** Returns the changes of a pet as one: a smoke test sets its pet several times. */
@@ -144,30 +141,22 @@ function mayBeApplied({ state, sentAt }: Change): boolean {
   );
 }
 
-/** Returns how many rows of an unfinished run were never sent. */
-function restOf({ run }: Target, journal: Journal): number {
-  if (run === undefined || run.endedAt !== undefined) return 0;
-  return journal.changesOf(run.id).filter((change) => isLeft(change) && !mayBeApplied(change)).length;
-}
-
 function nothingFound(problem: string, hint = 'See what was changed: petstore inventory history'): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
 function specFor(target: Target, journal: Journal): RunSpec {
-  const { changes, name, title, words } = target;
+  const { changes, name, words } = target;
   const isOne = changes.length === 1;
   return {
     kind: 'undo',
     command: `undo of ${name}`,
-    question: `Undo ${title}`,
+    question: `Undo ${titleOf(target)}`,
     plan(stock) {
       const plan = planUndo(changes, stock, journal);
       const [obstacle] = plan.obstacles;
-      if (isOne && obstacle !== undefined) {
-        throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason });
-      }
-      return plan;
+      if (!isOne || obstacle === undefined) return plan;
+      throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason });
     },
     ...(isOne && {
       lines: ({ steps }: Plan, environment: string) => steps.map((step) => `${changeWords(step)} in ${environment}`),

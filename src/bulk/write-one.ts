@@ -4,7 +4,7 @@
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
-import { MAX_DIGITS, parseInt64 } from '../api/values.ts';
+import { parseInt64, parseInteger } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { updateInventory } from '../client/update.ts';
@@ -14,10 +14,9 @@ import { rowOutcome } from '../report/failures.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { isOutOfReach } from '../state/file.ts';
-import type { Change, Journal } from '../state/journal.ts';
+import type { Change, Journal, Where } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
-import { whereOf } from './origin.ts';
-import { petLocksOf, type WithLock, withPetLock } from './pet-lock.ts';
+import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { Hold } from './shared-pet-lock.ts';
 
 /** What writes need: a service, the journal, and the locks of pets. */
@@ -29,8 +28,23 @@ export interface Writer {
   readonly withLock: WithLock;
 }
 
-/** How a writer opens its journal and locks its pets. */
-export type Means = Pick<Writer, 'withLock'> & { readonly withJournal: WithJournal };
+/** How writers open their journal and lock their pets. */
+export interface Means extends Pick<Writer, 'withLock'> {
+  readonly withJournal: WithJournal;
+}
+
+/** @param isOptional without a usable state folder the pets are not locked */
+export function meansFor(context: CommandContext, session: Writer['session'], isOptional = true): Means {
+  return {
+    withLock: petLocksOf(context, session, isOptional),
+    withJournal: (use) => withWritableJournal(context, use),
+  };
+}
+
+/** Returns what many calls at once share. */
+export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
+  return { withLock: petLocksOf(context, session), withJournal: journalKeptOpen(context) };
+}
 
 /** A write: a row of a run that is planned already, or a change that is in no journal yet. */
 export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
@@ -44,16 +58,13 @@ export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet)
   return writer.withLock(petId, (hold) => work({ ...writer, hold }));
 }
 
-/** Opens the journal for single writes. @param isOptional without a usable state folder the pets are not locked */
+/** Opens the journal for single writes. */
 export async function withWriter<T>(
   context: CommandContext,
   session: Writer['session'],
   work: (writer: Writer) => Promise<T>,
-  { isOptional = true, ...means }: Partial<Means> & { readonly isOptional?: boolean } = {},
+  { withJournal, withLock }: Means = meansFor(context, session),
 ): Promise<T> {
-  const withJournal: WithJournal = means.withJournal ?? ((use) => withWritableJournal(context, use));
-  const withLock: Writer['withLock'] =
-    means.withLock ?? ((petId, use) => withPetLock(context, session, petId, use, { isOptional }));
   let isOpen = false;
   try {
     return await withJournal((journal) => {
@@ -161,11 +172,6 @@ export async function recordOutcome(
   await journal?.settle(id, { state, reason });
 }
 
-/** Returns what many calls at once share. */
-export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
-  return { withLock: petLocksOf(context, session, { isOptional: true }), withJournal: journalKeptOpen(context) };
-}
-
 /**
  * Runs `send`: an update of a pet under its lock, and recorded if its body has a quantity. Other calls are only sent.
  * @param by `person`: by default the user who runs petstore; `means`: by default for this call alone
@@ -199,17 +205,21 @@ function quantityIn({ body, forwarded }: Call): bigint | undefined {
 
 /** Returns the value of a JSON number that is an integer, as 9.0 and 1e1 are. */
 function integerIn(json: string): bigint | undefined {
-  const number = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(json);
-  if (number === null) return undefined;
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = number;
-  const length = Math.max(0, whole.length + Number(exponent));
-  const digits = whole + fraction;
-  if (length > MAX_DIGITS || /[1-9]/.test(digits.slice(length))) return undefined;
-  return BigInt(`${sign}0${digits.slice(0, length).padEnd(length, '0')}`);
+  const number = Number(json);
+  return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
 }
 
 /** Returns the pet of a path: without the query, and as the service reads it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
   return parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(plain))?.[1] ?? '');
+}
+
+/** Returns what the history notes of a command's changes. */
+export function whereOf(
+  { machine }: CommandContext,
+  session: Pick<Session, 'environment' | 'origin'>,
+  command: string,
+): Where {
+  return { environment: session.environment, origin: session.origin, command, person: machine.user };
 }

@@ -1,7 +1,7 @@
 /** Checks changes of a catalog: all of them are made, or none. */
 import { visible } from '../view/sanitise.ts';
 import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
-import type { Catalog, Owner } from './catalog.ts';
+import type { Catalog, EntryChange, Owner } from './local-catalog.ts';
 
 const MOST_CHARACTERS = 200;
 
@@ -16,15 +16,8 @@ export interface CatalogRow {
   readonly barcodes?: readonly string[] | undefined;
 }
 
-/** What the catalog is to have for a pet; what is undefined stays as it is. */
-export interface PetChange {
-  readonly name: string | undefined;
-  /** With 14 digits each. */
-  readonly barcodes: ReadonlySet<string> | undefined;
-}
-
 export interface Changes {
-  readonly pets: ReadonlyMap<bigint, PetChange>;
+  readonly pets: ReadonlyMap<bigint, EntryChange>;
   readonly problems: readonly Problem[];
 }
 

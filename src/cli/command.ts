@@ -1,6 +1,7 @@
 /** How a command is declared. Parsing, help, reference, completion and the type of `run`'s input follow from it. */
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
+import type { Topic } from './help/topics.ts';
 import type { Parser } from './values.ts';
 
 /** `T`: the type of the value in the command's input; with undefined where the input may lack it. */
@@ -24,6 +25,8 @@ interface OptionDetails {
   readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
+  /** What `--no-x` does, which sets the value to false. */
+  readonly no?: string;
 }
 
 export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
@@ -58,7 +61,7 @@ export interface Example {
  */
 export type Common = 'output' | 'environment' | 'requests' | 'questions';
 
-interface CommandDescription {
+export interface CommandDescription {
   /** `inventory list`: the group, where there is one, and the name. */
   readonly path: string;
   readonly summary: string;
@@ -67,7 +70,7 @@ interface CommandDescription {
   /** The service itself calls the operation experimental. */
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
-  readonly more?: readonly string[];
+  readonly more?: readonly Topic[];
   /** The common options that its help lists; by default all. */
   readonly common?: Common;
   /** The time it may take to end in order once it is to stop, in ms; by default, what a write in flight may take. */
@@ -85,7 +88,7 @@ export interface AnyCommand extends CommandDescription {
 interface CommandSpec<Arguments, Options> extends CommandDescription {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
-  /** By the name that commander derives from the flags: `allowNegative` for `--allow-negative`. */
+  /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
   run(input: InputOf<Arguments & Options>, context: CommandContext): Promise<View>;
 }
@@ -106,6 +109,12 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
 }
 
 /** Declares an option that takes a value. Used without its value in `[brackets]`, it is true. */
+export function option<T>(
+  flags: string,
+  parser: Parser<T>,
+  description: string,
+  details: OptionDetails & { readonly no: string },
+): OptionSpec<T | false | undefined>;
 export function option<T>(
   flags: string,
   parser: Parser<T>,
@@ -132,7 +141,7 @@ export function option<T>(flags: string, parser: Parser<T>, description: string,
 export function flag(flags: `--no-${string}`, description: string, details?: OptionDetails): OptionSpec<boolean>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean | undefined>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean> {
-  return { flags, description, ...details };
+  return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
 /** Puts options under a heading of the help. */
@@ -146,7 +155,13 @@ export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): (ArgumentSp
   return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
 }
 
-/** Returns a command's options in the order of the help. */
+/** Returns a command's options in the order of the help, those with a `no` twice. */
 export function optionsOf(command: Pick<AnyCommand, 'options'>): (OptionSpec & { readonly name: string })[] {
-  return Object.entries(command.options).map(([name, spec]) => ({ name, ...spec }));
+  return Object.entries(command.options).flatMap(([name, { no, ...spec }]) => {
+    const all = [{ name, ...spec }];
+    if (no === undefined) return all;
+    const flags = spec.flags.replace(/^.*--([\w-]+).*$/, '--no-$1');
+    const { purpose, conflicts = [] } = spec;
+    return [...all, { name, flags, description: no, conflicts, ...(purpose !== undefined && { purpose }) }];
+  });
 }

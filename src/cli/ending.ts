@@ -19,13 +19,14 @@ export function endingOf(
     cancels.push(clock.alarm(ms, ring));
   };
   const deadline = new AbortController();
+  const signal = AbortSignal.any([stop, deadline.signal]);
   if (deadlineMs !== undefined) {
     after(deadlineMs, () => {
       deadline.abort(new Failure('deadline', { deadlineMs }));
     });
   }
-  const signal = AbortSignal.any([stop, deadline.signal]);
-  const lateBy = (ms: number): { late: Promise<never>; forget: () => void } => {
+  /** Rejects with the signal's reason where the work takes longer than this after the signal. */
+  const within = async (ms: number, work: Promise<void>): Promise<void> => {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const onStop = (): void => {
       after(ms, () => {
@@ -34,29 +35,19 @@ export function endingOf(
     };
     if (signal.aborted) onStop();
     else signal.addEventListener('abort', onStop, { once: true });
-    // Only who is still at work hears it.
-    late.catch(() => undefined);
-    const forget = (): void => {
+    try {
+      await Promise.race([work, late]);
+    } finally {
       signal.removeEventListener('abort', onStop);
-    };
-    return { late, forget };
+    }
   };
-  const { late: overdue, forget } = lateBy(graceMs);
-  cancels.push(forget);
   return {
     /** Aborts on the program's signal, or at the deadline. */
     signal,
-    /** Rejects with the signal's reason where the command has not ended in its grace. */
-    overdue,
+    /** Waits for the command, once it is to stop not longer than its grace. @throws the signal's reason */
+    inTime: (command: Promise<void>) => within(graceMs, command),
     /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
-    async taken(output: Promise<void>): Promise<void> {
-      const { late, forget } = lateBy(READER_MS);
-      try {
-        await Promise.race([output, late]);
-      } finally {
-        forget();
-      }
-    },
+    taken: (output: Promise<void>) => within(READER_MS, output),
     cancel: (): void => {
       for (const cancel of cancels) cancel();
     },

@@ -15,9 +15,10 @@ const OPTIONS = {
   ...under('Output', {
     output: settingOption(SETTINGS.output),
     json: flag('--json', 'short for --output json', { conflicts: ['output'] }),
-    color: settingOption(SETTINGS.color),
-    // To commander this is the option above, set to false; nothing has this name.
-    noColor: flag('--no-color', 'short for --color never'),
+    color: option(SETTINGS.color.flags, SETTINGS.color.parser, SETTINGS.color.about, {
+      shownDefault: SETTINGS.color.default,
+      no: 'short for --color never',
+    }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
     debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
@@ -33,9 +34,7 @@ const OPTIONS = {
     showLimits: flag('--show-limits', 'print the rate limit even when not on a terminal'),
     timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', { shownDefault: '60s' }),
     maxWait: settingOption(SETTINGS.maxWait),
-    wait: flag('--wait', 'short for --max-wait forever', { conflicts: ['maxWait'] }),
-    // As with --no-color: the option above, set to false.
-    noWait: flag('--no-wait', 'short for --max-wait 0', { conflicts: ['maxWait'] }),
+    wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
     reserve: settingOption(SETTINGS.reserve),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
     maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', { shownDefault: '256MiB' }),
@@ -44,6 +43,7 @@ const OPTIONS = {
 
 /** What the command line need not say, and no setting does. */
 export const UNSAID = {
+  input: true,
   yes: false,
   quiet: false,
   verbose: false,
@@ -54,10 +54,7 @@ export const UNSAID = {
   maxBody: 256 * 2 ** 20,
 };
 
-type Input = InputOf<typeof OPTIONS>;
-
-/** As commander gives it: `--no-color` makes `color` false. */
-export type GlobalInput = Omit<Input, 'noWait' | 'noColor' | 'color'> & { readonly color?: Input['color'] | false };
+export type GlobalInput = InputOf<typeof OPTIONS>;
 
 export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[] = optionsOf({ options: OPTIONS });
 

@@ -1,4 +1,4 @@
-/** Turns a scanned line into the call of a command, with values that commander has checked; or into text to print. */
+/** Turns a command line into the call of a command, or into text to print. The scanner has found the command. */
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
@@ -9,6 +9,9 @@ import type { Globals } from '../session/globals.ts';
 import { type Stored, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
 
+/** By name. */
+type Values = Record<string, unknown>;
+
 /** The program's commands, none of which is loaded before a line names it. */
 export interface Commands {
   /** Path -> the command. */
@@ -17,117 +20,115 @@ export interface Commands {
   tree(): Promise<Tree>;
 }
 
+/** `isCommon`: an option of every command, not the command's own; `api` has an --input beside the common --no-input. */
+type LineOption = ScanOption & OptionSpec & { readonly name: string; readonly isCommon: boolean };
+
 export interface Request {
-  readonly line: Line<ScanOption>;
+  readonly argv: readonly string[];
+  readonly line: Line<LineOption>;
   /** The command that the line names. */
   readonly command?: AnyCommand;
 }
 
 export interface RunInvocation {
-  readonly does: 'run';
   readonly command: AnyCommand;
   readonly input: object;
   readonly globals: Globals;
 }
 
-export type Invocation = RunInvocation | { readonly does: 'print'; readonly text: string };
+const COMMON = lineOptions([...GLOBAL_OPTIONS, ...HELP_OPTIONS], true);
 
-const GLOBALS: readonly ScanOption[] = [...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(({ flags }) => shapeOf(flags));
+function lineOptions(specs: ReturnType<typeof optionsOf>, isCommon: boolean): LineOption[] {
+  return specs.map((spec) => ({ ...spec, ...shapeOf(spec.flags), isCommon }));
+}
 
 /** Scans the line, and once more with the options of the command that it names. */
 export async function readRequest({ loaders }: Commands, argv: readonly string[]): Promise<Request> {
   const commands = Object.keys(loaders);
-  const line = scan({ commands, optionsAt: () => GLOBALS }, argv);
+  const line = scan({ commands, optionsAt: () => COMMON }, argv);
   const command = line.isCommand ? await loaders[line.path]?.() : undefined;
-  if (command === undefined) return { line };
-  const all = [...optionsOf(command).map(({ flags }) => shapeOf(flags)), ...GLOBALS];
-  return { command, line: scan({ commands, optionsAt: (path) => (path === line.path ? all : GLOBALS) }, argv) };
+  if (command === undefined) return { argv, line };
+  const all = [...lineOptions(optionsOf(command), false), ...COMMON];
+  return { argv, command, line: scan({ commands, optionsAt: (path) => (path === line.path ? all : COMMON) }, argv) };
 }
 
-/** @throws {Failure} `usage`, `invalid-value` */
+/** Returns a text where it is all that the line asks for. @throws {Failure} `usage`, `invalid-value` */
 export async function resolveRequest(
   request: Request,
   commands: Commands,
   width: number,
   stored: () => Promise<Stored> = () => Promise.resolve({ env: {}, config: {} }),
-): Promise<Invocation> {
-  const { line } = request;
+): Promise<RunInvocation | string> {
+  const { line, command } = request;
   const wanted = helpWanted(line);
-  if (wanted !== undefined) return printHelp(commands, wanted, width);
-  if (line.version) return { does: 'print', text: `${VERSION}\n` };
+  if (wanted !== undefined) return help(commands, wanted, width);
+  if (line.version) return `${VERSION}\n`;
+  if (command === undefined || line.unknown !== undefined || line.pending !== undefined) {
+    throw (await import('./usage-errors.ts')).scanFailure(line, await commands.tree());
+  }
   try {
-    const invocation = parse(request, Object.keys(commands.loaders), await stored());
-    return invocation.command.path === 'help' ? await answerHelp(invocation, line, commands, width) : invocation;
+    const { input, given } = valuesOn(request, command);
+    const globals = globalsOf(given, storedValues(await stored(), command.path));
+    return (command.path === 'help' ? await helpOn(line, commands, width) : undefined) ?? { command, input, globals };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    const { usageFailure } = await import('./usage-errors.ts');
-    throw usageFailure(error, line, await commands.tree());
+    throw (await import('./usage-errors.ts')).valueFailure(error, line);
   }
 }
 
-/** `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is the help of all. */
-async function answerHelp(
-  invocation: RunInvocation,
-  line: Line<ScanOption>,
-  commands: Commands,
-  width: number,
-): Promise<Invocation> {
+/**
+ * `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is the help of all.
+ * Undefined for a topic. @throws {Failure} `usage`
+ */
+async function helpOn(line: Line<LineOption>, commands: Commands, width: number): Promise<string | undefined> {
   const topic = argumentsIn(line).join(' ');
   const isPath = Object.keys(commands.loaders).some((path) => path === topic || path.startsWith(`${topic} `));
-  if (isPath || topic === '' || topic === 'options') return printHelp(commands, { path: topic }, width);
+  if (isPath || topic === '' || topic === 'options') return help(commands, { path: topic }, width);
   const { isTopic, unknownTopic } = await import('./usage-errors.ts');
-  if (isTopic(topic)) return invocation;
+  if (isTopic(topic)) return undefined;
   throw unknownTopic(topic, await commands.tree());
 }
 
-async function printHelp({ tree }: Commands, wanted: HelpRequest, width: number): Promise<Invocation> {
+async function help({ tree }: Commands, wanted: HelpRequest, width: number): Promise<string> {
   const { helpText } = await import('./help/render.ts');
-  return { does: 'print', text: helpText(await tree(), wanted, width) };
+  return helpText(await tree(), wanted, width);
 }
 
-/** @throws {CommanderError | Failure} */
-function parse({ line, command }: Request, paths: readonly string[], stored: Stored): RunInvocation {
-  const program = configure(new Command('petstore'));
-  const globals = storedValues(stored, line.path);
-  for (const spec of needed([...GLOBAL_OPTIONS, ...HELP_OPTIONS], line)) program.addOption(option(spec));
-  program
-    .action(() => undefined)
-    .parse(
-      optionWords(line, (each) => GLOBALS.includes(each)),
-      { from: 'user' },
-    );
-  const { unknown } = line;
-  if (unknown !== undefined && !paths.includes(unknown.path)) {
-    buildGroup(unknown.path, paths, program).parse([unknown.text], { from: 'user' });
-  } else if (command !== undefined) {
-    const input = inputOf(command, line, program);
-    return { does: 'run', command, input, globals: globalsOf(program, globals) };
+/**
+ * Lets commander read the words that do not name the command: its input, and the common options that were given.
+ * @throws {CommanderError | Failure}
+ */
+function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; given: Values } {
+  const command = configure(new Command(spec.path.replace(/^.* /, '')));
+  // Commander names a command in its messages only where it has a parent.
+  configure(new Command('petstore')).addCommand(command);
+  // Those on the line alone: to make all of them takes longer than to read it.
+  const options = new Set(line.tokens.flatMap((token) => ('option' in token ? [token.option] : [])));
+  for (const each of options) command.addOption(optionFor(each));
+  const all = argumentsOf(spec);
+  // The first argument may be left out before a required one: `api [method] <path>`.
+  const isShort = all[0]?.optional === true && all[1]?.optional !== true && argumentsIn(line).length < all.length;
+  const specified = isShort && all.length > 1 ? all.slice(1) : all;
+  for (const { name, optional, variadic } of specified) {
+    const words = variadic === true ? `${name}...` : name;
+    command.argument(optional === true ? `[${words}]` : `<${words}>`);
   }
-  throw new Error('commander ran no command, and threw nothing');
-}
-
-function nameOf(path: string): string {
-  return path.replace(/^.* /, '');
-}
-
-/** Returns options with their values in the form that commander takes for nothing else, whatever the value looks like. */
-function optionWords(line: Line<ScanOption>, isWanted: (option: ScanOption) => boolean): string[] {
-  return line.tokens.flatMap((token, i, { [i + 1]: next }) => {
-    if ((token.role !== 'option' && token.role !== 'value') || !isWanted(token.option)) return [];
-    if (token.role === 'option') return next?.role === 'value' ? [] : [token.text];
-    const long = token.option.names.find((name) => name.startsWith('--'));
-    return long === undefined ? [token.option.names[0]!, token.text] : [`${long}=${token.text}`];
-  });
-}
-
-/** Returns a group that knows the names of its commands: enough to refuse a word. */
-function buildGroup(path: string, paths: readonly string[], program: Command): Command {
-  const group = configure(new Command(path === '' ? 'petstore' : nameOf(path)));
-  program.addCommand(group);
-  const below = paths.filter((each) => path === '' || each.startsWith(`${path} `));
-  const names = below.map((each) => each.split(' ')[path === '' ? 0 : 1]!);
-  for (const name of new Set(names)) group.addCommand(new Command(name));
-  return group;
+  const path = new Set(line.tokens.flatMap(({ role, index }) => (role === 'command' ? [index] : [])));
+  command.parse(
+    argv.filter((_word, i) => !path.has(i)),
+    { from: 'user' },
+  );
+  const values: { input: Values; given: Values } = { input: {}, given: {} };
+  for (const { name, default: value } of optionsOf(spec)) if (value !== undefined) values.input[name] = value;
+  for (const each of options) {
+    values[each.isCommon ? 'given' : 'input'][each.name] = command.getOptionValue(keyOf(each));
+  }
+  for (const [i, { name, parser }] of specified.entries()) {
+    const value: unknown = command.processedArgs[i];
+    if (isArray(value)) values.input[name] = value.flatMap((each) => parser.parse(String(each), name));
+    else if (typeof value === 'string') values.input[name] = parser.parse(value, name);
+  }
+  return values;
 }
 
 /** Commander only parses and validates; help text is rendered in help/. */
@@ -136,69 +137,30 @@ function configure(command: Command): Command {
     .helpOption(false)
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
-    .showSuggestionAfterError(false);
+    .configureOutput({ writeErr: () => undefined, outputError: () => undefined });
 }
 
-/** Returns the values of the command's own arguments and options, by name. @throws {CommanderError | Failure} */
-function inputOf(spec: AnyCommand, line: Line<ScanOption>, program: Command): Record<string, unknown> {
-  const command = configure(new Command(nameOf(spec.path))).action(() => undefined);
-  program.addCommand(command);
-  const given = argumentsIn(line);
-  const all = argumentsOf(spec);
-  // The first argument may be left out before a required one: `api [method] <path>`.
-  const isShort = all[0]?.optional === true && all[1]?.optional !== true && all.length > 1 && given.length < all.length;
-  const specified = isShort ? all.slice(1) : all;
-  for (const each of specified) {
-    const words = each.variadic === true ? `${each.name}...` : each.name;
-    command.argument(each.optional === true ? `[${words}]` : `<${words}>`, each.description);
-  }
-  for (const each of needed(optionsOf(spec), line)) command.addOption(option(each));
-  const options = optionWords(line, (each) => !GLOBALS.includes(each));
-  const refused = line.tokens.flatMap(({ role, text }) => (role === 'unknown-option' ? [text] : []));
-  command.parse([...refused, ...options, ...(line.pending === undefined ? ['--', ...given] : [])], { from: 'user' });
-  const input: Record<string, unknown> = { ...command.opts() };
-  for (const [i, { name, parser }] of specified.entries()) {
-    const value: unknown = command.processedArgs[i];
-    if (isArray(value)) input[name] = value.flatMap((each) => parser.parse(String(each), name));
-    else if (typeof value === 'string') input[name] = parser.parse(value, name);
-  }
-  return input;
+function optionFor({ flags, parser, conflicts = [], ...spec }: LineOption): Option {
+  const option = new Option(flags).conflicts(conflicts.map((name) => keyOf({ ...spec, name })));
+  option.attributeName = () => keyOf(spec);
+  if (parser === undefined) return option;
+  return option.argParser((text: string, before: unknown) => {
+    const value = parser.parse(text, option.long ?? flags);
+    return isArray(value) && isArray(before) ? [...before, ...value] : value;
+  });
 }
 
-/**
- * Returns the options that commander has to know: those on the line, and those that have a value without it. To make
- * all of them takes longer than to read the line.
- */
-function needed<S extends OptionSpec>(specs: readonly S[], { tokens }: Line<ScanOption>): S[] {
-  const given = tokens.flatMap((token) => ('option' in token ? token.option.names : []));
-  // `--no-input` alone makes `input` true, unless commander knows `--input` too.
-  const negated = specs.flatMap(({ flags }) => flags.match(/--no-[\w-]+/g) ?? []);
-  const words = [...given, ...negated, ...negated.map((name) => name.replace('--no-', '--'))];
-  const isThere = ({ flags }: S): boolean => flags.split(/[ ,]+/).some((word) => words.includes(word));
-  return specs.filter((spec) => spec.default !== undefined || isThere(spec));
-}
-
-function option({ flags, description, parser, ...spec }: OptionSpec): Option {
-  const built = new Option(flags, description);
-  if (spec.default !== undefined) {
-    built.default(spec.default, spec.shownDefault);
-  }
-  if (parser !== undefined) {
-    built.argParser((text: string, before: unknown) => {
-      const value = parser.parse(text, built.long ?? flags);
-      return isArray(value) && isArray(before) ? [...before, ...value] : value;
-    });
-  }
-  return spec.conflicts === undefined ? built : built.conflicts([...spec.conflicts]);
+/** Returns the name under which commander keeps an option's value. */
+function keyOf({ name, isCommon }: Pick<LineOption, 'name' | 'isCommon'>): string {
+  return isCommon ? `common ${name}` : name;
 }
 
 function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function globalsOf(program: Command, stored: ReturnType<typeof storedValues>): Globals {
-  const { json, wait, color = stored.color, ...given } = program.opts<GlobalInput>();
+function globalsOf(values: Values, stored: ReturnType<typeof storedValues>): Globals {
+  const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
     ...UNSAID,
     ...stored,

@@ -15,9 +15,6 @@ import {
 } from '../ports.ts';
 import type { Matcher, Secrets } from '../redact.ts';
 
-/** A string of JSON that is longer is not waited for. */
-const MOST_HELD = 1 << 20;
-
 export function redactedPorts(context: Context, secrets: Secrets): Context {
   return {
     ...context,
@@ -37,9 +34,7 @@ function redactedOutput(output: Output, secrets: Secrets): Output {
       return output.columns;
     },
     write: (text) =>
-      output.write(
-        typeof text === 'string' ? secrets.redact(text) : Buffer.from(secrets.redact(latin1(text)), 'latin1'),
-      ),
+      output.write(typeof text === 'string' ? secrets.redact(text) : bytes(secrets.redact(latin1(text)))),
   };
 }
 
@@ -115,54 +110,32 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
   return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
 }
 
-/** Numbers of a JSON body stay as they are. */
 function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
   if (!isWhole(body)) return redactedStream(body, matcher);
   const whole = Buffer.concat(body);
-  if (!matcher.mayMatch(whole)) return body;
-  const text = latin1(whole);
-  return [Buffer.from(stepFor(text, matcher)(text, true)[0], 'latin1')];
+  return matcher.mayMatch(whole) ? [bytes(redactedText(latin1(whole), matcher))] : body;
 }
 
 /** The body with secrets redacted, also those that came in several pieces. */
 async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array = Buffer.alloc(0);
-  /** Nothing of a secret is in `held`: it is held back only for what may follow on it. */
-  let isHeldClean = true;
-  let step: Step | undefined;
-  const pass = (chunk: Uint8Array, isLast: boolean): Uint8Array => {
-    const text = latin1(Buffer.concat([held, chunk]));
-    step ??= stepFor(text, matcher);
-    const [done, rest] = step(text, isLast);
-    held = Buffer.from(rest, 'latin1');
-    return Buffer.from(done, 'latin1');
-  };
-  const end = (): Uint8Array[] => {
-    if (held.length === 0) return [];
-    return [isHeldClean ? held : pass(Buffer.alloc(0), true)];
-  };
+  if (matcher.mindsStrings) {
+    // Where a string begins and ends is only sure in the whole.
+    yield* redactedBody(await Array.fromAsync(body), matcher);
+    return;
+  }
+  let held = '';
   try {
     for await (const chunk of body) {
-      let done = held;
-      isHeldClean = isClean(held, chunk, matcher);
-      if (isHeldClean) held = chunk;
-      else done = pass(chunk, false);
-      if (done.length > 0) yield done;
+      const [done, rest] = matcher.redactStart(held + latin1(chunk));
+      held = rest;
+      if (done !== '') yield bytes(done);
     }
   } catch (error) {
     // What came before the break is still good.
-    yield* end();
+    yield bytes(matcher.redact(held));
     throw error;
   }
-  yield* end();
-}
-
-/** True when no secret is in the chunk, nor where it follows on the one before it: then nothing needs to be copied. */
-function isClean(before: Uint8Array, chunk: Uint8Array, matcher: Matcher): boolean {
-  const { longest } = matcher;
-  if (chunk.length < longest || (before.length > 0 && before.length < longest)) return false;
-  const seam = latin1(before.subarray(-longest)) + latin1(chunk.subarray(0, longest));
-  return !matcher.mayMatch(seam) && !matcher.mayMatch(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+  yield bytes(matcher.redact(held));
 }
 
 /** Returns one character for each byte: secrets are ASCII, and all else comes out as it went in. */
@@ -170,26 +143,15 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
-type Step = (text: string, isLast: boolean) => readonly [done: string, rest: string];
-
-/** Returns how a body that begins like this is redacted. */
-function stepFor(text: string, matcher: Matcher): Step {
-  if (matcher.mindsStrings && /^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return strings(matcher);
-  return (part, isLast) => (isLast ? [matcher.redact(part), ''] : matcher.redactStart(part));
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text, 'latin1');
 }
 
-/** For JSON: only text between quotes is redacted. */
-function strings(matcher: Matcher): Step {
-  return (text, isLast) => {
-    let done = '';
-    let at = 0;
-    for (const { 0: token, index } of text.matchAll(/"[^"\\]*(?:\\[^][^"\\]*)*"/g)) {
-      done += text.slice(at, index) + `"${matcher.redact(token.slice(1, -1))}"`;
-      at = index + token.length;
-    }
-    const open = text.indexOf('"', at);
-    if (isLast || open < 0) return [done + text.slice(at), ''];
-    if (text.length - open > MOST_HELD) return [done + text.slice(at, open) + matcher.redact(text.slice(open)), ''];
-    return [done + text.slice(at, open), text.slice(open)];
-  };
+/** In JSON, numbers stay as they are where a secret may be one. */
+function redactedText(text: string, matcher: Matcher): string {
+  if (!matcher.mindsStrings || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
+  return text.replace(
+    /"([^"\\]*(?:\\[^][^"\\]*)*)("|$)/g,
+    (_string, inside: string, end: string) => `"${matcher.redact(inside)}${end}`,
+  );
 }

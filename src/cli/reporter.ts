@@ -18,41 +18,34 @@ const LOW_SHARE = 0.2;
 
 export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
   /** Of stderr. */
-  readonly format: 'text' | 'json';
+  readonly isJson: boolean;
+}
+
+interface Parts {
+  readonly stderr: Output;
+  readonly clock: Clock;
+  readonly settings: ReporterSettings;
+  readonly style: Style;
+  readonly animate: boolean;
+  redact(text: string): string;
 }
 
 export class Reporter implements Notices {
-  private readonly stderr: Output;
-  private readonly clock: Clock;
-  private readonly settings: ReporterSettings;
-  private readonly style: Style;
+  private readonly parts: Parts;
   private readonly live: LiveLine | undefined;
-  /** As text is shown: without secrets, and only then escaped, laid out or cut. */
-  private readonly shown: (text: string) => string;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
   private announced = false;
   /** Of a run under way: its waits are shown with it. */
   private progressLine: string | undefined;
 
-  constructor(parts: {
-    stderr: Output;
-    clock: Clock;
-    settings: ReporterSettings;
-    style: Style;
-    animate: boolean;
-    redact: (text: string) => string;
-  }) {
-    this.stderr = parts.stderr;
-    this.clock = parts.clock;
-    this.settings = parts.settings;
-    this.style = parts.style;
-    this.shown = (text) => visible(parts.redact(text));
-    this.live = parts.animate && !parts.settings.quiet ? new LiveLine(this.stderr) : undefined;
+  constructor(parts: Parts) {
+    this.parts = parts;
+    this.live = parts.animate && !parts.settings.quiet ? new LiveLine(parts.stderr) : undefined;
   }
 
   info(text: string): void {
-    const { quiet, verbose, debug } = this.settings;
+    const { quiet, verbose, debug } = this.parts.settings;
     if (!quiet && (!this.isJson || verbose || debug)) this.say('info', this.shown(text));
   }
 
@@ -61,11 +54,11 @@ export class Reporter implements Notices {
   }
 
   debug(text: string): void {
-    if (this.settings.debug) this.say('debug', this.shown(text));
+    if (this.parts.settings.debug) this.say('debug', this.shown(text));
   }
 
   attempt({ method, url, status, failure, ms }: AttemptFacts): void {
-    if (!this.settings.verbose && !this.settings.debug) return;
+    if (!this.parts.settings.verbose && !this.parts.settings.debug) return;
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const limits = this.newestLimits();
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
@@ -74,13 +67,13 @@ export class Reporter implements Notices {
   }
 
   get isLive(): boolean {
-    return this.live !== undefined && !this.settings.quiet;
+    return this.live !== undefined;
   }
 
   progress(line: string | undefined): void {
     this.progressLine = line;
     const { live } = this;
-    if (live === undefined || this.settings.quiet) return;
+    if (live === undefined) return;
     this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
   }
 
@@ -99,22 +92,22 @@ export class Reporter implements Notices {
   /** Prints `Rate limit 7/60 left, …`: where it was asked for, and on a terminal once little is left. */
   limits(): void {
     const limits = this.newestLimits();
-    if (limits === undefined || this.settings.quiet) return;
-    const { showLimits, verbose, debug } = this.settings;
-    const isLow = this.stderr.isTTY && limits.remaining < LOW_SHARE * limits.limit;
+    if (limits === undefined || this.parts.settings.quiet) return;
+    const { showLimits, verbose, debug } = this.parts.settings;
+    const isLow = this.parts.stderr.isTTY && limits.remaining < LOW_SHARE * limits.limit;
     if (!isLow && !showLimits && !verbose && !debug) return;
     const { limit, remaining, resetAt } = limits;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.write(this.style.dim(limitLine({ ...limits, now: this.clock.now() })));
+    else this.write(this.parts.style.dim(limitLine({ ...limits, now: this.parts.clock.now() })));
   }
 
   failure(failure: Failure): void {
-    const now = this.clock.now();
-    const { env } = this.settings;
-    if (this.settings.debug || failure.is('bug')) this.stack(failure);
+    const now = this.parts.clock.now();
+    const { env } = this.parts.settings;
+    if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
-    else for (const line of formatErrorLines(failure, now, this.style, env)) this.write(line);
+    else for (const line of formatErrorLines(failure, now, this.parts.style, env)) this.write(line);
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */
@@ -127,7 +120,7 @@ export class Reporter implements Notices {
     for (let error: unknown = failure; error instanceof Error; error = error.cause) {
       lines.push(...(error.stack ?? error.message).split('\n'));
     }
-    const text = lines.map(this.shown).join('\n');
+    const text = lines.map((line) => this.shown(line)).join('\n');
     if (this.isJson) this.say('debug', text);
     else this.write(text);
   }
@@ -138,7 +131,7 @@ export class Reporter implements Notices {
       this.progress(this.progressLine);
       return;
     }
-    const now = this.clock.now();
+    const now = this.parts.clock.now();
     const lines: readonly [string, ...string[]] =
       this.progressLine === undefined
         ? waitLines({ ...wait, now })
@@ -154,13 +147,18 @@ export class Reporter implements Notices {
     }
   }
 
+  /** As text is shown: without secrets, and only then escaped, laid out or cut. */
+  private shown(text: string): string {
+    return visible(this.parts.redact(text));
+  }
+
   private get isJson(): boolean {
-    return this.settings.format === 'json';
+    return this.parts.settings.isJson;
   }
 
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {
     if (this.isJson) this.object(kind, { message: text });
-    else if (kind === 'warning') this.write(`${this.style.yellow('warning:')} ${text}`);
+    else if (kind === 'warning') this.write(`${this.parts.style.yellow('warning:')} ${text}`);
     else this.write(kind === 'debug' ? `debug: ${text}` : text);
   }
 
@@ -171,7 +169,7 @@ export class Reporter implements Notices {
   private write(line: string): void {
     this.later(async () => {
       await this.live?.clear();
-      await this.stderr.write(`${line}\n`);
+      await this.parts.stderr.write(`${line}\n`);
     });
   }
 

@@ -7,20 +7,15 @@ import { find, SETTINGS, type Stored } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
-import {
-  type Commands,
-  type Invocation,
-  readRequest,
-  type Request,
-  resolveRequest,
-  type RunInvocation,
-} from './parse.ts';
+import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import { decoded, Secrets } from '../redact.ts';
 import { redactedPorts } from './redacted-ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hasUnicode } from '../view/bar.ts';
+import { wordIn } from './values.ts';
 import { render } from '../view/formats.ts';
+import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
 import type { View } from '../view/view.ts';
 
@@ -44,17 +39,17 @@ export async function run(
     return { env: safe.env, config: file?.config ?? {} };
   };
   let request: Request | undefined;
-  let invocation: Invocation;
+  let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
     onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
-    if (invocation.does === 'print') {
-      await safe.stdout.write(invocation.text);
+    if (typeof invocation === 'string') {
+      await safe.stdout.write(invocation);
       return EXIT.ok;
     }
   } catch (error) {
-    const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value;
+    const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
     return reportEarly(request?.line, error, safe, secrets, format);
   }
   return runCommand(invocation, { ...safe, configFile }, secrets);
@@ -73,7 +68,7 @@ async function runCommand(
   const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const stdoutStyle = await styleFor(context, context.stdout, globals.color);
-  const notices = await consoleFor(context, { ...globals, format: stderrFormat(globals.output) }, secrets);
+  const notices = await consoleFor(context, { ...globals, isJson: FORMAT_FACTS[globals.output].isJson }, secrets);
   const openWrites = new Set<OpenWrite>();
   const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
@@ -99,11 +94,11 @@ async function runCommand(
       );
       if (failure !== undefined) throw failure;
       if (view.view !== 'rows' && view.view !== 'chart') return;
-      if (count === 0 && globals.output === 'table' && view.empty !== '') notices.info(view.empty);
+      if (count === 0 && FORMAT_FACTS[globals.output].isForPeople && view.empty !== '') notices.info(view.empty);
       const failed = view.view === 'rows' ? view.check?.(count) : undefined;
       if (failed !== undefined) throw failed;
     };
-    await Promise.race([work(), context.uncaught, ending.overdue]);
+    await ending.inTime(Promise.race([work(), context.uncaught]));
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
@@ -125,7 +120,7 @@ function isDone(view: View): boolean {
 
 /** True for a confirmation that --quiet leaves out. One with a failure, or in a format for programs, is printed. */
 function isSilent(view: View, { quiet, output }: Globals): boolean {
-  return isDone(view) && quiet && output === 'table';
+  return isDone(view) && quiet && FORMAT_FACTS[output].isForPeople;
 }
 
 /** The longest that signals and timers wait while a long output is written without a pause, in ms. */
@@ -159,13 +154,14 @@ async function reportEarly(
   error: unknown,
   context: Context,
   secrets: Secrets,
-  format: string | undefined,
+  format: string,
 ): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
   const failure = toFailure(error);
   const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
   const flags = { quiet: false, verbose: false, debug: false, showLimits: false } as const;
-  const settings = { ...flags, color: isPlain ? 'never' : 'auto', format: stderrFormat(format) } as const;
+  const output = wordIn(FORMATS, format) ?? 'table';
+  const settings = { ...flags, color: isPlain ? 'never' : 'auto', isJson: FORMAT_FACTS[output].isJson } as const;
   const notices = await consoleFor(context, settings, secrets);
   notices.failure(failure);
   await notices.flush();
@@ -222,10 +218,6 @@ function tooManyFiles(error: unknown): Failure | undefined {
 function withHelp(failure: Failure, path: string): Failure {
   if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
   return new Failure('usage', { ...failure.details, hint: `See: petstore ${path} --help` }, failure);
-}
-
-function stderrFormat(format: string | undefined): 'json' | 'text' {
-  return format === 'json' || format === 'ndjson' ? 'json' : 'text';
 }
 
 /** Passwords that the environment holds for other purposes, and that an error text might repeat. */

@@ -1,29 +1,45 @@
-/** Turns commander's usage errors into Failures, with a suggestion, and dropping any text that may hold a secret. */
+/** The failures of a line that cannot be read, each with a suggestion, and without any text that may hold a secret. */
 import type { CommanderError } from 'commander';
 import { Failure } from '../errors.ts';
 import { TOPICS } from './help/topics.ts';
 import { optionsAt, pathsOf, type Tree, commandsOf } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
 
-/** Returns the failure of a call that commander cannot read. */
-export function usageFailure(error: CommanderError, line: Line<ScanOption>, tree: Tree): Failure {
-  const problem = withoutValues(error.message).split('\n')[0]!;
-  const failure = (text: string, hint: string): Failure =>
-    new Failure('usage', { problem: `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`, hint });
-  if (isAboutKey(error, problem, line.path)) {
-    return failure(problem, 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.');
+/** Returns the failure of a line that names no command, or holds an option that does not exist or lacks its value. */
+export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
+  const { pending, unknown: { kind, text = '', path = '' } = {} } = line;
+  // What follows `=` may be a secret.
+  const name = text.split(/[=\n]/)[0]!;
+  const problem = `Unknown ${kind} '${name}'.`;
+  const see = seeHelp(line);
+  const failure = (hint = see): Failure => new Failure('usage', { problem, hint });
+  if (kind === 'option' && /key|token|password|secret/i.test(name)) return failure(KEY_HINT);
+  if (pending !== undefined) {
+    return new Failure('usage', { problem: `Option '${pending.names.at(-1)}' needs a value.`, hint: see });
   }
-  const see = `See: ${['petstore', line.path, '--help'].filter(Boolean).join(' ')}`;
-  if (line.pending !== undefined) return failure(`option '${line.pending.names.at(-1)}' needs a value`, see);
-  if (line.unknown?.kind === 'command') return failure(problem, commandHint(line, tree) ?? see);
-  if (error.code !== 'commander.unknownOption') return failure(problem, see);
-  const { text = '', path = '' } = line.unknown ?? {};
-  const [name = ''] = text.split('=');
+  if (kind === 'command') return failure(commandHint(line, tree));
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
-  if (namesAt(path).includes(name)) return failure(`option '${name}' takes no value`, see);
-  if (namesAt(line.path).includes(name)) return failure(problem, `Put ${name} after the command, ${line.path}.`);
+  if (namesAt(path).includes(name)) {
+    return new Failure('usage', { problem: `Option '${name}' takes no value.`, hint: see });
+  }
+  if (namesAt(line.path).includes(name)) return failure(`Put ${name} after the command, ${line.path}.`);
   const found = nearest(name, namesAt(line.path));
-  return failure(problem, found === undefined ? see : `Did you mean ${found}?`);
+  return failure(found && `Did you mean ${found}?`);
+}
+
+/** Returns the failure of values that commander refuses: arguments that are missing or too many, options that conflict. */
+export function valueFailure({ code, message }: CommanderError, line: Line<ScanOption>): Failure {
+  // A surplus argument may be a secret.
+  const text = message.replace(/^error: /, '').replace(/(but got \d+): [^]*$/, '$1');
+  const problem = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+  const isKey = code === 'commander.excessArguments' && line.path === 'login';
+  return new Failure('usage', { problem, hint: isKey ? KEY_HINT : seeHelp(line) });
+}
+
+const KEY_HINT = 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.';
+
+function seeHelp({ path }: Line<ScanOption>): string {
+  return `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
 }
 
 export function isTopic(text: string): boolean {
@@ -70,20 +86,6 @@ function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): str
   );
   if (!isPlain || !path.endsWith(` ${unknown?.text}`)) return undefined;
   return others.map(({ text }, i) => (i === at ? path : text)).join(' ');
-}
-
-/** True when the user tried to pass the API key on the command line. */
-function isAboutKey({ code }: CommanderError, problem: string, path: string): boolean {
-  if (code === 'commander.excessArguments') return path === 'login';
-  return code === 'commander.unknownOption' && /key|token|password|secret/i.test(problem);
-}
-
-/** Text after `=`, or a surplus argument, may be a secret: it is not repeated. */
-function withoutValues(message: string): string {
-  return message
-    .replace(/^error: /, '')
-    .replace(/(--?[\w-]+)=[^'\n]*/g, '$1')
-    .replace(/(but got \d+): [^]*$/, '$1');
 }
 
 /** Returns the candidate that the word abbreviates, or the nearest within a slip or two; of equal ones the first. */

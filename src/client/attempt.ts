@@ -5,7 +5,7 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
-import type { Call, Service } from './service.ts';
+import type { AttemptFacts, Call, ClientWatch, Service } from './service.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
@@ -26,69 +26,73 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   }
 }
 
-/** Undefined where the leave to send ended before the first byte: it has to be asked for again. */
+/** Returns undefined where the leave to send ended before the first byte: it has to be asked for again. */
 async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
-  const { clock, gate } = service;
-  const { ticket, connection } = await gate.enter(operationOf(call), () => connect(service, call, url));
-  const stop = stopper(service, call.method !== 'GET');
-  const started = clock.monotonic();
+  const { clock, gate, http, maxBodyBytes, signal, timeoutMs, watch } = service;
+  let started = 0;
+  const tell = (result: Pick<AttemptFacts, 'status' | 'failure'>): void => {
+    watch.attempt({ method: call.method, url: url.href, ms: clock.monotonic() - started, ...result });
+  };
+  const connect = async (): Promise<Connection> => {
+    started = clock.monotonic();
+    return http.connect({ url, timeoutMs, signal }).catch((error: unknown) => {
+      if (error instanceof HttpFailure) tell({ failure: error.facts });
+      throw error;
+    });
+  };
+  const { ticket, connection } = await gate.enter(operationOf(call), connect);
+  // A read ends with the program, a write has a grace period to be answered.
+  const cut = new AbortController();
+  const answered = afterStop(service, call.method === 'GET' ? 0 : GRACE_MS, () => {
+    cut.abort(signal.reason);
+  });
+  started = clock.monotonic();
   try {
     const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
-    const reply = await connection.send(requestOf(service, call, url, stop.signal), mayLeave);
+    const reply = await connection.send(requestOf(service, call, url, cut.signal), mayLeave);
     const noted = ticket.answered(reply.status, reply.headers, clock.now());
     // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
-    tell(service, call, url, started, { status: reply.status });
+    tell({ status: reply.status });
     warnOfSunset(reply.headers, service, call);
-    if (isWhole(reply.body) && sizeOf(reply.body) <= service.maxBodyBytes) {
-      stop.over();
-      return reply;
+    const { body } = reply;
+    if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
+      return { ...reply, body: limited(body, service, url, cut, answered) };
     }
-    return { ...reply, body: limited(reply.body, service, url, stop) };
+    answered();
+    return reply;
   } catch (error) {
-    stop.over();
+    answered();
     if (!(error instanceof HttpFailure)) throw error;
     await ticket.lost(error.facts.mayHaveBeenSent);
     if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return undefined;
-    tell(service, call, url, started, { failure: error.facts });
+    tell({ failure: error.facts });
     throw error;
   }
+}
+
+/** Calls `end` when the program has been told to stop, and that long ago (ms). Returns what cancels it. */
+function afterStop({ clock, signal }: Service, ms: number, end: () => void): () => void {
+  let cancel = (): void => undefined;
+  const onStop = (): void => {
+    if (ms === 0) end();
+    else cancel = clock.alarm(ms, end);
+  };
+  if (signal.aborted) onStop();
+  else signal.addEventListener('abort', onStop, { once: true });
+  return () => {
+    signal.removeEventListener('abort', onStop);
+    cancel();
+  };
 }
 
 /** Resolves with the work, or soon after the program has been told to stop. */
-function untilStop({ clock, signal }: Service, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onStop = (): void => void clock.alarm(NOTED_MS, resolve);
-    if (signal.aborted) onStop();
-    else signal.addEventListener('abort', onStop, { once: true });
-    work
-      .finally(() => {
-        signal.removeEventListener('abort', onStop);
-      })
-      .then(() => {
-        resolve();
-      }, reject);
+function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
+  const cancel = afterStop(service, NOTED_MS, () => {
+    resolve(undefined);
   });
-}
-
-async function connect(service: Service, call: Call, url: URL): Promise<Connection> {
-  const started = service.clock.monotonic();
-  try {
-    return await service.http.connect({ url, timeoutMs: service.timeoutMs, signal: service.signal });
-  } catch (error) {
-    if (error instanceof HttpFailure) tell(service, call, url, started, { failure: error.facts });
-    throw error;
-  }
-}
-
-function tell(
-  { clock, watch }: Service,
-  { method }: Call,
-  url: URL,
-  started: number,
-  result: { status: number } | { failure: HttpFailure['facts'] },
-): void {
-  watch.attempt({ method, url: url.href, ms: clock.monotonic() - started, ...result });
+  return Promise.race([work, stopped]).finally(cancel);
 }
 
 /** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
@@ -121,130 +125,68 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
   };
 }
 
-interface Stopper {
-  readonly signal: AbortSignal;
-  abort(reason: Error): void;
-  over(): void;
-}
-
-/** The attempt's own signal: a read ends with the program's signal, a write has a grace period to be answered. */
-function stopper(service: Service, isWrite: boolean): Stopper {
-  const controller = new AbortController();
-  const { signal } = service;
-  let silence: () => void = () => undefined;
-  const onStop = (): void => {
-    const end = (): void => {
-      controller.abort(signal.reason);
-    };
-    if (isWrite) silence = service.clock.alarm(GRACE_MS, end);
-    else end();
-  };
-  if (signal.aborted) onStop();
-  signal.addEventListener('abort', onStop, { once: true });
-  const over = (): void => {
-    signal.removeEventListener('abort', onStop);
-    silence();
-  };
-  return {
-    signal: controller.signal,
-    abort: (reason) => {
-      controller.abort(reason);
-    },
-    over,
-  };
-}
-
 /**
  * Fails where the body is larger than allowed, and once the service has been waited for longer than the attempt's
  * timeout in all, however it drips. Time spent by the consumer does not count: a pager may block for an hour.
  */
-async function* limited(body: HttpBody, service: Service, url: URL, stop: Stopper): AsyncGenerator<Uint8Array> {
-  const { clock, maxBodyBytes, timeoutMs } = service;
-  const chunks = chunksOf(body);
+async function* limited(
+  body: HttpBody,
+  { clock, maxBodyBytes, timeoutMs }: Service,
+  url: URL,
+  cut: AbortController,
+  ended: () => void,
+): AsyncGenerator<Uint8Array> {
   let left = timeoutMs;
   let size = 0;
-  let ended = false;
+  let late: HttpFailure | undefined;
+  const end = (): void => {
+    const facts = { peer: url.host, code: 'TIMEOUT', detail: 'the body did not end in time' };
+    late = new HttpFailure({ phase: 'body-timeout', mayHaveBeenSent: true, ...facts });
+    cut.abort(late);
+  };
+  let from = clock.monotonic();
+  let cancel = clock.alarm(left, end);
   try {
-    for (;;) {
-      const started = clock.monotonic();
-      const next = await withAlarm(service, left, url, stop.abort, chunks.next());
-      ended = next.done === true;
-      if (next.done === true) return;
-      left -= clock.monotonic() - started;
-      size += next.value.byteLength;
+    for await (const chunk of body) {
+      cancel();
+      left -= clock.monotonic() - from;
+      size += chunk.length;
       if (size > maxBodyBytes) {
         const problem = `is larger than the ${maxBodyBytes} bytes that --max-body allows`;
         throw new Failure('contract', { what: 'The response', problem });
       }
-      yield next.value;
+      yield chunk;
+      from = clock.monotonic();
+      cancel = clock.alarm(left, end);
     }
+  } catch (error) {
+    throw late ?? error;
   } finally {
-    // Not awaited: a body that hangs answers its return() only once the attempt has been aborted.
-    if (!ended) void Promise.resolve(chunks.return(undefined)).catch(() => undefined);
-    stop.over();
+    cancel();
+    ended();
   }
 }
 
-async function* chunksOf(body: HttpBody): AsyncGenerator<Uint8Array> {
-  yield* body;
-}
-
-function sizeOf(body: readonly Uint8Array[]): number {
-  return body.reduce((size, { length }) => size + length, 0);
-}
-
-function withAlarm<T>(
-  service: Service,
-  ms: number,
-  url: URL,
-  abort: (reason: Error) => void,
-  work: Promise<T>,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = service.clock.alarm(ms, () => {
-      const detail = 'the body did not end in time';
-      const failure = new HttpFailure({
-        phase: 'body-timeout',
-        mayHaveBeenSent: true,
-        peer: url.host,
-        code: 'TIMEOUT',
-        detail,
-      });
-      reject(failure);
-      abort(failure);
-    });
-    work.finally(cancel).then(resolve, reject);
-  });
-}
-
-const warned = new WeakMap<Service, Set<string>>();
+const warned = new WeakMap<ClientWatch, Set<string>>();
 
 /** Warns once per command and operation; a header that cannot be read is ignored. */
-function warnOfSunset(headers: HttpReply['headers'], service: Service, call: Call): void {
-  const deprecated = readDeprecation(headers.get('deprecation'));
-  const sunset = readSunset(headers.get('sunset'), service.clock.now());
+function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, call: Call): void {
+  const now = clock.now();
+  const seconds = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];
+  const deprecated = seconds === undefined ? undefined : Number(seconds) * 1_000;
+  const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', now);
   if (deprecated === undefined && sunset === undefined) return;
 
-  const operation = `${call.method} ${call.path.replace(/\d+/, '{petId}')}`;
-  const seen = warned.get(service) ?? new Set();
+  const operation = operationOf(call);
+  const seen = warned.get(watch) ?? new Set();
   if (seen.has(operation)) return;
-  warned.set(service, seen.add(operation));
+  warned.set(watch, seen.add(operation));
 
   const parts = [
-    deprecated !== undefined &&
-      `is deprecated ${deprecated <= service.clock.now() ? 'since' : 'from'} ${day(deprecated)}`,
+    deprecated !== undefined && `is deprecated ${deprecated <= now ? 'since' : 'from'} ${day(deprecated)}`,
     sunset !== undefined && `${deprecated === undefined ? 'goes' : 'and goes'} away on ${day(sunset)}`,
   ];
-  service.watch.warning(`The service says that ${operation} ${parts.filter(Boolean).join(' ')}.`);
-}
-
-function readDeprecation(values: readonly string[] | undefined): number | undefined {
-  const match = /^@(\d{1,12})$/.exec(values?.[0]?.trim() ?? '');
-  return match === null ? undefined : Number(match[1]) * 1_000;
-}
-
-function readSunset(values: readonly string[] | undefined, now: number): number | undefined {
-  return values?.[0] === undefined ? undefined : parseHttpDate(values[0], now);
+  watch.warning(`The service says that ${operation} ${parts.filter(Boolean).join(' ')}.`);
 }
 
 function day(epochMs: number): string {

@@ -6,14 +6,12 @@ import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 const MOST_BYTES = 64 * 1024;
 const SHOWN_CHARACTERS = 200;
 
-type Chunks = AsyncIterable<Uint8Array> | readonly Uint8Array[];
-
 /** Reads what the service, or a gateway before it, says in the body of an error, as far as it can be read. */
 export async function readServiceError({
   status,
   headers,
   body,
-}: Pick<HttpReply, 'status' | 'headers'> & { readonly body: Chunks }): Promise<ServiceError & { bodyStatus?: number }> {
+}: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
   const text = await readText(body);
   if (text === undefined) return { status };
   const { readErrorBody } = await import('../api/schemas.ts');
@@ -39,7 +37,7 @@ function problemMessage(value: JsonValue): string {
 }
 
 /** Returns the first MOST_BYTES as text; undefined where the body broke off. An error's status counts without it. */
-async function readText(body: Chunks): Promise<string | undefined> {
+async function readText(body: HttpReply['body']): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;

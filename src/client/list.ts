@@ -4,8 +4,8 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { judgeFailure, requestInfo } from './classify.ts';
-import { perform, AttemptError } from './retry.ts';
+import { requestInfo } from './classify.ts';
+import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   try {
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   } catch (error) {
-    throw brokenOff(service, error);
+    throw error instanceof HttpFailure ? judgeBroken(service, requestInfo(service, CALL), error).failure : error;
   } finally {
     void rest.return(undefined).catch(() => undefined);
   }
@@ -43,11 +43,9 @@ interface Beginning {
 }
 
 async function listed(service: Service): Promise<Beginning> {
-  try {
-    return await perform(service, { call: CALL, read: readBeginning });
-  } catch (error) {
-    throw error instanceof AttemptError ? error.trouble.failure : error;
-  }
+  const outcome = await perform(service, { call: CALL, read: readBeginning });
+  if ('value' in outcome) return outcome.value;
+  throw outcome.trouble.failure;
 }
 
 async function readBeginning(reply: HttpReply): Promise<Beginning> {
@@ -84,10 +82,4 @@ export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
     what: 'The response',
     problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
   });
-}
-
-function brokenOff(service: Service, error: unknown): unknown {
-  if (!(error instanceof HttpFailure)) return error;
-  if (error.facts.phase === 'aborted') return service.signal.reason;
-  return judgeFailure(error.facts, requestInfo(service, CALL)).failure;
 }

@@ -1,9 +1,8 @@
-/** Answers of the service as they come, for checks: nothing is judged, nothing tried again. */
+/** Answers of the service as they come, for checks: nothing is judged. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { exchange } from './attempt.ts';
-import { isWrite } from './classify.ts';
+import { perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
-import { HttpFailure, type HttpFailureFacts } from '../ports.ts';
+import type { HttpFailureFacts } from '../ports.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
 
 export interface Evidence {
@@ -41,25 +40,33 @@ const SHOWN = [
   'x-ratelimit-reset',
 ];
 
-/** @throws {Failure} `rate-limited` and what else the gate or a signal ends it with */
-export async function probe(service: Service, call: Call): Promise<Answer | Unreachable> {
+/**
+ * Sends one request. `waits`: after a 429 it is sent again when the gate allows it.
+ * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
+ */
+export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Answer | Unreachable> {
   const request = `${call.method} ${call.path}`;
   const started = service.clock.monotonic();
-  try {
-    const reply = await exchange(service, call);
-    const ms = service.clock.monotonic() - started;
-    const receivedAt = service.clock.now();
-    const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
-    const shown = SHOWN.filter((name) => reply.headers.has(name));
-    const headers = Object.fromEntries(shown.map((name) => [name, reply.headers.get(name)?.join(', ') ?? '']));
-    const evidence = { request, status: reply.status, headers };
-    return { status: reply.status, headers: reply.headers, text, ...read(text), ms, receivedAt, evidence };
-  } catch (error) {
-    if (!(error instanceof HttpFailure)) throw error;
-    const { phase, mayHaveBeenSent } = error.facts;
-    if (phase === 'aborted' && !(isWrite(call.method) && mayHaveBeenSent)) throw service.signal.reason;
-    return { unreachable: error.facts, evidence: { request } };
-  }
+  const outcome = await perform<Answer>(service, {
+    call,
+    repeats: false,
+    reads: (status) => !waits || status !== 429,
+    read: async ({ status, headers, body }) => {
+      const ms = service.clock.monotonic() - started;
+      const receivedAt = service.clock.now();
+      const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+      const shown = SHOWN.filter((name) => headers.has(name)).map((name) => [
+        name,
+        headers.get(name)?.join(', ') ?? '',
+      ]);
+      const evidence = { request, status, headers: Object.fromEntries(shown) as Record<string, string> };
+      return { status, headers, text, ...read(text), ms, receivedAt, evidence };
+    },
+  });
+  if ('value' in outcome) return outcome.value;
+  const { facts, failure } = outcome.trouble;
+  if (facts === undefined) throw failure;
+  return { unreachable: facts, evidence: { request } };
 }
 
 function read(text: string): { json: JsonValue } | { problem: string } {

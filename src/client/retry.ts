@@ -1,9 +1,9 @@
 /**
- * The loop around one operation: try, judge, wait, try again, at most ATTEMPTS times.
- * A 429 is not counted here: the gate has its own say.
+ * The loop around one request: send, judge the answer, wait, send again, at most ATTEMPTS times.
+ * A 429 is not counted: the gate waits before the next request, or ends it.
  */
-import { HttpFailure, type HttpReply, type Random } from '../ports.ts';
-import type { ServiceError } from '../errors.ts';
+import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
+import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
 import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
@@ -15,115 +15,111 @@ const ATTEMPTS = 3;
 /** Shorter waits are not announced. */
 const NOTICED_MS = 200;
 
-/** Thrown when retries are exhausted, or when the caller must verify the outcome (`look`) before retrying. */
-export class AttemptError extends Error {
-  override name = 'Troubled';
-  readonly trouble: Classified;
-  constructor(trouble: Classified) {
-    super(trouble.failure.message, { cause: trouble.failure });
-    this.trouble = trouble;
-  }
-}
-
 export interface Operation<T> {
   readonly call: Call;
   readonly petId?: bigint;
-  /** Reads the body of a 200. May throw HttpFailure, or a Failure. */
+  /** False: sent once, because it is not known whether it may run twice. */
+  readonly repeats?: boolean;
+  /** True for the statuses that are read; all others are failures. Default: 200. */
+  readonly reads?: (status: number) => boolean;
+  /** True: the body of a failure is needed as a whole, to be passed on. */
+  readonly isRaw?: boolean;
+  /** May throw HttpFailure, or a Failure. */
   read(reply: HttpReply): Promise<T>;
 }
 
-/** @throws {AttemptError} after the last permitted attempt; @throws {Failure} where the gate or a signal ends it */
-export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<T> {
+export interface Trouble extends Classified {
+  /** The answer, where there was one. Its body is read already, unless the operation is raw. */
+  readonly reply?: HttpReply;
+  /** Why there was none. */
+  readonly facts?: HttpFailureFacts;
+}
+
+export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
+
+/**
+ * Returns what was read, or the trouble of the last attempt.
+ * @param spent attempts that the caller has already made
+ * @throws {Failure} where the gate or a signal ends it, or a read finds a broken answer
+ */
+export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<Outcome<T>> {
+  const { call, petId, repeats = true } = operation;
   for (let attempt = spent + 1; ;) {
-    const asked = requestInfo(service, operation.call, attempt, operation.petId);
-    const result = await tryOnce(service, operation, asked);
-    if ('value' in result) return result.value;
-    const { trouble } = result;
+    const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt, petId));
+    if ('value' in outcome) return outcome;
+    const { trouble } = outcome;
     if (trouble.repeat === 'rate') continue;
-    if (!(await mayTryAgain(service, trouble, attempt))) throw new AttemptError(trouble);
+    if (!repeats || !(await mayTryAgain(service, trouble, attempt))) return outcome;
     attempt++;
   }
 }
 
-async function tryOnce<T>(
-  service: Service,
-  operation: Operation<T>,
-  asked: RequestInfo,
-): Promise<{ value: T } | { trouble: Classified }> {
+async function tryOnce<T>(service: Service, operation: Operation<T>, asked: RequestInfo): Promise<Outcome<T>> {
+  const { call, isRaw = false, read, reads = (status) => status === 200 } = operation;
+  let reply: HttpReply | undefined;
   try {
-    const reply = await exchange(service, operation.call);
-    if (reply.status === 200) return { value: await operation.read(reply) };
-    const serviceError = await readServiceError(reply);
-    debugError(service, serviceError);
-    return { trouble: judgeReply(service, asked, reply, serviceError) };
+    reply = await exchange(service, call);
+    if (reads(reply.status)) return { value: await read(reply) };
+    if (isRaw) reply = { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
+    return { trouble: { ...(await judgeReply(service, asked, reply)), reply } };
   } catch (error) {
-    if (!(error instanceof HttpFailure)) throw error;
-    // A write that was cut short by the program's own end may have been applied: its caller must say so.
-    const { phase, mayHaveBeenSent } = error.facts;
-    if (phase === 'aborted' && !(asked.isWrite && mayHaveBeenSent)) throw service.signal.reason;
-    return { trouble: judgeFailure(error.facts, asked) };
+    if (error instanceof HttpFailure) return { trouble: judgeBroken(service, asked, error) };
+    // An answer that cannot be accepted does not tell whether the write was applied.
+    if (isFailure(error) && asked.isWrite && reply !== undefined)
+      return { trouble: { repeat: 'look', failure: error } };
+    throw error;
   }
 }
 
-/** Judges a reply of any status but 200, by what its headers and its body say. */
-export function judgeReply(
-  { clock }: Service,
-  asked: RequestInfo,
-  { headers }: Pick<HttpReply, 'headers'>,
-  serviceError: ServiceError,
-): Classified {
-  const now = clock.now();
-  const { retryAfterMs } = readLimitHeaders(headers, now);
-  return judgeStatus(serviceError, asked, { location: headers.get('location')?.[0], retryAfterMs, now });
+/** Judges an exchange that broke. @throws what ends the program, where nothing can have been applied */
+export function judgeBroken({ signal }: Service, asked: RequestInfo, { facts }: HttpFailure): Trouble {
+  // A write that was cut short by the program's own end may have been applied: its caller must say so.
+  if (facts.phase === 'aborted' && !(asked.isWrite && facts.mayHaveBeenSent)) throw signal.reason;
+  return { ...judgeFailure(facts, asked), facts };
 }
 
-function debugError({ watch }: Service, error: Awaited<ReturnType<typeof readServiceError>>): void {
-  const { status, bodyStatus = status, raw } = error;
+/** Judges a reply of any status but 200, by what its headers and its body say. */
+export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Classified> {
+  const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
+  const { status, raw } = serviceError;
   if (bodyStatus !== status)
     watch.debug(`The Error body says status ${bodyStatus}, the response ${status}: the response counts.`);
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
+  const now = clock.now();
+  const { retryAfterMs } = readLimitHeaders(reply.headers, now);
+  return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
 }
 
-/** Waits before a further attempt; false where there is none. */
-export async function mayTryAgain(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
-  if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
+/** Waits before a further attempt; returns false where no other may follow. */
+async function mayTryAgain(service: Service, { repeat, retryAfterMs }: Trouble, attempt: number): Promise<boolean> {
+  if (repeat !== 'unsent' && repeat !== 'read') return false;
   // The longest that the backoff may be, so that chance does not decide.
   if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
-  return waitBefore(service, trouble, attempt);
+  return waitBefore(service, attempt, retryAfterMs);
 }
 
 /** Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed. */
-export async function waitBefore(service: Service, trouble: Classified, attempt: number): Promise<boolean> {
-  const { clock } = service;
-  const askedMs = trouble.retryAfterMs ?? 0;
-  if (askedMs > service.maxWaitMs) return false;
-  const ms = Math.max(backoffMs(attempt, service.random), askedMs);
+export async function waitBefore(service: Service, attempt: number, askedMs = 0): Promise<boolean> {
+  const { clock, maxWaitMs, random, signal, watch } = service;
+  if (askedMs > maxWaitMs) return false;
+  const ms = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const end = clock.monotonic() + ms;
   const until = clock.now() + ms;
   try {
     for (let left = ms; left > 0; left = end - clock.monotonic()) {
-      if (ms >= NOTICED_MS)
-        service.watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
-      await clock.sleep(Math.min(left, 1_000), service.signal);
+      if (ms >= NOTICED_MS) watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
+      await clock.sleep(Math.min(left, 1_000), signal);
     }
   } finally {
-    service.watch.backoff(undefined);
+    watch.backoff(undefined);
   }
   return true;
 }
 
-/** Of the waits after network failures and server errors. */
-const BASE_MS = 500;
-const CAP_MS = 20_000;
-
 /**
- * Before the attempt that follows the given one (from 1), in ms: anything from 0 to 0.5 s, 1 s, 2 s, … 20 s. Full
+ * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s. It is anything from 0 to that: full
  * jitter, so that many clients do not return together.
  */
-export function backoffMs(attempt: number, random: Random): number {
-  return random() * longestBackoffMs(attempt);
-}
-
-export function longestBackoffMs(attempt: number): number {
-  return Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+function longestBackoffMs(attempt: number): number {
+  return 500 * 2 ** (attempt - 1);
 }

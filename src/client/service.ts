@@ -1,5 +1,5 @@
 /** The client's configuration, ports and observers. */
-import type { Clock, Http, HttpFailureFacts, HttpRequest, Random } from '../ports.ts';
+import type { Clock, Http, HttpFailureFacts, Random } from '../ports.ts';
 import type { Gate } from '../rate-limit/gate.ts';
 
 export interface Service {
@@ -26,8 +26,10 @@ export interface Service {
   readonly watch: ClientWatch;
 }
 
+export const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+
 export interface Call {
-  readonly method: HttpRequest['method'];
+  readonly method: (typeof METHODS)[number];
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;

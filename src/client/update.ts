@@ -3,7 +3,7 @@
  *
  * The service has no idempotency key. When it is not known whether a write was applied, the list is read once: the write
  * counts as done if the stock is what was asked for. It is sent again only if the stock is as it was before, where that
- * is known: any other quantity is somebody else's.
+ * is known: any other quantity was set by another client.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
@@ -14,7 +14,7 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Classified } from './classify.ts';
 import { listInventory, refuseWebPage } from './list.ts';
 import { matcher } from '../api/select.ts';
-import { type Operation, perform, AttemptError, waitBefore } from './retry.ts';
+import { type Operation, perform, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** Bytes; an item is far smaller. */
@@ -90,19 +90,17 @@ function isRecent({ clock }: Service): () => boolean {
   return () => clock.monotonic() - from <= RECENT_MS;
 }
 
-/** The stored item, or the trouble that calls for a look. */
+/** Returns the stored item, or the trouble that calls for a look. */
 async function sendOnce(
   service: Service,
   operation: Operation<InventoryItem>,
   spent: number,
 ): Promise<InventoryItem | Classified> {
-  try {
-    return await perform(service, operation, spent);
-  } catch (error) {
-    if (!(error instanceof AttemptError)) throw error;
-    if (error.trouble.repeat === 'look' || error.trouble.repeat === 'look-only') return error.trouble;
-    throw error.trouble.failure;
-  }
+  const outcome = await perform(service, operation, spent);
+  if ('value' in outcome) return outcome.value;
+  const { trouble } = outcome;
+  if (trouble.repeat === 'look' || trouble.repeat === 'look-only') return trouble;
+  throw trouble.failure;
 }
 
 /**
@@ -111,7 +109,7 @@ async function sendOnce(
  */
 async function look(service: Service, update: Update, trouble: Classified): Promise<InventoryItem | undefined> {
   // What ends the wait does not make the write unsent.
-  const isDue = !service.signal.aborted && (await waitBefore(service, trouble, 1).catch(() => false));
+  const isDue = !service.signal.aborted && (await waitBefore(service, 1, trouble.retryAfterMs).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
   service.watch.warning(
     `It is not known whether pet ${update.petId} was set to ${update.quantity}: reading the list to check.`,
@@ -175,35 +173,28 @@ function stopReason({ signal }: Service): Failure | undefined {
   return signal.aborted && isFailure(reason) ? reason : undefined;
 }
 
-async function readStored(reply: HttpReply, update: Update, service: Service): Promise<InventoryItem> {
-  const problem = (text: string): AttemptError =>
-    new AttemptError({
-      repeat: 'look',
-      failure: new Failure('contract', { what: 'The answer to the update', problem: text }),
-    });
+/** @throws {Failure} `contract`, `stored-differently` */
+async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
+  refuseWebPage(reply);
   const item = await readAnswer(reply).catch((error: unknown) => {
-    if (error instanceof JsonError) throw problem(`is not JSON: ${error.problem}`);
-    if (error instanceof ContractViolation) throw problem(error.message);
-    if (error instanceof TypeError) throw problem('is not valid UTF-8');
-    if (isFailure(error)) throw new AttemptError({ repeat: 'look', failure: error });
-    throw error;
+    const problem = problemOf(error);
+    throw problem === undefined ? error : new Failure('contract', { what: 'The answer to the update', problem });
   });
-  if (item.petId === update.petId && item.quantity === update.quantity) return item;
+  if (item.petId === petId && item.quantity === quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
-  const failure = new Failure('stored-differently', {
-    petId: update.petId,
-    quantity: update.quantity,
-    stored,
-    environment: service.environment,
-  });
-  throw new AttemptError({ repeat: 'look', failure });
+  throw new Failure('stored-differently', { petId, quantity, stored, environment: service.environment });
 }
 
-async function readAnswer(reply: HttpReply): Promise<InventoryItem> {
-  refuseWebPage(reply);
+function problemOf(error: unknown): string | undefined {
+  if (error instanceof JsonError) return `is not JSON: ${error.problem}`;
+  if (error instanceof ContractViolation) return error.message;
+  return error instanceof TypeError ? 'is not valid UTF-8' : undefined;
+}
+
+async function readAnswer({ body }: HttpReply): Promise<InventoryItem> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
-  for await (const chunk of reply.body) {
+  for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > MOST_BYTES) throw new ContractViolation('is far larger than one item');
   }

@@ -2,6 +2,7 @@ import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
 import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
+import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -10,7 +11,6 @@ import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
 
-const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 const MOST_BYTES = 64 * 2 ** 20;
 
 const methodValue = parserOf(
@@ -85,7 +85,7 @@ export const api = defineCommand({
     return {
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
-      body: answer.body,
+      body: Buffer.concat(await Array.fromAsync(answer.body)),
       ...(answer.failure !== undefined && { failure: answer.failure }),
     };
   },

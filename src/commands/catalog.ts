@@ -1,6 +1,6 @@
 import { labelOf } from '../catalog/barcode.ts';
 import { type CatalogRow, type Changes, checkRows } from '../catalog/changes.ts';
-import { readCatalog, removePet, writeChanges } from '../catalog/store.ts';
+import { readCatalog, removePet, writeChanges } from '../catalog/local-catalog.ts';
 import { CATALOG_FILE, parseMapping } from '../bulk/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/values.ts';
@@ -53,12 +53,15 @@ export const catalogImport = defineCommand({
   },
   more: ['environments', 'exit-codes'],
   async run({ file, map, force }, context) {
-    const { badRows, readCatalogFile } = await import('../bulk/catalog-file.ts');
-    const { rows, problems, ignored } = await readCatalogFile(context, file, map);
+    const { readSource } = await import('../bulk/source-file.ts');
+    const { parseCatalog } = await import('../bulk/file-rows.ts');
+    const { name: source, text } = await readSource(context, file, CATALOG_FILE);
+    const { rows, problems, ignored } = parseCatalog(text, map);
     if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
     const pets = await store(context, rows, force, (found) => {
       const all = [...problems, ...found].toSorted((a, b) => a.line - b.line);
-      if (all.length > 0) throw badRows(file, all);
+      const { unchanged } = CATALOG_FILE;
+      if (all.length > 0) throw new Failure('invalid-rows', { source, problems: all, unchanged });
     });
     const environment = await environmentOf(context);
     return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, [

@@ -61,13 +61,10 @@ function text(content: string): View {
 
 /** Returns the pets that this machine has seen, those changed last first, with their names in that place. */
 export async function knownPets(context: Context, place?: Place): Promise<readonly KnownPet[]> {
-  const { namedPetsIn, petsIn } = await import('../state/pets.ts');
+  const { petsSeen } = await import('../state/pets.ts');
   try {
-    const own = await petsIn(context, sandboxFile(context), 'SELECT petId FROM pet ORDER BY petId');
-    const changed = 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC';
-    return await namedPetsIn(context, statePath(context, 'state.db'), changed, own, async () =>
-      place === undefined ? undefined : originAt(context, place),
-    );
+    const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
+    return await petsSeen(context, paths, async () => (place === undefined ? undefined : originAt(context, place)));
   } catch (error) {
     // Without a home there is nothing to know.
     if (isFailure(error) && error.is('no-home')) return [];

@@ -6,6 +6,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Journal } from '../state/journal.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import type { View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
@@ -59,7 +60,7 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
       hint: 'Name one pet: petstore inventory history --pet 7 --chart',
     });
   }
-  if (globals.output !== 'table') {
+  if (!FORMAT_FACTS[globals.output].isForPeople) {
     throw new Failure('usage', {
       problem: `--chart does not go with ${globals.output}, which is for programs.`,
       hint: 'Add -o table, or leave out --chart.',
@@ -69,13 +70,13 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
 
 async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
-  const { historyView, layoutOf } = await import('../bulk/history-view.ts');
+  const { historyView } = await import('../bulk/history-view.ts');
+  const now = context.clock.now();
   const rows = readJournal(context, (journal) => journal.history(filter));
-  if (context.globals.output !== 'table') return historyView(rows, context);
+  if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, now);
   return withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));
-    const layout = layoutOf(journal, filter, names);
-    return { ...historyView(rows, context, layout), empty: emptyText(journal, filter) };
+    return historyView(rows, now, { table: { journal, filter, names }, empty: emptyText(journal, filter) });
   });
 }
 

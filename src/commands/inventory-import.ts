@@ -57,11 +57,7 @@ export const inventoryImport = defineCommand({
         hint: 'Add --dry-run to check without changing anything.',
       });
     }
-    const bulk = await import('../bulk/import.ts');
-    if (input.dryRun === true) return bulk.dryRun(context, input);
-    const work = (onOutcome?: Parameters<typeof bulk.runImport>[2]) => bulk.runImport(context, input, onOutcome);
-    if (input.events !== true) return work();
-    const { eventsView } = await import('../bulk/events.ts');
-    return eventsView(work);
+    const { dryRun, runImport } = await import('../bulk/import.ts');
+    return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
   },
 });

@@ -2,7 +2,7 @@ import { type InventoryItem, itemToJsonText, jsonTextOfFields, memberOf } from '
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { SortedItems, type Sort, SORTS } from '../api/long-list.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
@@ -21,6 +21,7 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
 
 /** The columns of a table where there is a catalog. */
@@ -100,7 +101,7 @@ export const inventoryList = defineCommand({
       const filter = filterOf(input, await catalogFor(input, context));
       return watchView(context, filter, input.watch === true ? undefined : input.watch);
     }
-    if (!input.header && ['json', 'ndjson'].includes(context.globals.output)) {
+    if (!input.header && !FORMAT_FACTS[context.globals.output].hasHeader) {
       throw new Failure('usage', {
         problem: `--no-header does not go with ${context.globals.output}, which has none.`,
       });
@@ -129,7 +130,7 @@ export const inventoryList = defineCommand({
 });
 
 function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: CommandContext): boolean {
-  return columns === undefined ? globals.output === 'table' : columns.includes('name');
+  return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
 }
 
 /** Opens the catalog where names are shown or filtered by. @throws {Failure} `usage`: --name without a catalog */

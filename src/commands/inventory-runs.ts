@@ -38,13 +38,7 @@ export const inventoryRuns = defineCommand({
         throw new Failure('usage', { problem: 'Name the run, as in petstore inventory runs discard 3' });
       return runs.discardRun(context, run);
     }
-    if (action === 'resume') {
-      const work = (onOutcome?: Parameters<typeof runs.resumeStopped>[2]) =>
-        runs.resumeStopped(context, run, onOutcome);
-      if (events !== true) return work();
-      const { eventsView } = await import('../bulk/events.ts');
-      return eventsView(work);
-    }
+    if (action === 'resume') return runs.resumeStopped(context, run, events);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return runs.listRuns(context, { environment, limit, isUnfinished: unfinished === true });
   },

@@ -34,14 +34,14 @@ export const inventorySet = defineCommand({
       integerValue,
       'only if the current quantity is this (else exit 13); a change between check and write is not detected',
     ),
-    readFirst: flag('--read-first', 'read the old quantity first, so undo works; the default on a terminal'),
-    // To commander this is the option above, set to false; nothing has this name.
-    noReadFirst: flag('--no-read-first', 'send one request only; undo is not possible then'),
+    readFirst: flag('--read-first', 'read the old quantity first, so undo works; the default on a terminal', {
+      no: 'send one request only; undo is not possible then',
+    }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
-  async run({ noReadFirst: _, name, barcode, ...input }, context) {
+  async run({ name, barcode, ...input }, context) {
     const missing = missingArgument('inventory set', 'quantity');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });

@@ -6,6 +6,7 @@ import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({
@@ -38,7 +39,7 @@ export const inventorySummary = defineCommand({
     // Those of the contract, then others in the order of the alphabet.
     const others = [...counts.keys()].filter((status) => !isOneOf(PET_STATUSES, status)).sort();
     const rows = [...known, ...others].flatMap((status) => counts.get(status) ?? []);
-    return context.globals.output === 'table' ? tableView(rows) : list(rows, MEMBERS);
+    return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
   },
 });
 

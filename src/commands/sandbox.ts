@@ -4,6 +4,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
 import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -143,7 +144,7 @@ export const sandboxKeys = defineCommand({
 function keyRows(rows: readonly KeyRow[], { clock, globals }: CommandContext): RowsView<KeyRow> {
   const now = clock.now();
   const later = (at: number): string | undefined =>
-    at <= now ? undefined : globals.output === 'table' ? clockTime(at, now) : new Date(at).toISOString();
+    at <= now ? undefined : FORMAT_FACTS[globals.output].isForPeople ? clockTime(at, now) : new Date(at).toISOString();
   return list(rows, {
     key: ({ key }) => key,
     minuteUsed: ({ minuteUsed }) => minuteUsed,

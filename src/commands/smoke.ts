@@ -4,6 +4,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const satisfies readonly ReportFormat[];
@@ -83,20 +84,10 @@ export const smoke = defineCommand({
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/smoke-run.ts');
-    const pet = await writablePet(input, context);
+    const write = await writablePet(input, context);
     await allowProvoking(input, context);
-    const isJson = ['json', 'ndjson'].includes(context.globals.output);
-    return run(context, {
-      format: input.format ?? (isJson ? 'json' : 'text'),
-      out: input.out ?? [],
-      maxSkewMs: input.maxSkew,
-      provoke: input.provoke429 === true,
-      write: pet,
-      only: input.only,
-      skip: input.skip,
-      maxLatencyMs: input.maxLatency,
-      waitReadyMs: input.waitReady,
-    });
+    const { isJson } = FORMAT_FACTS[context.globals.output];
+    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write });
   },
 });
 

@@ -31,12 +31,9 @@ export async function buildTree(): Promise<Tree> {
   };
 }
 
-async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
+async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): Promise<TreeCommand> {
   return {
-    path: spec.path,
-    summary: spec.summary,
-    ...(spec.description !== undefined && { description: spec.description }),
-    examples: spec.examples,
+    ...spec,
     arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
       name,
       description,
@@ -46,9 +43,6 @@ async function treeCommand(spec: AnyCommand): Promise<TreeCommand> {
       ...proposals(name, parser, spec.path === 'help' ? [...(parser.words ?? []), ...FIRST_WORDS] : parser.words),
     })),
     options: await Promise.all(optionsOf(spec).map(treeOption)),
-    experimental: spec.experimental === true,
-    more: spec.more ?? [],
-    common: spec.common ?? 'questions',
   };
 }
 

@@ -3,7 +3,8 @@ import { DAY_MS } from '../duration.ts';
 import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
-import { type Format, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { type Format, FORMAT_FACTS } from '../view/output-formats.ts';
+import { list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 /** `note`: information without a verdict. `skip`: not checked. */
@@ -85,7 +86,7 @@ export function diagnosisView(found: readonly Diagnosis[], output: Format): Reco
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
   const failure = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
-  if (output === 'table') {
+  if (FORMAT_FACTS[output].isForPeople) {
     const margin = MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
     return record(asText(found, margin), [], { margin, ...(failure && { failure }) });
   }

@@ -1,10 +1,10 @@
-/** What the HTTP servers of petstore have in common: a port, limits for slow and large clients, and the body of a request. */
+/** What the HTTP servers of petstore have in common: a port, limits for slow and large clients, and their end. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
-import { errorCode } from '../ports.ts';
+import { type Clock, errorCode } from '../ports.ts';
 
 /** In ms: how long a client may take to send a request's head, and all of it. */
 export interface Patience {
@@ -12,13 +12,52 @@ export interface Patience {
   readonly requestMs: number;
 }
 
-export const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
+const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
 const MOST_CONNECTIONS = 1_000;
 export const LONGEST_HEAD = 16 * 1024;
 
-export function createListener({ headMs, requestMs }: Patience): Server {
+/** Status, code and message of an Error body. */
+export type Refusal = readonly [status: number, code: string, message: string];
+
+interface RefusalResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface ServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly clock: Pick<Clock, 'alarm'>;
+  readonly patience?: Patience | undefined;
+  /** Resolves once it has been answered, and never rejects. */
+  handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
+  /** Returns the response to what is not an HTTP request. */
+  refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
+  /** Refused in the same way. Default: what Node does with them. */
+  readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
+  readonly onConnection?: (socket: Duplex) => void;
+}
+
+export interface Serving {
+  /** `http://127.0.0.1:PORT/v1`. */
+  readonly baseUrl: string;
+  /** Accepts no more connections; answers what was asked for at most `graceMs`, then closes all that are left. */
+  close(graceMs: number): Promise<void>;
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'timeout', 'The request took too long to arrive.'],
+  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
+};
+
+/** Serves until it is closed. @throws {Failure} `port` */
+export async function serve(options: ServerOptions): Promise<Serving> {
+  const { clock, handle, host, onConnection, refuse, unsupported = {} } = options;
+  const { headMs, requestMs } = options.patience ?? PATIENCE;
   const server = createServer({
     headersTimeout: headMs,
     requestTimeout: requestMs,
@@ -29,11 +68,54 @@ export function createListener({ headMs, requestMs }: Patience): Server {
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
-  return server;
+  const unanswered = new Set<ServerResponse>();
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    unanswered.add(outgoing);
+    if (!server.listening) outgoing.shouldKeepAlive = false;
+    void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
+  };
+  server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
+  /** Returns the last of the answers that whole requests of a connection wait for: a refusal would be taken for it. */
+  const lastOn = (socket: Duplex): ServerResponse | undefined =>
+    [...unanswered].findLast(({ req }) => req.socket === socket && req.complete);
+  const refuseRaw = (socket: Duplex, refusal: Refusal): void => {
+    void Promise.resolve(refuse(refusal)).then((response) => {
+      endRaw(socket, response);
+    });
+  };
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
+    const last = lastOn(socket);
+    if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // The connection ends with it.
+    else if (last !== undefined) last.shouldKeepAlive = false;
+    else refuseRaw(socket, REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']);
+  });
+  for (const [event, refusal] of Object.entries(unsupported)) {
+    server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
+      if (lastOn(socket) === undefined) refuseRaw(socket, refusal);
+      else socket.destroy();
+    });
+  }
+  if (onConnection !== undefined) server.on('connection', onConnection);
+  const port = await listen(server, host, options.port);
+  return {
+    baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
+    async close(graceMs) {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const each of unanswered) each.shouldKeepAlive = false;
+      const end = (): void => {
+        server.closeAllConnections();
+      };
+      if (graceMs === 0) end();
+      const cancel = clock.alarm(graceMs, end);
+      await closed;
+      cancel();
+    },
+  };
 }
 
-/** Returns the port: a free one where it is 0. @throws {Failure} `port` */
-export async function listen(server: Server, host: string, port: number): Promise<number> {
+/** Returns the port. @throws {Failure} `port` */
+async function listen(server: Server, host: string, port: number): Promise<number> {
   try {
     return await tryListen(server, host, port);
   } catch (cause) {
@@ -60,44 +142,36 @@ async function freePort(host: string): Promise<number | undefined> {
   }
 }
 
-/** Status, code and message of an Error body. */
-export type Refusal = readonly [status: number, code: string, message: string];
-
-const REFUSALS: Readonly<Record<string, Refusal>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'timeout', 'The request took too long to arrive.'],
-  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
-};
-
-/** Calls `refuse` for bytes that are not an HTTP request, unless the client is gone. */
-export function onBadRequest(server: Server, refuse: (refusal: Refusal, socket: Duplex) => void): void {
-  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
-    if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'], socket);
-  });
-}
-
 /** Writes a response where Node has none to write to, and ends the connection. */
-export function endRaw(
-  socket: Duplex,
-  { status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: string },
-): void {
+function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): void {
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => {
     socket.destroy();
   });
 }
 
-/** By what its head says. */
-export function isTooLong({ headers }: IncomingMessage, most: number): boolean {
-  return Number(headers['content-length']) > most;
+/**
+ * Reads the whole body. Undefined where it is longer than `most` bytes: the connection ends with the answer, and the rest
+ * is read and dropped before it, so that the client gets to read that.
+ */
+export async function readBody(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  most: number,
+): Promise<Buffer | undefined> {
+  const { 'content-length': length, 'transfer-encoding': coding, expect } = incoming.headers;
+  if (length === undefined && coding === undefined) return Buffer.alloc(0);
+  let body: Buffer | undefined;
+  // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
+  if (expect === undefined || Number(length ?? 0) <= most) {
+    if (expect !== undefined) outgoing.writeContinue();
+    body = await received(incoming, most);
+  }
+  if (body === undefined) outgoing.shouldKeepAlive = false;
+  return body;
 }
 
-/** Undefined where it is longer; the rest is read and dropped, so that the client gets to read its answer. */
-export function readBody(incoming: IncomingMessage, most: number): Promise<Buffer | undefined> {
-  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
-  if (length === undefined && coding === undefined) return Promise.resolve(Buffer.alloc(0));
-  // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (isTooLong(incoming, most) && incoming.headers.expect !== undefined) return Promise.resolve(undefined);
+function received(incoming: IncomingMessage, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   // By its events: an iterator of the stream costs as much as all the rest of a small request.
@@ -109,9 +183,7 @@ export function readBody(incoming: IncomingMessage, most: number): Promise<Buffe
         else chunks.length = 0;
       })
       .once('end', () => {
-        const [first] = chunks;
-        const whole = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
-        resolve(size > most ? undefined : whole);
+        resolve(size > most ? undefined : Buffer.concat(chunks));
       })
       .once('error', reject)
       .once('close', () => {

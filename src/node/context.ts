@@ -3,9 +3,8 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
-import { isStdoutClosed } from './closed.ts';
 import { nodeFiles } from './files.ts';
-import { exit } from './process.ts';
+import { exit, isStdoutClosed } from './process.ts';
 import { nodePrompt } from './prompt.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
@@ -32,7 +31,7 @@ export function nodeContext(): Context {
     prompt: nodePrompt,
     machine: {
       platform: process.platform,
-      runtime: runtime(),
+      nodeVersion: process.versions.node,
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -61,12 +60,6 @@ export function nodeContext(): Context {
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
-}
-
-/** Bun has a version of Node's as well: the one that it is like. */
-function runtime(): Context['machine']['runtime'] {
-  const { node, bun } = process.versions;
-  return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */

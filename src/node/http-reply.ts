@@ -1,11 +1,9 @@
 /** Receives a response from undici: headers as a map, the body decoded. */
-import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
 
 type Controller = Dispatcher.DispatchController;
-type OpenDecoder = (firstByte: number) => Transform;
 
 /** As many as curl accepts: each takes memory. */
 const MOST_CODINGS = 5;
@@ -173,9 +171,27 @@ async function* decodedBody(
   codings: readonly string[],
   exchange: Exchange,
 ): AsyncGenerator<Uint8Array> {
+  const [{ createBrotliDecompress, createUnzip }, { pipeline }] = await Promise.all([
+    import('node:zlib'),
+    import('node:stream'),
+  ]);
+  const decoders = new Map([
+    ['gzip', createUnzip],
+    ['x-gzip', createUnzip],
+    ['deflate', createUnzip],
+    ['br', createBrotliDecompress],
+  ]);
   let bytes = 0;
   try {
-    for await (const chunk of await decoded(receiver, codings, exchange)) {
+    let body: AsyncIterable<Uint8Array> = receiver;
+    // The last coding was applied last.
+    for (const coding of codings.toReversed()) {
+      const open = decoders.get(coding);
+      if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, exchange);
+      // Errors reach the reader through the decoder that it iterates.
+      body = pipeline(body, open(), () => undefined);
+    }
+    for await (const chunk of body) {
       if (bytes < LONG_BODY && bytes + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
       bytes += chunk.length;
       yield chunk;
@@ -192,52 +208,10 @@ async function* decodedBody(
  * so that the room would be taken for nothing.
  */
 function stopYoungGenerationGrowth(): void {
-  try {
-    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
-  } catch {
-    // Bun has another engine.
-  }
-}
-
-async function decoded(
-  body: AsyncIterable<Uint8Array>,
-  codings: readonly string[],
-  exchange: Exchange,
-): Promise<AsyncIterable<Uint8Array>> {
-  const zlib = await import('node:zlib');
-  const decoders: Readonly<Record<string, OpenDecoder>> = {
-    gzip: () => zlib.createGunzip(),
-    'x-gzip': () => zlib.createGunzip(),
-    // The zlib format (RFC 9110, 8.4.1.2) begins with method 8; some servers send the bare deflate data.
-    deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
-    br: () => zlib.createBrotliDecompress(),
-    // Node has it from 22.15 on.
-    ...('createZstdDecompress' in zlib && { zstd: () => zlib.createZstdDecompress() }),
-  };
-  let decoded: AsyncIterable<Uint8Array> = body;
-  // The last coding was applied last.
-  for (const coding of codings.toReversed()) {
-    const open = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
-    if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, exchange);
-    decoded = decodedBy(open, decoded);
-  }
-  return decoded;
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {
   const detail = codings.join(', ').slice(0, 80);
   return new HttpFailure({ phase: 'coding', mayHaveBeenSent: true, peer: target, code: 'UNSUPPORTED_CODING', detail });
-}
-
-async function* decodedBy(open: OpenDecoder, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const { pipeline } = await import('node:stream');
-  const chunks = source[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  if (first.done === true) return;
-  const all = async function* (): AsyncGenerator<Uint8Array> {
-    yield first.value;
-    yield* { [Symbol.asyncIterator]: () => chunks };
-  };
-  // Errors reach the reader through the decoder that it iterates.
-  yield* pipeline(all(), open(first.value[0] ?? 0), () => undefined);
 }

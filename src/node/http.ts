@@ -33,15 +33,11 @@ interface Line {
   readonly forwarder: URL | undefined;
   /** Makes it available again. */
   giveBack(): void;
-  /** Makes it available in the next turn: a server that closes it after its response has done so by then. */
-  rest(): void;
 }
 
 export function openHttp(env: Environment): Http {
   const sockets = new Set<Socket>();
   const idle = new Map<string, Line[]>();
-  /** How many lines are available in the next turn. */
-  let resting = 0;
   const openSocket = socketOpener((socket, takenOver) => {
     sockets.add(socket);
     // Node crashes where a socket is destroyed before the TLS connection on it; that destroys both.
@@ -49,14 +45,7 @@ export function openHttp(env: Environment): Http {
     socket.once('close', () => sockets.delete(socket));
   });
 
-  const takeIdle = (origin: string): Line | undefined => {
-    const lines = idle.get(origin) ?? [];
-    let line = lines.pop();
-    while (line !== undefined && !isOpen(line.socket)) line = lines.pop();
-    return line;
-  };
-
-  const openLine = async (target: HttpTarget): Promise<Line> => {
+  const openLine = async (target: HttpTarget, lines: Line[]): Promise<Line> => {
     const { origin, protocol } = target.url;
     const proxy = proxyFor(target.url, env);
     const socket = await openSocket(target, proxy);
@@ -65,19 +54,7 @@ export function openHttp(env: Environment): Http {
       socket,
       client: clientOver(socket, origin),
       forwarder: protocol === 'http:' ? proxy : undefined,
-      giveBack() {
-        if (!isOpen(socket)) return;
-        const others = idle.get(origin);
-        if (others === undefined) idle.set(origin, [line]);
-        else others.push(line);
-      },
-      rest() {
-        resting++;
-        setImmediate(() => {
-          resting--;
-          line.giveBack();
-        });
-      },
+      giveBack: () => void lines.push(line),
     };
     return line;
   };
@@ -85,12 +62,13 @@ export function openHttp(env: Environment): Http {
   return {
     async connect(target) {
       const { origin } = target.url;
-      let line = takeIdle(origin);
-      if (line === undefined && resting > 0) {
-        await nextTurn();
-        line = takeIdle(origin);
-      }
-      return handOut(line ?? (await openLine(target)));
+      const lines = idle.get(origin) ?? [];
+      idle.set(origin, lines);
+      // A server that closes a connection after its response has done so by the next turn.
+      if (lines.length > 0) await nextTurn();
+      let line = lines.pop();
+      while (line !== undefined && !isOpen(line.socket)) line = lines.pop();
+      return handOut(line ?? (await openLine(target, lines)));
     },
     async close() {
       const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
@@ -124,7 +102,7 @@ function handOut(line: Line): Connection {
       isTaken = false;
       const { url, signal, timeoutMs } = call;
       const exchange = { target: hostAndPort(url), forwarder: line.forwarder, isWritten: false, signal };
-      const receiver = new Receiver({ exchange, timeoutMs, maySend, onOver: line.rest });
+      const receiver = new Receiver({ exchange, timeoutMs, maySend, onOver: line.giveBack });
       line.client.dispatch(optionsOf(call, line.forwarder), receiver);
       return receiver.reply();
     },

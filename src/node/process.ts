@@ -1,7 +1,7 @@
 /** This process, as little of it as the shortest commands need. */
-import { fstatSync, statSync } from 'node:fs';
+import { fstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { EXIT } from '../errors.ts';
-import { isStdoutClosed } from './closed.ts';
 
 export const argv: readonly string[] = process.argv.slice(2);
 
@@ -19,6 +19,33 @@ export function printAndEnd(text: string): void {
   process.stdout.on('error', fail);
   if (isStdoutClosed()) fail(Object.assign(new Error('closed'), { code: 'EBADF' }));
   else process.stdout.write(text);
+}
+
+/** The device number of Linux's /dev/null. */
+const NULL_DEVICE = (1 << 8) | 3;
+
+/** Programs that run others with the stdout that they have themselves, or as a shell's redirection says. */
+const PASSES_ON =
+  /^((ba|da|a|z|k|mk|ya|fi|c|tc)?sh[0-9.-]*|busybox|timeout|flock|sudo|su|make|xargs|crond?|anacron|atd)$/;
+
+/**
+ * Returns true where stdout was closed when the program was started, as `>&-` does, as far as Linux tells. Node puts
+ * /dev/null in its place, open for reading and writing, so nothing that is written fails. `> /dev/null` is open for
+ * writing alone; but Python, Node and daemons open it for both, so the parent has to be a program that does not.
+ */
+export function isStdoutClosed(): boolean {
+  try {
+    if (process.platform !== 'linux' || fstatSync(1).rdev !== NULL_DEVICE) return false;
+    const [, flags = '0'] = /^flags:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8')) ?? [];
+    // O_RDWR among the bits of O_ACCMODE.
+    if ((Number.parseInt(flags, 8) & 3) !== 2) return false;
+    const parent = `/proc/${process.ppid}`;
+    if (!PASSES_ON.test(basename(readlinkSync(`${parent}/exe`)))) return false;
+    return statSync(`${parent}/fd/1`, { throwIfNoEntry: false })?.rdev !== NULL_DEVICE;
+  } catch {
+    // Another user's process, one that is gone or outside of this container, or /proc is hidden.
+    return false;
+  }
 }
 
 /** Resolves once the event loop has come round. */

@@ -82,16 +82,24 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       });
       if (!terminal) endAtLongLine(input);
       // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
-      return linesOf(reader[Symbol.asyncIterator](), { input, reader, terminal, signal });
+      const lines = reader[Symbol.asyncIterator]();
+      return (async function* () {
+        try {
+          yield* lines;
+        } catch (error) {
+          if (isFailure(error)) throw error;
+          if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
+        } finally {
+          reader.close();
+        }
+        if (signal.aborted) throw reasonOf(signal);
+        // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+        if (terminal && (input.readableEnded || input.errored !== null)) {
+          throw new Failure('interrupted', { signal: 'SIGHUP' });
+        }
+      })();
     },
   };
-}
-
-interface Source {
-  readonly input: Readable;
-  readonly reader: { close(): void };
-  readonly terminal: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** readline keeps a line until its end, however long it is. */
@@ -103,20 +111,4 @@ function endAtLongLine(input: Readable): void {
     const problem = `A line of stdin is longer than ${LONGEST_LINE / 1024} KiB.`;
     if (bytes > LONGEST_LINE) input.destroy(new Failure('usage', { problem }));
   });
-}
-
-async function* linesOf(lines: AsyncIterable<string>, { input, reader, terminal, signal }: Source) {
-  try {
-    yield* lines;
-  } catch (error) {
-    if (isFailure(error)) throw error;
-    if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
-  } finally {
-    reader.close();
-  }
-  if (signal.aborted) throw reasonOf(signal);
-  // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
-  if (terminal && (input.readableEnded || input.errored !== null)) {
-    throw new Failure('interrupted', { signal: 'SIGHUP' });
-  }
 }

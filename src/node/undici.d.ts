@@ -1,4 +1,5 @@
-// The parts of undici that one request needs, loaded one by one: the whole library takes twice as long to start.
+// The parts of undici that one request needs, loaded one by one: the whole library takes twice as long to start. All its
+// private paths are here and, for the build, in src/build/bundling.ts; package.json therefore names its exact version.
 declare module 'undici/lib/dispatcher/client.js' {
   import { Client } from 'undici';
   export default Client;

@@ -10,15 +10,6 @@ import { inTime } from './in-time.ts';
 /** Variables that may hold a secret; programs of the user's have no use for them. */
 const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
 
-/** How an editor is started: the program to spawn, its arguments and its environment. */
-export interface EditorStart {
-  /** The variable that names the editor; absent: the usual one of the system. */
-  readonly variable?: 'VISUAL' | 'EDITOR';
-  readonly command: string;
-  readonly spawn: readonly [file: string, args: readonly string[]];
-  readonly env: NodeJS.ProcessEnv;
-}
-
 /** Where cmd.exe finds the path: a variable is not read again once its value has been put in. */
 const PATH_VARIABLE = 'PETSTORE_EDITED_FILE';
 
@@ -26,39 +17,28 @@ const PATH_VARIABLE = 'PETSTORE_EDITED_FILE';
  * Returns how to open the file. The variable may hold options too, so a shell reads it: sh, or cmd.exe on Windows. The
  * path is never a part of what it reads.
  */
-export function editorStart(platform: string, env: NodeJS.ProcessEnv, path: string): EditorStart {
+export function editorStart(platform: string, env: NodeJS.ProcessEnv, path: string) {
   const isWindows = platform === 'win32';
   const variable = (['VISUAL', 'EDITOR'] as const).find((name) => (env[name] ?? '') !== '');
   const command = (variable && env[variable]) ?? (isWindows ? 'notepad' : 'vi');
-  const start = { command, ...(variable !== undefined && { variable }) };
-  const own = { ...env, ...SECRETS };
-  if (!isWindows) {
-    const line = `${checkProgram(command)}${command} "$1"`;
-    return { ...start, spawn: ['/bin/sh', ['-c', line, 'sh', path]], env: own };
+  const own: NodeJS.ProcessEnv = { ...env, ...SECRETS };
+  if (isWindows) {
+    const args = ['/d', '/s', '/c', `"${command} "%${PATH_VARIABLE}%""`];
+    own[PATH_VARIABLE] = path.replaceAll('/', '\\');
+    return { variable, command, file: env.ComSpec ?? 'cmd.exe', args, env: own };
   }
-  const line = `"${command} "%${PATH_VARIABLE}%""`;
-  const args = ['/d', '/s', '/c', line];
-  return {
-    ...start,
-    spawn: [env.ComSpec ?? 'cmd.exe', args],
-    env: { ...own, [PATH_VARIABLE]: path.replaceAll('/', '\\') },
-  };
+  const args = ['-c', `${checkProgram(command)}${command} "$1"`, 'sh', path];
+  return { variable, command, file: '/bin/sh', args, env: own };
 }
 
 export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: AbortSignal): Promise<void> {
-  const start = editorStart(process.platform, env, path);
-  const { command, variable } = start;
+  const { variable, command, file, args, env: own } = editorStart(process.platform, env, path);
   await new Promise<void>((resolve, reject) => {
     const fail = (problem: string): void => {
       reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
     };
-    const child = spawn(...start.spawn, {
-      stdio: 'inherit',
-      env: start.env,
-      signal,
-      // cmd.exe reads its line by rules of its own.
-      windowsVerbatimArguments: true,
-    });
+    // cmd.exe reads its line by rules of its own.
+    const child = spawn(file, args, { stdio: 'inherit', env: own, signal, windowsVerbatimArguments: true });
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (signal.aborted) reject(reasonOf(signal));
       else fail(`could not be run (${error.code ?? error.message})`);

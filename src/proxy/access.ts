@@ -1,37 +1,19 @@
 /** Decides who may use the proxy: programs of this machine that know its token, and no web page. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
-import type { Call } from '../client/service.ts';
-import { isOurs, endRaw, onBadRequest, type Refusal } from '../http/server.ts';
-import { answerOf } from './answers.ts';
+import { METHODS } from '../client/service.ts';
+import { isOurs, type Refusal } from '../http/server.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 
-/** Fewer than an HTTP server of petstore has places for. */
-const MOST_STRANGERS = 500;
-
 export interface Access {
   /** One of them has to be sent, as `bearerHash` returns it; undefined: no token is asked for. */
   readonly tokens: readonly Buffer[] | undefined;
   readonly isReadOnly: boolean;
-}
-
-const METHODS = new Set<string>([
-  'GET',
-  'PATCH',
-  'POST',
-  'PUT',
-  'DELETE',
-  'HEAD',
-  'OPTIONS',
-] satisfies Call['method'][]);
-
-export function isMethod(method: string): method is Call['method'] {
-  return METHODS.has(method);
 }
 
 /** Returns why a request is refused, by its head alone. */
@@ -47,7 +29,7 @@ export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Acc
     return [401, 'unauthorized', "Send the proxy's token: Authorization: Bearer TOKEN."];
   }
   if (isLooping(headers)) return [508, 'loop', 'The base URL of this proxy leads back to it.'];
-  if (!isMethod(method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
+  if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
   if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
   if (pathBelowBase(url) === undefined) {
     return [404, 'not_found', 'The proxy passes on paths below /v1, without dot segments.'];
@@ -56,39 +38,6 @@ export function refusalOf(incoming: IncomingMessage, { tokens, isReadOnly }: Acc
     return [405, 'read_only', 'This proxy was started with --read-only. Allowed: GET, HEAD, OPTIONS.'];
   }
   return undefined;
-}
-
-/**
- * Refuses what is not a plain request, unless it follows requests that are not answered yet: the refusal would be taken
- * for their answer. `lastOn`: the last of the answers that a connection waits for.
- */
-export function refuseOthers(server: Server, lastOn: (socket: Duplex) => ServerResponse | undefined): void {
-  const refuse = (...refusal: Refusal) => {
-    return (_incoming: IncomingMessage, socket: Duplex): void => {
-      if (lastOn(socket) === undefined) endRaw(socket, answerOf(refusal));
-      else socket.destroy();
-    };
-  };
-  server.on('connect', refuse(501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'));
-  server.on('upgrade', refuse(501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'));
-  onBadRequest(server, (refusal, socket) => {
-    const last = lastOn(socket);
-    if (last === undefined) endRaw(socket, answerOf(refusal));
-    // The connection ends with it.
-    else last.shouldKeepAlive = false;
-  });
-}
-
-/** Disconnects the oldest of the connections that have shown no token, so that they never take all places. */
-export function limitStrangers(server: Server, strangers: Set<Duplex>): void {
-  server.on('connection', (socket: Duplex) => {
-    strangers.add(socket);
-    socket.once('close', () => strangers.delete(socket));
-    const [oldest] = strangers;
-    if (oldest === undefined || strangers.size <= MOST_STRANGERS) return;
-    strangers.delete(oldest);
-    oldest.destroy();
-  });
 }
 
 /** True for the status and the metrics of the proxy. */

@@ -1,6 +1,5 @@
 /** Selects the headers and paths that the proxy passes on, and sends the service's response to its client. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { Forwarded } from '../client/raw.ts';
 import { SILENCE_MS } from '../http/server.ts';
 import { type HttpReply, isWhole } from '../ports.ts';
 
@@ -74,7 +73,7 @@ export const TAKING_MS = SILENCE_MS / 2;
  * Sends it as fast as the client takes it. Rejects where the body of the service breaks off or cannot be decoded: before
  * anything is sent, if that shows at once.
  */
-export async function sendReply(outgoing: ServerResponse, reply: Forwarded, method: string): Promise<void> {
+export async function sendReply(outgoing: ServerResponse, reply: HttpReply, method: string): Promise<void> {
   const { body, status } = reply;
   const headers = returnedHeaders(reply);
   // Without the coding, a body has another length.

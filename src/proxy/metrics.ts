@@ -4,7 +4,6 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import { type Sharing, sharingJson } from '../session/limit-words.ts';
 import { type Answer, answerOf } from './answers.ts';
-import type { Turns } from './turns.ts';
 
 /** Upper bounds of the waits, s, in the one way in which they may be written. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
@@ -76,16 +75,14 @@ function family(name: string, type: string, help: string, samples: Samples): str
   return `# TYPE ${name} ${type}\n# HELP ${name} ${help}\n${lines.join('')}`;
 }
 
-interface Sources {
-  readonly session: Session;
-  readonly turns: Turns;
-  readonly metrics: Metrics;
-}
-
 /** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
-export async function ownAnswer(url: string, { session, turns, metrics }: Sources): Promise<Answer> {
+export async function ownAnswer(
+  url: string,
+  session: Session,
+  metrics: Metrics,
+  { waiting, inFlight }: Pick<Gauges, 'waiting' | 'inFlight'>,
+): Promise<Answer> {
   const { allowance: limits, block, sharing } = await session.known();
-  const { waiting, inFlight } = turns;
   switch (url) {
     case '/__petstore/status': {
       const status = jsonObject({

@@ -1,13 +1,11 @@
-/** The requests that are being answered, in the order in which their heads came. */
+/** One request of a client, while it is being answered and in the log. */
 import type { ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import type { Claim } from './turns.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 
-/** What is known of one request. */
 export interface Passing extends Claim {
   readonly outgoing: ServerResponse;
   /** Aborts where the client has left, or the proxy ends. */
@@ -17,43 +15,35 @@ export interface Passing extends Claim {
   size: number;
   /** The client has left before its answer was complete. */
   isGone: boolean;
-  waitedMs: number;
   error?: string;
   /** Resolves once it has been answered. */
   ended: Promise<void>;
 }
 
-export class Requests extends Set<Passing> {
-  /** Returns the memory that a client's requests may take, in bytes. */
-  heldFor(client: string): number {
-    return [...this].reduce((sum, each) => (each.client === client ? sum + each.size : sum), 0);
-  }
-
-  /**
-   * Resolves when the earlier writes of the same client have been answered.
-   * @throws {Failure} `run-locked`: they were not within `maxWaitMs` of its arrival
-   */
-  async afterWrites(passing: Passing, clock: Clock, maxWaitMs: number): Promise<void> {
-    const from = clock.monotonic();
-    let tooLong: Promise<never> | undefined;
-    try {
-      for (const each of this) {
-        if (each === passing) return;
-        if (each.client !== passing.client || !each.isWrite) continue;
-        tooLong ??= clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
-          throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
-        });
-        await Promise.race([each.ended, tooLong]);
-      }
-    } finally {
-      passing.onWaited(clock.monotonic() - from);
+/**
+ * Resolves when the earlier writes of the same client have been answered.
+ * @param all in the order in which their heads came
+ * @throws {Failure} `run-locked`: they were not within `maxWaitMs` of its arrival
+ */
+export async function afterWrites(
+  passing: Passing,
+  all: ReadonlySet<Passing>,
+  clock: Clock,
+  maxWaitMs: number,
+): Promise<void> {
+  const from = clock.monotonic();
+  let tooLong: Promise<never> | undefined;
+  try {
+    for (const each of all) {
+      if (each === passing) return;
+      if (each.client !== passing.client || !each.isWrite) continue;
+      tooLong ??= clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
+        throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
+      });
+      await Promise.race([each.ended, tooLong]);
     }
-  }
-
-  /** Returns the last of the answers that whole requests of a connection wait for. */
-  lastOn(socket: Duplex): ServerResponse | undefined {
-    const answers = [...this].map(({ outgoing }) => outgoing);
-    return answers.findLast(({ req }) => req.socket === socket && req.complete);
+  } finally {
+    passing.waitedMs += clock.monotonic() - from;
   }
 }
 
@@ -75,17 +65,9 @@ export interface ProxiedRequest {
 }
 
 export function logLine({ at, method, target, status, ms, waitedMs, client, error }: ProxiedRequest): string {
-  const words = [
-    clockTime(at, at),
-    status,
-    method,
-    target,
-    `${ms.toFixed(1)} ms`,
-    ...(waitedMs < 100 ? [] : [`waited ${(waitedMs / 1_000).toFixed(1)} s`]),
-    ...(error === undefined ? [] : [error]),
-    client,
-  ];
-  return words.join('  ');
+  const waited = waitedMs < 100 ? undefined : `waited ${(waitedMs / 1_000).toFixed(1)} s`;
+  const words = [clockTime(at, at), status, method, target, `${ms.toFixed(1)} ms`, waited, error, client];
+  return words.filter((word) => word !== undefined).join('  ');
 }
 
 export function logObject({ at, ms, waitedMs, ...request }: ProxiedRequest): JsonObject {

@@ -1,17 +1,17 @@
 /**
- * Decides who asks the gate next: clients take turns, and urgent requests go before all others. When a request may be
- * sent, the gate alone decides: the first of a queue waits there, and those behind it only ask whether they may go too.
+ * Decides which request asks the gate next: clients take turns, and urgent requests go before all others. When a request
+ * may be sent, the gate alone decides: the first of a queue waits there, and those behind it only ask whether they may go
+ * too.
  */
 import { isFailure } from '../errors.ts';
 import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock } from '../ports.ts';
-import { FairQueue } from './fair-queue.ts';
 
 /** Most requests of a queue that ask the gate at once: it then takes them together. */
 const MOST_ASKING = 64;
-/** Operations that are kept when none of their requests wait: what they are called is up to the clients. */
-const MOST_LANES = 64;
+/** Above this number, queues that are empty are dropped: what operations are called is up to the clients. */
+const MOST_QUEUES = 64;
 
 export interface TurnOptions {
   readonly gate: Gate;
@@ -22,30 +22,29 @@ export interface TurnOptions {
   readonly reserve: number;
 }
 
+/** A request that is to be sent. */
 export interface Claim {
-  /** Who asks. */
   readonly client: string;
   readonly isUrgent: boolean;
-  /** When the request arrived, on the monotonic clock. */
+  /** When it arrived, on the monotonic clock. */
   readonly since: number;
   /** Aborts when the client is gone, with a Failure as its reason. */
   readonly signal: AbortSignal;
-  /** Receives each wait, ms. */
-  onWaited(ms: number): void;
+  /** How long it has waited to be sent, ms. */
+  waitedMs: number;
+  /** True once the gate has let it through. */
+  isSent: boolean;
 }
 
 export class Turns {
-  /** Requests that were sent and are not answered yet. */
-  inFlight = 0;
+  /** Requests that wait to be sent. */
+  waiting = 0;
   private readonly options: TurnOptions;
-  private readonly lanes = new Map<string, Lane>();
+  /** By operation: each has a rate limit of its own. */
+  private readonly queues = new Map<string, FairQueue>();
 
   constructor(options: TurnOptions) {
     this.options = options;
-  }
-
-  get waiting(): number {
-    return [...this.lanes.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Returns the gate as one request sees it. */
@@ -54,9 +53,7 @@ export class Turns {
     return {
       enter: (operation, connect) => this.enter(claim, operation, connect),
       forecast: (demand) => gate.forecast(demand),
-      get limits() {
-        return gate.limits;
-      },
+      limits: gate.limits,
     };
   }
 
@@ -64,7 +61,7 @@ export class Turns {
    * Refuses a request that would wait for too long, as far as is known: before a lock is taken for it, and it is recorded.
    * @throws {Failure} `rate-limited`, `banned`, `paused`
    */
-  async checkWait(claim: Claim, operation: string, count = this.laneOf(operation).ahead(claim) + 1): Promise<void> {
+  async checkWait(claim: Claim, operation: string, count = this.queueOf(operation).nextPlace(claim)): Promise<void> {
     const { clock, gate, maxWaitMs } = this.options;
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
@@ -86,114 +83,100 @@ export class Turns {
     connect: () => Promise<C>,
   ): Promise<{ ticket: Ticket; connection: C }> {
     const { clock, gate } = this.options;
-    const { client, isUrgent, signal } = claim;
+    const { signal } = claim;
     signal.throwIfAborted();
-    const lane = this.laneOf(operation);
-    const queue = lane.queueOf(isUrgent);
+    claim.isSent = false;
+    const queue = this.queueOf(operation);
     const from = clock.monotonic();
-    const count = lane.ahead(claim) + 1;
-    const entry = new Entry(client);
-    queue.add(entry);
+    const count = queue.nextPlace(claim);
+    const entry: Entry = { claim, isLate: false, start: undefined };
     const ask = (): void => entry.start?.(false);
     const cancel = clock.alarm(this.leftOf(claim), () => {
       entry.isLate = true;
       ask();
     });
     signal.addEventListener('abort', ask);
+    queue.add(entry);
+    this.waiting++;
     try {
-      let turn = lane.turnOf(entry);
+      let turn = queue.turnOf(entry);
       if (entry.start !== undefined) await this.checkWait(claim, operation, count);
       for (;;) {
         const isFirst = await turn;
         signal.throwIfAborted();
-        const own = {
-          maxWaitMs: isFirst ? this.leftOf(claim) : 0,
-          reserve: this.reserveOf(claim),
-          signal,
-          connectsFirst: queue.width > 1,
-        };
+        const maxWaitMs = isFirst ? this.leftOf(claim) : 0;
+        const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: queue.width > 1 };
         try {
-          const { ticket, connection } = await gate.enter(operation, connect, own);
+          const entered = await gate.enter(operation, connect, own);
           queue.remove(entry, true);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
-          this.inFlight++;
-          return { connection, ticket: this.counted(ticket) };
+          claim.isSent = true;
+          return entered;
         } catch (error) {
           if (isFirst || entry.isLate || !isHeld(error)) throw error;
           queue.width = 1;
-          turn = lane.turnOf(entry);
+          turn = queue.turnOf(entry);
         }
       }
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
+      this.waiting--;
+      claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry, false);
-      lane.startNext();
-      claim.onWaited(clock.monotonic() - from);
+      queue.startNext();
+      if (queue.isEmpty && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
   }
 
-  /** Notes that the request has been answered, or lost. */
-  private counted(ticket: Ticket): Ticket {
-    const over = (): void => {
-      this.inFlight--;
-    };
-    return {
-      isFresh: () => ticket.isFresh(),
-      answered: (...answer) => ticket.answered(...answer).finally(over),
-      lost: (mayHaveBeenSent) => ticket.lost(mayHaveBeenSent).finally(over),
-    };
-  }
-
-  private laneOf(operation: string): Lane {
-    const known = this.lanes.get(operation);
-    if (known !== undefined) return known;
-    for (const [name, lane] of this.lanes) {
-      if (this.lanes.size >= MOST_LANES && lane.size === 0) this.lanes.delete(name);
-    }
-    const lane = new Lane();
-    this.lanes.set(operation, lane);
-    return lane;
+  private queueOf(operation: string): FairQueue {
+    const queue = this.queues.get(operation) ?? new FairQueue();
+    this.queues.set(operation, queue);
+    return queue;
   }
 }
 
-class Entry {
-  readonly client: string;
+interface Entry {
+  readonly claim: Claim;
   /** It has waited for as long as it may: it asks once more. */
-  isLate = false;
+  isLate: boolean;
   /** Lets it ask the gate; undefined: it asks already. `isFirst`: it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
-
-  constructor(client: string) {
-    this.client = client;
-  }
 }
 
-/** How many of a queue may ask at once: one more for each that is sent, one alone after a wait. */
-class Queue extends FairQueue<Entry> {
+/** The requests of one operation: in each round one of each client, however many it has; urgent ones first. */
+class FairQueue {
+  /** How many may ask the gate at once: one more for each that is sent, one alone after a wait. */
   width = 1;
+  /** A client that has had its turn comes last. */
+  private readonly clients = new Map<string, Entry[]>();
 
-  startFirst(): void {
-    for (const [i, { start }] of this.first(this.width).entries()) start?.(i === 0);
-  }
-}
-
-/** The requests of one operation, which share a rate limit. */
-class Lane {
-  private readonly urgent = new Queue();
-  private readonly others = new Queue();
-
-  get size(): number {
-    return this.urgent.size + this.others.size;
+  get isEmpty(): boolean {
+    return this.clients.size === 0;
   }
 
-  queueOf(isUrgent: boolean): Queue {
-    return isUrgent ? this.urgent : this.others;
+  add(entry: Entry): void {
+    const key = keyOf(entry);
+    this.clients.set(key, [...(this.clients.get(key) ?? []), entry]);
   }
 
-  /** Returns how many go before the next request of that client. */
-  ahead({ client, isUrgent }: Pick<Claim, 'client' | 'isUrgent'>): number {
-    return isUrgent ? this.urgent.ahead(client) : this.urgent.size + this.others.ahead(client);
+  /** Takes a request out. `hasGone`: its client has had its turn. */
+  remove(entry: Entry, hasGone: boolean): void {
+    const key = keyOf(entry);
+    const own = this.clients.get(key) ?? [];
+    const left = own.filter((each) => each !== entry);
+    if (left.length === own.length) return;
+    if (hasGone || left.length === 0) this.clients.delete(key);
+    if (left.length > 0) this.clients.set(key, left);
+  }
+
+  /** Returns the place that the next request of that client would have, from 1. */
+  nextPlace(claim: Claim): number {
+    const next: Entry = { claim, isLate: false, start: undefined };
+    this.add(next);
+    const place = [...this.inOrder()].indexOf(next) + 1;
+    this.remove(next, false);
+    return place;
   }
 
   /** Resolves when it may ask the gate: true for the first, which may wait there. */
@@ -207,11 +190,27 @@ class Lane {
     });
   }
 
-  /** Urgent ones go first: they may use the reserve that the others wait for. */
   startNext(): void {
-    this.urgent.startFirst();
-    if (this.urgent.size === 0) this.others.startFirst();
+    let place = 0;
+    for (const { start } of this.inOrder()) {
+      start?.(place === 0);
+      place++;
+      if (place === this.width) return;
+    }
   }
+
+  private *inOrder(): Generator<Entry> {
+    for (const isUrgent of [true, false]) {
+      const lists = [...this.clients.values()].filter(([first]) => first?.claim.isUrgent === isUrgent);
+      for (let round = 0; lists.some(({ length }) => round < length); round++) {
+        for (const { [round]: entry } of lists) if (entry !== undefined) yield entry;
+      }
+    }
+  }
+}
+
+function keyOf({ claim: { client, isUrgent } }: Entry): string {
+  return `${isUrgent} ${client}`;
 }
 
 function isHeld(error: unknown): boolean {

@@ -1,12 +1,12 @@
 /** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FilePorts } from '../state/file.ts';
-import { administer, type Controls } from './control.ts';
+import { administer } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { readBody } from '../http/server.ts';
 import { error, type Result } from './operations.ts';
 import type { LoggedRequest } from './request-log.ts';
-import { send } from './serve-request.ts';
+import { send, type Served } from './serve-request.ts';
 
 const LONGEST_COMMAND = 64 * 1024;
 const BELOW = '/__sandbox';
@@ -16,27 +16,27 @@ const HEARTBEAT_MS = 15_000;
 /** Never rejects. */
 export async function control(
   ports: FilePorts,
-  controls: Controls,
+  served: Served,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://sandbox');
   const method = incoming.method ?? '';
   if (pathname === `${BELOW}/events` && method === 'GET') {
-    stream(ports, controls, incoming, outgoing);
+    stream(ports, served, incoming, outgoing);
     return;
   }
-  const body = (await readBody(incoming, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
+  const body = (await readBody(incoming, outgoing, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)
-      ? await administer(controls, { method, path: pathname.slice(BELOW.length), query, body }).catch(troubleOf)
+      ? await administer(served, { method, path: pathname.slice(BELOW.length), query, body }).catch(troubleOf)
       : await page(method, pathname);
   const response =
     result === undefined
-      ? await refuse(controls.handler, error(404, 'not_found', 'Unknown path.'))
+      ? await refuse(served.handler, error(404, 'not_found', 'Unknown path.'))
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
-  await send(ports, outgoing, response, [], controls.handler.now());
+  await send(ports, outgoing, response, [], served.handler.now());
 }
 
 /** A page of another site can make a browser send such a request, but not without saying whose it is. */
@@ -65,7 +65,7 @@ async function page(method: string, path: string): Promise<Result | undefined> {
 }
 
 /** Each request as it is answered, as server-sent events. */
-function stream({ clock }: FilePorts, { log }: Controls, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function stream({ clock }: FilePorts, { log }: Served, incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
   outgoing.write(': here is the sandbox\n\n');
   // A reader that is behind misses some; the page asks for them.

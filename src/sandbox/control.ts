@@ -16,17 +16,12 @@ import { itemToJson } from '../api/item.ts';
 import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
-import type { Service } from './serve-request.ts';
+import type { Served } from './serve-request.ts';
 import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
 import { type Window, windowsOf } from './limiter.ts';
 import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedItems } from './seed.ts';
-
-export interface Controls extends Service {
-  /** The sandbox's clock runs ahead of this machine's by so many ms. */
-  skewMs: number;
-}
 
 export interface AdminRequest {
   readonly method: string;
@@ -37,7 +32,7 @@ export interface AdminRequest {
 }
 
 /** Within a transaction. */
-type Action = (controls: Controls, request: AdminRequest) => JsonValue;
+type Action = (served: Served, request: AdminRequest) => JsonValue;
 
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
@@ -69,12 +64,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 /** @throws {Failure} `state` */
-export async function administer(controls: Controls, request: AdminRequest): Promise<Result> {
+export async function administer(served: Served, request: AdminRequest): Promise<Result> {
   const action = ACTIONS[`${request.method} ${request.path}`];
   if (action !== undefined) {
-    return controls.handler.store.exclusively(() => {
+    return served.handler.store.exclusively(() => {
       try {
-        return { status: 200, body: stringifyJson(action(controls, request)) };
+        return { status: 200, body: stringifyJson(action(served, request)) };
       } catch (problem) {
         // Caught here: the transaction may be shared with requests. Nothing has been changed yet.
         if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
@@ -89,7 +84,7 @@ export async function administer(controls: Controls, request: AdminRequest): Pro
   return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
 }
 
-function describeState({ handler, faults, skewMs }: Controls): JsonValue {
+function describeState({ handler, faults, skewMs }: Served): JsonValue {
   const { store, rules, apiKeys } = handler;
   const now = handler.now();
   const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
@@ -119,7 +114,7 @@ function describeState({ handler, faults, skewMs }: Controls): JsonValue {
   });
 }
 
-function rulesOf(faults: Controls['faults']): JsonValue {
+function rulesOf(faults: Served['faults']): JsonValue {
   return faults.rules.map(({ text, seen, fired }) => jsonObject({ text, seen, fired }));
 }
 
@@ -128,7 +123,7 @@ function masked(apiKey: string): string {
   return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
 }
 
-function setFaults({ faults }: Controls, { body }: AdminRequest): JsonValue {
+function setFaults({ faults }: Served, { body }: AdminRequest): JsonValue {
   const given = read(body);
   if (!Array.isArray(given) || !given.every((each) => typeof each === 'string')) {
     throw new InvalidControl('The body must be an array of rules, each a text such as "status=503,p=0.1".');
@@ -145,17 +140,17 @@ function setFaults({ faults }: Controls, { body }: AdminRequest): JsonValue {
   return rulesOf(faults);
 }
 
-function advanceClock(controls: Controls, { body }: AdminRequest): JsonValue {
+function advanceClock(served: Served, { body }: AdminRequest): JsonValue {
   const by = member(body, 'advance');
   const ms = typeof by === 'string' ? parseDuration(by) : undefined;
-  if (ms === undefined || controls.skewMs + ms > A_CENTURY_MS) {
+  if (ms === undefined || served.skewMs + ms > A_CENTURY_MS) {
     throw new InvalidControl('The body must say how far to advance, a century at most: {"advance":"1d"}.');
   }
-  controls.skewMs += ms;
-  return jsonObject({ now: new Date(controls.handler.now()).toISOString() });
+  served.skewMs += ms;
+  return jsonObject({ now: new Date(served.handler.now()).toISOString() });
 }
 
-function seed({ handler: { store } }: Controls, { body }: AdminRequest): JsonValue {
+function seed({ handler: { store } }: Served, { body }: AdminRequest): JsonValue {
   const pets = member(body, 'pets');
   if (typeof pets !== 'number' || !Number.isInteger(pets) || pets < 0 || pets > MOST_PETS) {
     throw new InvalidControl(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);

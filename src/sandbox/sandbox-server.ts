@@ -1,30 +1,17 @@
 /** The sandbox over HTTP, for others to talk to. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import {
-  isLoopbackAddress,
-  isOurs,
-  createListener,
-  endRaw,
-  isTooLong,
-  listen,
-  onBadRequest,
-  PATIENCE,
-  type Patience,
-} from '../http/server.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
-import type { Controls } from './control.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, send } from './serve-request.ts';
-import { error, LARGEST_BODY } from './operations.ts';
+import { answer, send, type Served } from './serve-request.ts';
+import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { openSandboxFile, type Pets, type SandboxFile, Store } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
-export interface Sandbox {
-  /** `http://127.0.0.1:PORT/v1`. */
-  readonly baseUrl: string;
+export interface Sandbox extends Pick<Serving, 'baseUrl'> {
   readonly apiKey: string;
   /** Answers what has been asked, for at most so many ms (by default none), then cuts off what is in flight. */
   close(graceMs?: number): Promise<void>;
@@ -54,93 +41,76 @@ export interface SandboxOptions extends SandboxFile {
 
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
-  const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1' } = options;
+  const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
   // What several requests ask at the same time shares a transaction, and its write to the disk.
   const store = new Store(inBatches(await openSandboxFile(ports, options), () => ports.clock.turn()));
-  const server = createListener(options.patience ?? PATIENCE);
-  let port: number;
+  let serving: Serving | undefined;
+  let served: Served;
   try {
-    port = await listen(server, host, options.port ?? 0);
-    const { pets } = options;
+    serving = await serve({
+      host,
+      port,
+      clock: ports.clock,
+      patience,
+      handle: (incoming, outgoing) => answerAny(ports, served, options, incoming, outgoing),
+      refuse: async (refusal) => {
+        const response = await refuse(served.handler, error(...refusal));
+        const body = typeof response.body === 'string' ? response.body : '';
+        return { status: response.status, headers: headersOf(response, served.handler.now()), body };
+      },
+    });
+    // Before the first request: none is read in this turn of the event loop.
+    served = {
+      handler: {
+        store,
+        rules: { ...DEFAULT_RULES, ...options.rules },
+        apiKeys,
+        baseUrl: serving.baseUrl,
+        now: () => ports.clock.now() + served.skewMs,
+      },
+      faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
+      log: new RequestLog(),
+      skewMs: options.skewMs ?? 0,
+    };
     if (pets !== undefined)
       await store.exclusively(() => {
         store.replacePets(pets);
       });
   } catch (problem) {
-    server.close();
+    await serving?.close(0);
     store.close();
     throw problem;
   }
-  const baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`;
-  const controls = controlsFor(ports, options, { store, apiKeys, baseUrl });
-  if (options.onRequest !== undefined) controls.log.on('request', options.onRequest);
-  serve(ports, server, controls, options);
+  const { baseUrl, close } = serving;
+  if (options.onRequest !== undefined) served.log.on('request', options.onRequest);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      controls.log.emit('end');
-      if (graceMs === 0) server.closeAllConnections();
-      const cancel = ports.clock.alarm(graceMs, () => {
-        server.closeAllConnections();
-      });
-      await new Promise((resolve) => server.close(resolve));
-      cancel();
+      served.log.emit('end');
+      await close(graceMs);
       store.close();
     },
   };
 }
 
-function controlsFor(
-  { clock }: FilePorts,
-  { rules, faults = [], faultSeed = 1, skewMs = 0 }: SandboxOptions,
-  { store, apiKeys, baseUrl }: { store: Store; apiKeys: readonly string[]; baseUrl: string },
-): Controls {
-  const controls: Controls = {
-    handler: {
-      store,
-      rules: { ...DEFAULT_RULES, ...rules },
-      apiKeys,
-      baseUrl,
-      now: () => clock.now() + controls.skewMs,
-    },
-    faults: new Faults(faults, faultSeed),
-    log: new RequestLog(),
-    skewMs,
-  };
-  return controls;
-}
-
-function serve(ports: FilePorts, server: Server, controls: Controls, options: SandboxOptions): void {
+/** Never rejects. */
+async function answerAny(
+  ports: FilePorts,
+  served: Served,
+  options: SandboxOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { handler } = served;
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
-  const answerAny = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const { handler } = controls;
-    if (!isOurs(incoming.headers.host, names)) {
-      const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-      await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
-    } else if (options.controls === true && isForControls(incoming)) {
-      const { control } = await import('./control-http.ts');
-      await control(ports, controls, incoming, outgoing);
-    } else await answer(ports, controls, incoming, outgoing);
-  };
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (!server.listening) outgoing.setHeader('Connection', 'close');
-    void answerAny(incoming, outgoing);
-  };
-  server.on('request', onRequest);
-  server.on('checkExpectation', onRequest);
-  server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (isTooLong(incoming, LARGEST_BODY)) outgoing.setHeader('Connection', 'close');
-    else outgoing.writeContinue();
-    onRequest(incoming, outgoing);
-  });
-  onBadRequest(server, (refusal, socket) => {
-    const { handler } = controls;
-    void refuse(handler, error(...refusal)).then((response) => {
-      const body = typeof response.body === 'string' ? response.body : '';
-      endRaw(socket, { status: response.status, headers: headersOf(response, handler.now()), body });
-    });
-  });
+  if (!isOurs(incoming.headers.host, names)) {
+    const message = 'This server is not known by that name; start it with --allow-host to make it so.';
+    await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
+  } else if (options.controls === true && isForControls(incoming)) {
+    const { control } = await import('./control-http.ts');
+    await control(ports, served, incoming, outgoing);
+  } else await answer(ports, served, incoming, outgoing);
 }
 
 /** The page and the controls are for this machine alone. */

@@ -10,10 +10,12 @@ import { headersOf, respond } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 import type { RequestLog } from './request-log.ts';
 
-export interface Service {
+export interface Served {
   readonly handler: Handler;
   readonly faults: Faults;
   readonly log: RequestLog;
+  /** The sandbox's clock runs ahead of this machine's by so many ms. */
+  skewMs: number;
 }
 
 /** The client disconnected, or a fault rule drops the connection. */
@@ -22,17 +24,17 @@ const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
 /** Never rejects. */
 export async function answer(
   ports: FilePorts,
-  service: Service,
+  served: Served,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { handler, faults, log } = service;
+  const { handler, faults, log } = served;
   const from = ports.clock.monotonic();
   const method = incoming.method ?? '';
   const target = incoming.url ?? '';
   const path = pathOf(target);
   const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
-  const response = await handled(ports, handler, incoming, chosen);
+  const response = await handled(ports, handler, incoming, outgoing, chosen);
   // A request that was refused before, by its key or the rate limit, keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const now = handler.now();
@@ -52,11 +54,12 @@ async function handled(
   ports: FilePorts,
   handler: Handler,
   incoming: IncomingMessage,
+  outgoing: ServerResponse,
   effects: readonly FaultRule[],
 ): Promise<SandboxResponse> {
   let body: string | undefined;
   try {
-    body = (await readBody(incoming, LARGEST_BODY))?.toString();
+    body = (await readBody(incoming, outgoing, LARGEST_BODY))?.toString();
   } catch {
     return CONNECTION_CLOSED;
   }

@@ -1,6 +1,6 @@
 /** Opens the catalog of the service that a command uses, without a request and without a key, and finds pets in it. */
 import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
-import type { Catalog, Entry } from '../catalog/catalog.ts';
+import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { capital } from '../view/words.ts';
@@ -8,6 +8,7 @@ import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { statePath } from './paths.ts';
 import { requireBaseUrl } from './resolve.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
 export async function catalogOrigin(context: CommandContext): Promise<string> {
@@ -17,7 +18,7 @@ export async function catalogOrigin(context: CommandContext): Promise<string> {
 
 /** Returns the catalog of an address for names in a table; undefined in other formats. */
 export async function tableCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
-  return context.globals.output === 'table' ? openCatalog(context, origin) : undefined;
+  return FORMAT_FACTS[context.globals.output].isForPeople ? openCatalog(context, origin) : undefined;
 }
 
 /**
@@ -27,7 +28,7 @@ export async function tableCatalog(context: CommandContext, origin: string): Pro
 export function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
   return withCatalogs(context, async (database) => {
     if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) === undefined) return undefined;
-    const { readCatalog } = await import('../catalog/store.ts');
+    const { readCatalog } = await import('../catalog/local-catalog.ts');
     return readCatalog(database, origin);
   });
 }

@@ -1,7 +1,7 @@
 /** The options that every command takes, as the command line gives them. */
 import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import type { Format } from '../view/view.ts';
+import type { Format } from '../view/output-formats.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { ResolvedSettings, Target } from './resolve.ts';
 import type { ClientWatch } from '../client/service.ts';

@@ -61,22 +61,16 @@ export function splitWords(command: string, platform = ''): readonly [string, ..
   return [program, ...args];
 }
 
-interface Quoting {
-  /** One word at the start of a text. */
-  readonly word: RegExp;
-  /** What is quoted, or escaped, in a word. */
-  readonly part: RegExp;
-  readonly unescape: (text: string) => string;
-}
-
-const POSIX: Quoting = {
+/** `word`: one at the start of a text. `part`: what is quoted, or escaped, in it. */
+const POSIX = {
   word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
   // Between double quotes a backslash before other characters than these two is one that is meant.
-  unescape: (text) => (text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1')),
+  unescape: (text: string): string =>
+    text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1'),
 };
-const WINDOWS: Quoting = {
+const WINDOWS = {
   word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+(?=\s|$)/,
   part: /'([^']*)'|"([^"]*)"/g,
-  unescape: (text) => text,
+  unescape: (text: string): string => text,
 };

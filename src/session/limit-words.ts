@@ -38,7 +38,7 @@ export interface Sharing {
   /** Requests that this one may still send before it asks the server again. */
   readonly lent: number;
   /** The server does not answer. `since`, and `next`, when it is tried again: epoch ms. */
-  readonly lost?: { readonly since: number; readonly says: string; readonly next: number };
+  readonly lost?: { readonly since: number; readonly says: string; readonly next: number } | undefined;
 }
 
 /** Reads it from a view whose times are still monotonic; undefined: the key is not shared. */
@@ -47,10 +47,9 @@ export function sharingOf({ lease }: LedgerState, clock: Pick<Clock, 'now' | 'mo
   const { lost, machines, permits } = lease;
   const valid = Object.values(permits).filter(({ until }) => clock.monotonic() < until);
   return {
-    ...{ machines, lent: valid.reduce((sum, { many }) => sum + many, 0) },
-    ...(lost !== undefined && {
-      lost: { since: toWall(clock, lost.since), says: lost.says, next: toWall(clock, lost.next) },
-    }),
+    machines,
+    lent: valid.reduce((sum, { many }) => sum + many, 0),
+    lost: lost && { since: toWall(clock, lost.since), says: lost.says, next: toWall(clock, lost.next) },
   };
 }
 

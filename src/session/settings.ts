@@ -2,7 +2,7 @@
 import { countValue, keptTimeValue, type Parser, textValue, waitValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import { FORMATS } from '../view/view.ts';
+import { FORMATS } from '../view/output-formats.ts';
 import { ENVIRONMENTS, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { splitWords } from './key.ts';
 

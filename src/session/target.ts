@@ -51,14 +51,12 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
 
 const TIMEOUT_MS = 30_000;
 
-type Needed = Pick<CommandContext, 'machine' | 'notices' | 'runKeyCommand' | 'secrets' | 'signal' | 'stderr'>;
-
 /**
  * Runs the command without a shell, and returns the key that it prints, less one line end. Shows what it writes to
  * stderr: at once on a terminal, where it may ask the user to do something; elsewhere at the end, without the key.
  * @throws {Failure} `key-command`, `key-malformed`; the reason of the command's signal
  */
-export async function keyFromCommand(context: Needed, command: string): Promise<string> {
+export async function keyFromCommand(context: Omit<CommandContext, 'target'>, command: string): Promise<string> {
   const { notices, secrets, signal, stderr } = context;
   const words = splitWords(command, context.machine.platform);
   const held: string[] = [];

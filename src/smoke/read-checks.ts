@@ -10,8 +10,9 @@ export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 
 export interface Bounds {
   /** In ms; undefined: not checked. */
-  readonly maxLatencyMs: number | undefined;
-  readonly maxSkewMs: number;
+  readonly maxLatency?: number;
+  /** In ms. */
+  readonly maxSkew: number;
 }
 
 export interface ReadCheck extends CheckFacts {
@@ -153,16 +154,16 @@ function checkReset(answer: Answer): Finding {
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
-function checkClock(answer: Answer, { maxSkewMs }: Bounds): Finding {
+function checkClock(answer: Answer, { maxSkew }: Bounds): Finding {
   const date = dateOf(answer);
   if (date === undefined) return fail('a Date header', headerText(answer, 'date'));
   const skew = Math.round((date - answer.receivedAt) / 1_000);
-  if (Math.abs(skew) * 1_000 <= maxSkewMs) return PASS;
+  if (Math.abs(skew) * 1_000 <= maxSkew) return PASS;
   const found = `one that is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead'}`;
-  return fail(`a clock within ${duration(maxSkewMs)} of this machine's`, found);
+  return fail(`a clock within ${duration(maxSkew)} of this machine's`, found);
 }
 
-function checkLatency({ ms }: Answer, { maxLatencyMs }: Bounds): Finding {
-  if (maxLatencyMs === undefined) return skip('no --max-latency was given');
-  return ms <= maxLatencyMs ? PASS : fail(`the list within ${maxLatencyMs} ms`, `it after ${Math.round(ms)} ms`);
+function checkLatency({ ms }: Answer, { maxLatency }: Bounds): Finding {
+  if (maxLatency === undefined) return skip('no --max-latency was given');
+  return ms <= maxLatency ? PASS : fail(`the list within ${maxLatency} ms`, `it after ${Math.round(ms)} ms`);
 }

@@ -1,6 +1,5 @@
 /** The requests of a smoke test, and what would end any other command. */
 import { judgeFailure, requestInfo } from '../client/classify.ts';
-import { readServiceError } from '../client/error-body.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 import { judgeReply } from '../client/retry.ts';
 import type { Call, Service } from '../client/service.ts';
@@ -65,13 +64,10 @@ export class SmokeClients implements AsyncDisposable {
    * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
    */
   async ask(service: Service, call: Call, { isUsual }: { readonly isUsual: boolean }): Promise<Answer | Unreachable> {
-    for (;;) {
-      const answer = await probe(service, call);
-      if ('status' in answer && answer.status === 429) continue;
-      await this.noteCause(service, call, answer, isUsual);
-      this.isBegun = true;
-      return answer;
-    }
+    const answer = await probe(service, call, { waits: true });
+    await this.noteCause(service, call, answer, isUsual);
+    this.isBegun = true;
+    return answer;
   }
 
   /**
@@ -109,6 +105,5 @@ export async function failureIn(
   if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
   const { status, headers, text } = answer;
   if (status < 300) return undefined;
-  const error = await readServiceError({ status, headers, body: [Buffer.from(text)] });
-  return judgeReply(service, asked, answer, error).failure;
+  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }

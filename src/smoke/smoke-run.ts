@@ -15,9 +15,9 @@ import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './s
 
 export interface RunOptions extends SmokeOptions {
   readonly format: ReportFormat;
-  readonly out: readonly { readonly format: ReportFormat; readonly path: string }[];
+  readonly out?: readonly { readonly format: ReportFormat; readonly path: string }[];
   /** In ms: how long to wait for the service to answer at all. */
-  readonly waitReadyMs: number | undefined;
+  readonly waitReady?: number;
 }
 
 const READY_PACE_MS = 2_000;
@@ -25,18 +25,20 @@ const READY_PACE_MS = 2_000;
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
 export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
-  for (const { path } of options.out) await findFolder(context, dirname(path));
+  const { out = [] } = options;
+  for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
   const count = requestsFor(options);
   await using clients = new SmokeClients(context, await connect(context), count);
   const { environment } = clients.session;
   const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
-  const more = options.provoke ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
+  const more =
+    options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
   notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
   const checks = await check(context, clients, options);
   const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
-  for (const { format, path } of options.out) {
+  for (const { format, path } of out) {
     await write(context, path, REPORTERS[format](suite)).catch((error: unknown) => {
       if (!isFailure(error) || context.signal.aborted) throw error;
       clients.causes.push(error);
@@ -58,7 +60,7 @@ async function check(context: CommandContext, clients: SmokeClients, options: Ru
   const found = new Map<string, Checked>();
   try {
     await clients.afford();
-    if (options.waitReadyMs !== undefined) await waitReady(context, clients, options.waitReadyMs);
+    if (options.waitReady !== undefined) await waitReady(context, clients, options.waitReady);
     const run = async (pet?: LockedPet): Promise<void> => {
       for await (const each of runSmoke(clients, options, pet)) found.set(each.id, each);
     };

@@ -13,12 +13,12 @@ import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
 
 export interface SmokeOptions extends Bounds {
   /** Ids to run; absent: all. */
-  readonly only: readonly string[] | undefined;
-  readonly skip: readonly string[] | undefined;
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
   /** The pet that may be written to, and is put back. */
   readonly write: bigint | undefined;
   /** Use up the rate limit, and send one request more. */
-  readonly provoke: boolean;
+  readonly provoke429?: boolean;
 }
 
 const LIST = { method: 'GET', path: '/inventory' } as const;
@@ -49,8 +49,12 @@ const BASIC_CHECKS: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS];
 export const ALL: readonly CheckFacts[] = [...BASIC_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
 /** Returns the checks of this run, in their order. */
-export function chosenChecks({ only, skip: left, write, provoke }: SmokeOptions): readonly CheckFacts[] {
-  const possible = [...BASIC_CHECKS, ...(write === undefined ? [] : WRITE_CHECKS), ...(provoke ? PROVOKED_CHECKS : [])];
+export function chosenChecks({ only, skip: left, write, provoke429 }: SmokeOptions): readonly CheckFacts[] {
+  const possible = [
+    ...BASIC_CHECKS,
+    ...(write === undefined ? [] : WRITE_CHECKS),
+    ...(provoke429 === true ? PROVOKED_CHECKS : []),
+  ];
   return possible.filter(({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true);
 }
 
@@ -112,7 +116,7 @@ export async function* runSmoke(
     if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);
   }
   if (obstacle !== undefined) return;
-  if (options.provoke) yield* runProvoked(clients, isChosen);
+  if (options.provoke429 === true) yield* runProvoked(clients, isChosen);
 }
 
 /**

@@ -13,29 +13,26 @@ export interface KnownPet {
   readonly name?: string | undefined;
 }
 
-/** Returns no ids for a file that is missing or cannot be read. `query` selects one column, `petId`. */
-export async function petsIn(ports: Ports, path: string, query: string): Promise<readonly bigint[]> {
-  return (await reading(ports, path, (database) => idsIn(database, query))) ?? [];
-}
-
 /**
- * Returns the pets of `petsIn` and then the others, with their names. Without a catalog, `originOf` is not called.
- * @param originOf finds the service whose catalog has the names; undefined if it cannot
+ * Returns the pets that were changed, the newest first, then the others of the sandbox. A file that is missing or cannot
+ * be read has none.
+ * @param originOf finds the service whose catalog has the names; undefined if it cannot. Called only if there is a catalog
  */
-export async function namedPetsIn(
+export async function petsSeen(
   ports: Ports,
-  path: string,
-  query: string,
-  others: readonly bigint[],
+  paths: { readonly sandbox: string; readonly state: string },
   originOf: () => Promise<string | undefined>,
 ): Promise<readonly KnownPet[]> {
-  const found = await reading(ports, path, async (database) => {
-    const petIds = [...new Set([...idsIn(database, query), ...others])];
+  const ofSandbox = 'SELECT petId FROM pet ORDER BY petId';
+  const own = (await reading(ports, paths.sandbox, (database) => idsIn(database, ofSandbox))) ?? [];
+  const found = await reading(ports, paths.state, async (database) => {
+    const changed = idsIn(database, 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC');
+    const petIds = [...new Set([...changed, ...own])];
     const origin = hasCatalog(database) ? await originOf() : undefined;
     const names = origin === undefined ? undefined : namesIn(database, origin, petIds);
     return petIds.map((petId) => ({ petId, name: names?.get(petId) }));
   });
-  return found ?? others.map((petId) => ({ petId }));
+  return found ?? own.map((petId) => ({ petId }));
 }
 
 async function reading<T>(

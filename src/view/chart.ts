@@ -10,18 +10,13 @@ const USUAL_WIDTH = 80;
 /** Times are shortened until the bars have this many columns. */
 const LEAST_BAR = 20;
 const BETWEEN = '  ';
-/** Lines handed over at a time. */
-const LINES = 1_000;
 
 export function* renderChart({ now, sections }: ChartView, screen: Screen): Generator<string, number> {
   let count = 0;
   for (const { title, lines } of sections) {
     yield `${count === 0 ? '' : '\n'}${screen.style.bold(visible(screen.redact(title)))}\n`;
     const draw = drawing(lines, now, screen);
-    for (let from = 0; from < lines.length; from += LINES) {
-      const part = lines.slice(from, from + LINES);
-      yield part.map((line) => `${draw(line)}\n`).join('');
-    }
+    yield lines.map((line) => `${draw(line)}\n`).join('');
     count += lines.length;
   }
   return count;

@@ -5,15 +5,8 @@
 import { stringifyJson } from '../api/json.ts';
 import { visible, visibleLines } from './sanitise.ts';
 import type { Screen } from './table.ts';
-import {
-  type Column,
-  type Format,
-  jsonCell,
-  type RecordView,
-  type RowsView,
-  type StreamView,
-  type View,
-} from './view.ts';
+import { type Column, jsonCell, type RecordView, type RowsView, type StreamView, type View } from './view.ts';
+import type { Format } from './output-formats.ts';
 import { prepareWidths, wrapLine } from './width.ts';
 
 /** Text in pieces, or bytes as they came; returns the number of rows. */
@@ -23,26 +16,19 @@ export async function* render(
 ): AsyncGenerator<string | Uint8Array, number> {
   switch (view.view) {
     case 'rows':
-      switch (view.format ?? options.format) {
-        case 'table':
-          return yield* (await import('./table.ts')).renderTable(view, options);
-        case 'json':
-          return yield* renderJson(view);
-        case 'ndjson':
-          return yield* renderNdjson(view);
-        case 'csv':
-          return yield* renderCsv(view);
-      }
-    // eslint-disable-next-line no-fallthrough -- every format has returned
+      return yield* WRITERS[view.format ?? options.format].rows(view, options);
     case 'chart':
       return yield* (await import('./chart.ts')).renderChart(view, options);
     case 'stream':
-      return yield* renderStream(view, options);
+      for await (const event of view.events) {
+        yield WRITERS[options.format].event(view, event, options);
+      }
+      return 0;
     case 'record':
-      yield await renderRecord(view, options);
+      yield await WRITERS[options.format].record(view, options);
       return 1;
     case 'serving':
-      yield await renderRecord(view.record, options);
+      yield await WRITERS[options.format].record(view.record, options);
       await view.ended();
       return 1;
     case 'raw': {
@@ -60,42 +46,54 @@ export async function* render(
   }
 }
 
-async function* renderStream(
-  view: StreamView,
-  { format, isTTY, style }: Screen & { format: Format },
-): AsyncGenerator<string, number> {
-  let count = 0;
-  for await (const event of view.events) {
-    count++;
-    if (format !== 'table' || !isTTY) yield `${stringifyJson(view.json(event))}\n`;
-    else {
-      const { text, isNews } = view.text(event);
-      const shown = visibleLines(text);
-      yield `${isNews ? style.yellow(shown) : shown}\n`;
-    }
-  }
-  return count;
+type Text = AsyncGenerator<string, number>;
+
+/** How a format is written: many rows, one record, one event of a stream. */
+interface Writer {
+  rows(view: RowsView, screen: Screen): Text;
+  record(view: RecordView, screen: Screen): string | Promise<string>;
+  event(view: StreamView, event: unknown, screen: Screen): string;
 }
 
-async function renderRecord(
-  view: RecordView,
-  { format, width, isTTY, redact }: Screen & { format: Format },
-): Promise<string> {
-  if (format === 'table') {
-    const text = visibleLines(redact(view.text));
-    const { margin } = view;
-    if (margin === undefined || !isTTY || width === undefined) return `${text}\n`;
-    const lines = text.split('\n');
-    await prepareWidths(lines);
-    return `${lines.map((line) => wrapLine(line, width, margin)).join('\n')}\n`;
-  }
-  if (format !== 'csv') return `${stringifyJson(view.json)}\n`;
+const jsonOf = {
+  record: ({ json }: RecordView): string => `${stringifyJson(json)}\n`,
+  event: (view: StreamView, event: unknown): string => `${stringifyJson(view.json(event))}\n`,
+};
+
+const WRITERS: Readonly<Record<Format, Writer>> = {
+  table: {
+    async *rows(view, screen) {
+      return yield* (await import('./table.ts')).renderTable(view, screen);
+    },
+    record: recordText,
+    // In a pipe a program reads it.
+    event: (view, event, screen) => (screen.isTTY ? eventText(view, event, screen) : jsonOf.event(view, event)),
+  },
+  json: { rows: renderJson, ...jsonOf },
+  ndjson: { rows: renderNdjson, ...jsonOf },
+  csv: { ...jsonOf, rows: renderCsv, record: recordCsv },
+};
+
+function eventText(view: StreamView, event: unknown, { style }: Screen): string {
+  const { text, isNews } = view.text(event);
+  const shown = visibleLines(text);
+  return `${isNews ? style.yellow(shown) : shown}\n`;
+}
+
+async function recordText(view: RecordView, { width, isTTY, redact }: Screen): Promise<string> {
+  const text = visibleLines(redact(view.text));
+  const { margin } = view;
+  if (margin === undefined || !isTTY || width === undefined) return `${text}\n`;
+  const lines = text.split('\n');
+  await prepareWidths(lines);
+  return `${lines.map((line) => wrapLine(line, width, margin)).join('\n')}\n`;
+}
+
+async function recordCsv(view: RecordView): Promise<string> {
   const { stringify } = await import('csv-stringify/sync');
   const members = view.csv ?? [...view.json];
   return stringify([members.map(([name]) => name), members.map(([, value]) => csvCell(jsonCell(value)))]);
 }
-
-type Text = AsyncGenerator<string, number>;
 
 /** One item a line, so that a diff and `head` work on it too. The array is closed only when all rows are there. */
 async function* renderJson<Row>(view: RowsView<Row>): Text {

@@ -1,9 +1,7 @@
 /** What a command returns: data and how it reads, not yet strings. formats.ts turns it into text. */
 import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
-
-export type Format = 'table' | 'json' | 'ndjson' | 'csv';
-export const FORMATS: readonly Format[] = ['table', 'json', 'ndjson', 'csv'];
+import type { Format } from './output-formats.ts';
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {

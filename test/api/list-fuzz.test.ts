@@ -73,11 +73,16 @@ function anyText(random: Random): string {
 
 /** As most services write them, some of them between others. */
 function usualRows(random: Random): string[] {
-  const space = pick(random, SPACES);
+  const [space, gap] = [pick(random, SPACES), pick(random, SPACES)];
   return Array.from({ length: 1 + random(5) }, () => {
     if (random(10) === 0) return anyRow(random);
     const [petId, quantity] = [pick(random, INTEGERS.slice(0, 9)), pick(random, INTEGERS)];
-    return `${space}{"petId":${petId},"quantity":${quantity},"status":${pick(random, STATUSES.slice(0, 4))}}`;
+    const members = [
+      ['"petId"', petId],
+      ['"quantity"', quantity],
+      ['"status"', pick(random, STATUSES.slice(0, 4))],
+    ].map((member) => `${gap}${member.join(`${gap}:${gap}`)}${gap}`);
+    return `${space}{${members.join()}}`;
   });
 }
 

@@ -4,7 +4,9 @@ import { quickRow, SORTS, SortedItems } from '../../src/api/long-list.ts';
 import { INT64_MAX, INT64_MIN, PET_STATUSES, type PetStatus } from '../../src/api/values.ts';
 
 function plain(petId: bigint, quantity: bigint, status: PetStatus): InventoryItem {
-  return quickRow(`{"petId":${petId},"quantity":${quantity},"status":"${status}"}`, 0) ?? { petId, quantity, status };
+  return (
+    quickRow(`{"petId":${petId},"quantity":${quantity},"status":"${status}"}`, 0)?.item ?? { petId, quantity, status }
+  );
 }
 
 /** Ids in no order, quantities that repeat, of both signs and beyond 2^53. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../src/browse/browser.ts';
 import type { Listing } from '../../src/browse/selection.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
 import { runIn, withReplies } from '../support/in-process.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../../src/api/item.ts';
 import { Browser } from '../../src/browse/browser.ts';
 import { drawScreen, pageOf } from '../../src/browse/draw.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
 

@@ -1,10 +1,12 @@
-/** Old history and reports are removed after a write, once a day, and never in its way: in this process. */
+/** Old history and reports are removed after a write, once a day, and never in its way. */
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { DatabaseFailure } from '../../src/ports.ts';
 import { journalKeptOpen } from '../../src/bulk/open-journal.ts';
+import { pruneIfDue } from '../../src/bulk/prune.ts';
+import { DatabaseFailure, type SqlValue } from '../../src/ports.ts';
+import { openStateFile } from '../../src/state/database.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -15,6 +17,163 @@ import { START, VirtualClock } from '../support/virtual-clock.ts';
 
 const DAY = 86_400_000;
 const CSV = (...rows: readonly string[]): string => ['petId,quantity', ...rows].join('\n');
+
+interface Row {
+  /** When it was sent; null: never. */
+  readonly at: number | null;
+  readonly state?: string;
+  readonly run?: number;
+  readonly environment?: string;
+  readonly origin?: string;
+}
+
+interface RunRow extends Pick<Row, 'environment' | 'origin'> {
+  readonly id: number;
+  readonly endedAt: number | null;
+  readonly scans?: number;
+}
+
+/** Returns a journal, and what prunes it of all that was before 100 ms, a day after the last time. */
+async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []) {
+  const ports = createTestContext();
+  const context = commandContext(ports);
+  const state = await openStateFile(context, `${ports.home.path}/state.db`);
+  onCleanup(() => state.close());
+  const insert = (table: string, row: Readonly<Record<string, SqlValue>>): void => {
+    const names = Object.keys(row);
+    const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    state.database.run(sql, ...Object.values(row));
+  };
+  const service = { environment: 'staging', origin: 'x' };
+  for (const { scans = 0, ...run } of runs) {
+    insert('run', { kind: 'import', startedAt: 0, ...service, ...run });
+    for (let seq = 1; seq <= scans; seq++) insert('scan', { run: run.id, seq, petId: 7, quantity: '1' });
+  }
+  for (const { at: sentAt, ...row } of changes) {
+    const texts = { command: 'inventory set', person: 'ann', after: '1', state: 'applied' };
+    insert('change', { ...texts, ...service, petId: 7, sentAt, ...row });
+  }
+  const idsOf = (table: string): number[] =>
+    state.database.all(`SELECT id FROM ${table} ORDER BY id`).map(({ id }) => Number(id));
+  const prune = async () => {
+    state.database.exec("DELETE FROM meta WHERE name = 'prune-at'");
+    const globals = { ...context.globals, keepHistory: context.clock.now() - 100 };
+    await pruneIfDue({ ...context, globals }, state);
+    return [idsOf('change'), idsOf('run')];
+  };
+  return { database: state.database, prune };
+}
+
+describe('of changes before 100, in order', () => {
+  it.each<[name: string, changes: readonly Row[], runs: readonly RunRow[], left: readonly [number[], number[]]]>([
+    ['none', [], [], [[], []]],
+    ['old ones go', [{ at: 10 }, { at: 99 }, { at: 100 }, { at: 101 }], [], [[3, 4], []]],
+    ['none stays but the newest of all', [{ at: 10 }, { at: 20 }, { at: 200 }], [], [[3], []]],
+    ['the newest stays', [{ at: 10 }, { at: 20 }], [], [[2], []]],
+    ['the newest by time stays, and the highest number', [{ at: 30 }, { at: 10 }, { at: 20 }], [], [[1, 3], []]],
+    [
+      'the newest of each service stays',
+      [{ at: 10 }, { at: 11, environment: 'sandbox' }, { at: 12, origin: 'y' }, { at: 13 }, { at: 200 }],
+      [],
+      [[2, 3, 5], []],
+    ],
+    [
+      'the newest that may be written stays, whatever has failed since',
+      [{ at: 10 }, { at: 20 }, { at: 30, state: 'failed' }, { at: 200, state: 'failed' }],
+      [],
+      [[2, 4], []],
+    ],
+    ['one that may be under way stays', [{ at: 10, state: 'sent' }, { at: 20 }, { at: 200 }], [], [[1, 3], []]],
+    [
+      'a run goes with all that belongs to it',
+      [{ at: 10, run: 1 }, { at: null, run: 1, state: 'conflict' }, { at: 50 }, { at: 200, run: 2 }],
+      [
+        { id: 1, endedAt: 20, scans: 3 },
+        { id: 2, endedAt: 201 },
+      ],
+      [[4], [2]],
+    ],
+    [
+      'an unfinished run stays',
+      [{ at: 10, run: 1 }, { at: null, run: 1, state: 'planned' }, { at: 50 }, { at: 200, run: 2 }],
+      [
+        { id: 1, endedAt: null, scans: 3 },
+        { id: 2, endedAt: 201 },
+      ],
+      [
+        [1, 2, 4],
+        [1, 2],
+      ],
+    ],
+    [
+      'a run that ended later stays, with what it sent before',
+      [{ at: 10, run: 1 }, { at: 20 }, { at: 200 }],
+      [
+        { id: 1, endedAt: 150 },
+        { id: 2, endedAt: 10 },
+      ],
+      [
+        [1, 3],
+        [1, 2],
+      ],
+    ],
+    [
+      'the newest run stays, all of it, though another ended later',
+      [
+        { at: 10, run: 1 },
+        { at: 20, run: 2 },
+        { at: 21, run: 2, state: 'unknown' },
+        { at: null, run: 3 },
+      ],
+      [
+        { id: 1, endedAt: 30 },
+        { id: 2, endedAt: 25 },
+        { id: 3, endedAt: 5 },
+      ],
+      [
+        [2, 3, 4],
+        [2, 3],
+      ],
+    ],
+    [
+      'the highest run of each service stays',
+      [{ at: 50 }, { at: 51, environment: 'sandbox' }],
+      [
+        { id: 1, endedAt: 10 },
+        { id: 2, endedAt: 11, environment: 'sandbox' },
+        { id: 3, endedAt: 12, environment: 'sandbox' },
+      ],
+      [
+        [1, 2],
+        [1, 3],
+      ],
+    ],
+  ])('%s', async (_name, changes, runs, left) => {
+    const { database, prune } = await journalOf(changes, runs);
+    expect([await prune(), await prune()]).toEqual([left, left]);
+    expect(database.all('PRAGMA foreign_key_check')).toEqual([]);
+    const scans = database.all('SELECT DISTINCT run FROM scan').map(({ run }) => Number(run));
+    expect(scans.every((run) => left[1].includes(run))).toBe(true);
+  });
+
+  it('as many as fit go in a day: a run with the last of its rows, sent or not', async () => {
+    const { database, prune } = await journalOf(
+      [{ at: 200 }],
+      [1, 2, 3].map((id) => ({ id, endedAt: id })),
+    );
+    for (const run of [1, 2]) {
+      database.run(
+        `WITH RECURSIVE row (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM row WHERE n < 30000)
+         INSERT INTO change (run, environment, origin, command, person, petId, after, state)
+         SELECT ?, 'staging', 'x', 'inventory import', 'ann', 7, '1', 'conflict' FROM row`,
+        run,
+      );
+    }
+    const [changes, runs] = await prune();
+    expect([changes?.length, runs]).toEqual([10_001, [1, 2, 3]]);
+    expect(await prune()).toEqual([[1], [3]]);
+  });
+});
 
 /** As if something had been written on every day before. */
 function useDaily(home: Home, now: number): void {
@@ -117,21 +276,6 @@ it('a run that is gone does not exist, and its number is not given again', async
   expect((await at.import(801, '7,31')).stdout).toContain('Run 3 (import)');
 });
 
-it('the last command of another environment can still be undone', async () => {
-  const { home, run, history, ...at } = shop();
-  await run(0, 'set', '8', '20');
-  await at.import(1, '7,11', '8,12');
-  useDaily(home, START + 1_000 * DAY);
-  const clock = new VirtualClock({ now: START + 1_000 * DAY, autoAdvance: true });
-  const staging = withReplies([json(item(7, 12))], { home, clock, env: STAGING_ENV });
-  expect((await runIn(staging, 'inventory', 'set', '7', '12')).code).toBe(0);
-  expect(await history(1_000)).toEqual([4, 3, 2]);
-  expect(await run(1_000, 'undo', '--yes')).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('2 applied') as string,
-  });
-});
-
 it('an unfinished run stays, however old, and can be resumed', async () => {
   const { home, run, history } = shop();
   const staging = (day: number, text: string, ...replies: readonly PlainReply[]): TestContext => {
@@ -196,27 +340,6 @@ describe('reports', () => {
   });
 });
 
-it('continues after five minutes where a signal cut it short', async () => {
-  const { home, run, reports, contextAt, history } = shop();
-  for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
-  mkdirSync(reports);
-  const context = contextAt(900);
-  const list: TestContext['files']['list'] = (folder) => {
-    if (folder === reports) context.interrupt();
-    return context.files.list(folder);
-  };
-  const files = { ...context.files, list };
-  await runIn({ ...context, files }, '--env', 'sandbox', 'inventory', 'set', '7', '30');
-  const database = await context.openDatabase(join(home.state, 'petstore', 'state.db'));
-  onCleanup(() => database.close());
-  database.exec('UPDATE change SET sentAt = 1');
-  const minutes = (past: number) => 900 + past / (24 * 60);
-  await run(minutes(4), 'set', '8', '1');
-  expect(await history(900)).toEqual([5, 4]);
-  await run(minutes(6), 'set', '8', '1');
-  expect(await history(900)).toEqual([6, 5]);
-});
-
 describe('a write succeeds, and is recorded, where pruning', () => {
   it.each([
     ['meets a lock', new DatabaseFailure('busy', 'locked')],
@@ -257,28 +380,6 @@ describe('a write succeeds, and is recorded, where pruning', () => {
     expect(both.filter(({ stderr }) => stderr.includes('Removed the oldest history: 3 changes'))).toHaveLength(1);
     expect(await history(900)).toHaveLength(2);
   });
-});
-
-it('continues after five minutes where there was more than is removed at a time', async () => {
-  const { home, run, contextAt } = shop();
-  await run(0, 'set', '7', '20');
-  const database = await contextAt(0).openDatabase(join(home.state, 'petstore', 'state.db'));
-  onCleanup(() => database.close());
-  database.exec(`WITH RECURSIVE row (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM row WHERE n < 60000)
-    INSERT INTO change (environment, origin, command, person, petId, after, state, sentAt)
-    SELECT environment, origin, command, person, petId, after, state, sentAt + n FROM change, row`);
-  const count = () => Number(database.get('SELECT count(*) AS rows FROM change')?.rows);
-  const minutes = (past: number) => 900 + past / (24 * 60);
-  await run(minutes(0), 'set', '8', '1');
-  expect(count()).toBe(60_002 - 50_000);
-  await run(minutes(4), 'set', '8', '2');
-  expect(count()).toBe(60_003 - 50_000);
-  await run(minutes(6), 'set', '8', '3');
-  expect(count()).toBe(3);
-  // That was all: the next one is due a day later.
-  database.exec('UPDATE change SET sentAt = 1');
-  await run(minutes(60), 'set', '8', '4');
-  expect(count()).toBe(4);
 });
 
 it('a proxy, which keeps the journal open, prunes too', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseMapping } from '../../src/bulk/columns.ts';
-import { parseRows, type RowOptions } from '../../src/bulk/rows.ts';
+import { parseRows, type RowOptions } from '../../src/bulk/file-rows.ts';
 
 const read = (text: string, options: Partial<RowOptions> = {}) => parseRows(text, { allowNegative: false, ...options });
 const problemsOf = (text: string, options?: Partial<RowOptions>) =>
@@ -39,10 +39,6 @@ describe('CSV, as spreadsheets write it', () => {
       problems: [],
       ignored: ['note'],
     });
-  });
-
-  it('skips an empty line in between', () => {
-    expect(read('petId,quantity\n7,12\n\n8,1\n').rows.map(({ line }) => line)).toEqual([2, 4]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findScanned, parseScan } from '../../src/bulk/scan.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { parseScan } from '../../src/bulk/count.ts';
+import { Catalog, petOfCode } from '../../src/catalog/local-catalog.ts';
 
 describe('a line of a stocktake', () => {
   it.each<[string, string, string | undefined, number?]>([
@@ -67,7 +67,7 @@ describe('the pet of a scan', () => {
       '73513537 is the id of pet 73513537 and a barcode of pet 7 (to take it for pet 7, store the barcode with catalog set --force)',
     ],
   ])('%s with a catalog', (code, found) => {
-    expect(findScanned(code, { stock, catalog })).toBe(found);
+    expect(petOfCode(code, stock, catalog)).toBe(found);
   });
 
   it.each<[string, bigint | string]>([
@@ -75,6 +75,6 @@ describe('the pet of a scan', () => {
     ['73513537', 73513537n],
     ['4006381333931', 'pet 4006381333931 does not exist'],
   ])('%s without a catalog', (code, found) => {
-    expect(findScanned(code, { stock, catalog: undefined })).toBe(found);
+    expect(petOfCode(code, stock, undefined)).toBe(found);
   });
 });

@@ -129,21 +129,6 @@ describe('adjust', () => {
     expect(await run('adjust', '7', '+0')).toMatchObject({ code: 0, stdout: 'Nothing to do: the adjustment is 0.\n' });
     expect((await run('history')).stdout).toBe('');
   });
-
-  it('below zero is not applied: 13', async () => {
-    const { run } = shop();
-    const { code, stderr } = await run('adjust', '7', '-100', '--json', '--quiet');
-    expect([code, JSON.parse(stderr)]).toMatchObject([
-      13,
-      {
-        error: {
-          kind: 'below-zero',
-          message: 'Pet 7 has only 10; taking away 100 would leave -90.',
-          outcome: 'not-applied',
-        },
-      },
-    ]);
-  });
 });
 
 describe('undo', () => {

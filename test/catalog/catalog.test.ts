@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseMapping, CATALOG_FILE } from '../../src/bulk/columns.ts';
-import { parseCatalog } from '../../src/bulk/catalog-file.ts';
-import { Catalog } from '../../src/catalog/catalog.ts';
+import { parseCatalog } from '../../src/bulk/file-rows.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { checkRows } from '../../src/catalog/changes.ts';
 
 const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];

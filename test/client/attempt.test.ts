@@ -145,13 +145,14 @@ describe('a body', () => {
 
   it('that drips is waited for as long as one attempt may take in all, a slow reader not counted', async () => {
     const clock = new VirtualClock();
-    async function* drip(): AsyncGenerator<Uint8Array> {
+    async function* drip(signal: AbortSignal): AsyncGenerator<Uint8Array> {
       for (;;) {
-        await clock.sleep(10_000);
+        await clock.sleep(10_000, signal);
         yield Buffer.from('x');
       }
     }
-    const { service } = scriptedService([() => Promise.resolve({ ...reply(), body: drip() })], { clock });
+    const send: Send = ({ signal }) => Promise.resolve({ ...reply(), body: drip(signal!) });
+    const { service } = scriptedService([send], { clock });
     const { body } = await exchange(service, LIST);
     const chunks = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     for (let piece = 0; piece < 2; piece++) {

@@ -1,4 +1,5 @@
 /** Which pets TAB proposes, and whose names it shows beside them. */
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { knownPets } from '../../src/commands/completion.ts';
 import { runIn as run, STAGING_ENV } from '../support/in-process.ts';
@@ -84,6 +85,26 @@ describe('the names', () => {
     expect(await nameOf7({ ...context, openDatabase })).toBe('Goldfish');
     expect(opened).toEqual(['sandbox.db', 'state.db']);
   });
+});
+
+it('proposes ids of the history and the sandbox, newest change first, and makes no file for it', async () => {
+  const context = createTestContext();
+  expect(await run(context, 'completion', 'pets')).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(existsSync(context.home.state)).toBe(false);
+  await run(context, '--env', 'sandbox', 'inventory', 'set', '12', '5');
+  const ids = (await run(context, 'completion', 'pets')).stdout.trim().split('\n');
+  expect([ids[0], ids.length, new Set(ids).size]).toEqual(['12', 25, 25]);
+  expect(ids).toContain('9223372036854775807');
+});
+
+it.each([
+  [['tcsh'], {}, 'shell must be one of bash, zsh'],
+  [['pets', '--install'], {}, '--install needs a shell'],
+  [[], { SHELL: '/bin/ksh' }, 'Name the shell: bash, zsh'],
+  [[], { SHELL: '' }, 'Name the shell: bash, zsh'],
+])('completion %j %o: 2', async (words, env, sentence) => {
+  const stderr = expect.stringContaining(sentence) as string;
+  expect(await run(createTestContext({ env }), 'completion', ...words)).toEqual({ code: 2, stdout: '', stderr });
 });
 
 it('without a home there are none', async () => {

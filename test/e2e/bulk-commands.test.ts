@@ -1,11 +1,11 @@
 /** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
-import { patch, serveSandbox } from '../support/served.ts';
+import { control, patch, serveSandbox } from '../support/served.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 
 /** One shop: each command in a context of its own, all of them with the same home. */
@@ -46,8 +46,12 @@ describe('inventory adjust', () => {
     [['7', '1.5'], 2, 'delta must be a whole number'],
   ])('%j: exit %i, nothing changed', async (args, exit, sentence) => {
     const { run, quantity } = shop();
-    const { code, stderr } = await run(['inventory', 'adjust', ...args]);
-    expect([code, stderr]).toEqual([exit, expect.stringContaining(sentence)]);
+    const { code, stderr } = await run(['inventory', 'adjust', ...args, '--json']);
+    const outcome = exit === 13 ? { outcome: 'not-applied' } : {};
+    expect([code, JSON.parse(stderr)]).toMatchObject([
+      exit,
+      { error: { message: expect.stringContaining(sentence) as string, ...outcome } },
+    ]);
     expect(await quantity(7)).toBe(10);
   });
 
@@ -229,6 +233,142 @@ describe('inventory import', () => {
       '999,,4,',
       '',
     ]);
+  });
+
+  it('refuses a file that is not there: 3', async () => {
+    const { run } = shop();
+    expect((await run(['inventory', 'import', '/nowhere.csv', '--yes'])).code).toBe(3);
+  });
+
+  it('says that nothing differs in one line, without a run and a report', async () => {
+    const { home, run } = shop();
+    const same = ['inventory', 'import', '-', '--yes'];
+    const { code, stdout, stderr } = await run(same, { stdin: { text: 'petId,quantity\n7,10\n' } });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Nothing to change.*: 1 pet already matches\.\n$/);
+    expect(existsSync(join(home.state, 'petstore', 'reports'))).toBe(false);
+    const { stdout: json } = await run([...same, '--json'], { stdin: { text: 'petId,quantity\n7,10\n8,6\n' } });
+    expect(JSON.parse(json)).toMatchObject({ run: null, applied: 0, unchanged: 2, report: null });
+  });
+
+  it('adds a delivery, shows it first, and adds it again when it is imported again', async () => {
+    const { home, run, quantity } = shop();
+    const command = ['inventory', 'import', '--yes', file(home, 'petId,delta\n7,+3\n8,4\n7,2\n')];
+    const first = await run(command);
+    expect([first.code, first.stdout]).toEqual([0, 'Run 1 (import) in sandbox: 2 applied.\n']);
+    expect(first.stderr).toContain('Several lines added together: pet 7 (lines 2, 4).\n');
+    expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
+    await run(command);
+    expect([await quantity(7), await quantity(8)]).toEqual([20, 14]);
+    await run(['inventory', 'undo', '--run', '2', '--yes']);
+    expect([await quantity(7), await quantity(8)]).toEqual([15, 10]);
+  });
+
+  it('adds with --add and other headings, and from JSON', async () => {
+    const { home, run, quantity } = shop();
+    const order = file(home, '\ufeffArticle;Name;Pieces\r\n7;"a; ""b""";3\r\n;;\r\n');
+    const maps = ['--map', 'Article=petId', '--map', 'pieces=quantity'];
+    expect(await run(['inventory', 'import', order, '--yes', ...maps, '--add'])).toMatchObject({ code: 0 });
+    expect(await quantity(7)).toBe(13);
+    const stdin = { text: '{"petId":7,"delta":-3}\n' };
+    expect(await run(['inventory', 'import', '-', '--yes'], { stdin })).toMatchObject({ code: 0 });
+    expect(await quantity(7)).toBe(10);
+  });
+
+  it('takes away no more than there is', async () => {
+    const { home, run, quantity } = shop();
+    const { code, stderr } = await run(['inventory', 'import', '--yes', file(home, 'petId,delta\n7,-11\n8,-1\n')]);
+    expect([code, await quantity(7), await quantity(8)]).toEqual([11, 10, 5]);
+    expect(stderr).toContain('pet 7 (line 2): conflict, there are 10, and taking away 11 would leave -1');
+  });
+
+  it.each([
+    ['a row that is wrong', 'petId,quantity\n7,13\n3,1,200\n', [], /line 3: has 3 cells, the header has 2/],
+    ['a pet twice', 'petId,quantity\n7,1\n7,1\n', [], /line 3: pet 7 is already on line 2/],
+    [
+      'a workbook',
+      'PK\u0003\u0004\0\0[Content_Types].xml',
+      [],
+      /^error: .*stock\.csv is an Excel workbook; nothing was sent\.\nhint: Save it as CSV first\.$/m,
+    ],
+    [
+      '--exit-code without --dry-run',
+      'petId,quantity\n7,13\n',
+      ['--exit-code'],
+      /^error: --exit-code needs --dry-run; nothing was sent\.$/m,
+    ],
+    [
+      'a --map without a column',
+      'petId,quantity\n7,13\n',
+      ['--map', 'petId'],
+      /--map must be HEADING=COLUMN, .*not "petId"/,
+    ],
+  ])('refuses %s: 2, and nothing is sent', async (_name, content, args, message) => {
+    const { home, run, quantity } = shop();
+    const { code, stdout, stderr } = await run(['inventory', 'import', file(home, content), '--yes', ...args]);
+    expect([code, stdout, stderr, await quantity(7)]).toEqual([2, '', expect.stringMatching(message), 10]);
+  });
+
+  describe('of a file whose import is unfinished', () => {
+    /** An import of pets 1 to 4 that has stopped after two of them. */
+    async function stopped(column: 'quantity' | 'delta') {
+      const { home, run } = shop();
+      const { baseUrl, port } = await serveSandbox(['--fault', 'status=401,method=PATCH,nth=3'], { home });
+      const env = { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox', NO_COLOR: '1' };
+      const inStaging = (args: readonly string[], options: TestContextOptions = {}) =>
+        run(['--env', 'staging', 'inventory', ...args], { ...options, env });
+      const stock = async (): Promise<number[]> => {
+        const { stdout } = await inStaging(['list', '--pet', '1,2,3,4', '--sort', 'petId', '--json']);
+        return (JSON.parse(stdout) as { quantity: number }[]).map((each) => each.quantity);
+      };
+      const before = await stock();
+      const delivery = ['import', file(home, `petId,${column}\n1,100\n2,100\n3,100\n4,100\n`)];
+      expect((await inStaging([...delivery, '--yes'])).code).toBe(4);
+      await control(port, 'DELETE', '/faults');
+      return { run: inStaging, stock, before, delivery };
+    }
+
+    it('and sets: a warning, and it is set', async () => {
+      const { run, delivery, stock } = await stopped('quantity');
+      const { code, stderr } = await run([...delivery, '--yes']);
+      expect([code, await stock()]).toEqual([0, [100, 100, 100, 100]]);
+      expect(stderr).toMatch(
+        /^warning: Import 1 of this file is unfinished \(2 left\)\. Resume it with: petstore --env staging inventory runs resume 1$/m,
+      );
+    });
+
+    it('and adds: refused, for it would add twice; resumed, it adds what is left', async () => {
+      const { run, delivery, before, stock } = await stopped('delta');
+      const { code, stderr } = await run([...delivery, '--yes']);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^error: Import 1 of this file is unfinished \(2 left\); nothing was sent\.$/m);
+      expect(stderr).toMatch(/^hint: Resume it with: petstore --env staging inventory runs resume 1$/m);
+      expect((await run(['runs', 'resume', '1', '--yes'])).code).toBe(0);
+      expect(await stock()).toEqual(before.map((each) => each + 100));
+      // Done: the same file adds once more.
+      expect((await run([...delivery, '--yes'])).code).toBe(0);
+      expect(await stock()).toEqual(before.map((each) => each + 200));
+    });
+
+    it('and adds: a pet that another delivery has brought to the same number is a conflict', async () => {
+      const { run, before, stock } = await stopped('delta');
+      await run(['set', '4', String(before[3]! + 100)]);
+      const { code, stderr } = await run(['runs', 'resume', '--json', '--yes']);
+      expect([code, await stock()]).toEqual([11, before.map((each) => each + 100)]);
+      expect(stderr).toContain('1 conflict');
+      const again = await run(['runs', 'resume', '1', '--yes']);
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('Import a file with only those rows')]);
+    });
+
+    it.each([
+      ['yes', [true], [100, 100, 100, 100]],
+      ['no, and then yes', [false, true], [200, 200, 100, 100]],
+    ])('at a terminal it is offered to resume: %s', async (_name, answers, added) => {
+      const { run, delivery, before, stock } = await stopped('delta');
+      const { code, stderr } = await run(delivery, { terminal: true, answers });
+      expect([code, await stock()]).toEqual([0, before.map((each, i) => each + added[i]!)]);
+      if (answers.length > 1) expect(stderr).toContain('the rows that it has added already are added again');
+    });
   });
 
   it('from stdin', async () => {

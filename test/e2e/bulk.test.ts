@@ -148,13 +148,6 @@ describe('what stops it beforehand, with nothing sent', () => {
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
 
-  it('fault 96: a pet that is listed twice', async () => {
-    const at = await shop();
-    const { code, stderr } = await at.run([...IMPORT, csv(at, [...some(3), [2, 9]])]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('line 5: pet 2 is already on line 3')]);
-    expect(await at.sent()).toEqual([]);
-  });
-
   it('fault 99: an allowance that is too short for it says so, and until when', async () => {
     const at = await shop(['--per-minute', '5']);
     const { code, stderr } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
@@ -194,20 +187,6 @@ describe('what stops it beforehand, with nothing sent', () => {
     ]);
     expect(await at.sent()).toEqual([]);
   });
-
-  it('without a terminal, production that is only the default', async () => {
-    const at = await shop();
-    const { code, stderr } = await at.run(['inventory', 'import', csv(at, some(3))], {
-      env: { PETSTORE_BASE_URL: at.env.PETSTORE_BASE_URL, PETSTORE_API_KEY: 'sandbox' },
-    });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('production-not-confirmed')]);
-  });
-
-  it('a file that is not there, and none at all', async () => {
-    const at = await shop();
-    expect((await at.run([...IMPORT, '/nowhere.csv'])).code).toBe(3);
-    expect((await at.run(IMPORT)).code).toBe(2);
-  });
 });
 
 describe('a run that was stopped', () => {
@@ -231,10 +210,18 @@ describe('a run that was stopped', () => {
     expect((await at.run([...RUNS, '--unfinished'])).json).toEqual([]);
   });
 
-  it('resumed too soon, it waits no longer than any command: 6, and nothing is sent', async () => {
+  it('waits no longer than any command, is of its environment alone, and shows in the history what was written', async () => {
     const { at } = await stopped();
     const sent = await at.sent();
     expect((await at.run([...RUNS, 'resume'])).code).toBe(6);
+    expect(await at.run(['--env', 'sandbox', ...RUNS, 'resume'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Run 1 is for staging, and the environment is sandbox') as string,
+    });
+    expect((await at.run(['inventory', 'history', '--json'])).json).toMatchObject([
+      { petId: 2, outcome: 'applied' },
+      { petId: 1, outcome: 'applied' },
+    ]);
     expect(await at.sent()).toEqual(sent);
   });
 
@@ -262,15 +249,6 @@ describe('a run that was stopped', () => {
     expect([code, stdout]).toEqual([0, 'Run 1 (import) in staging: 6 applied.\n']);
   });
 
-  it('is of its environment alone', async () => {
-    const { at } = await stopped();
-    const { code, stderr } = await at.run(['--env', 'sandbox', ...RUNS, 'resume']);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('Run 1 is for staging, and the environment is sandbox'),
-    ]);
-  });
-
   it('is of its address alone', async () => {
     const { at } = await stopped();
     const other = await shop();
@@ -286,15 +264,6 @@ describe('a run that was stopped', () => {
       ]);
     }
     expect(await other.sent()).toEqual([]);
-  });
-
-  it('shows in the history what was written, not what is still to come', async () => {
-    const { at } = await stopped();
-    const { json } = await at.run(['inventory', 'history', '--json']);
-    expect(json).toMatchObject([
-      { petId: 2, outcome: 'applied' },
-      { petId: 1, outcome: 'applied' },
-    ]);
   });
 
   it('resumes without its file', async () => {

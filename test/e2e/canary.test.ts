@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkKey } from '../../src/session/key.ts';
+import { FORMATS } from '../../src/view/output-formats.ts';
 import { runPetstore } from '../support/binary.ts';
 import {
   CANARY,
@@ -17,8 +18,6 @@ import {
 import { createHome, type Home } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { startPty } from '../support/pty.ts';
-
-const FORMATS = ['table', 'json', 'ndjson', 'csv'] as const;
 
 interface Shop {
   readonly home: Home;

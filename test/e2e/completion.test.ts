@@ -168,32 +168,10 @@ describe('petstore completion', () => {
     expect(readFileSync(join(home.path, path), 'utf8')).toContain('completion for petstore');
   });
 
-  it('proposes ids of the history and the sandbox, newest change first, and makes no file for it', async () => {
-    const home = createHome();
-    expect(await runPetstore(['completion', 'pets'], { home })).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    expect(existsSync(home.state)).toBe(false);
-    await runPetstore(['--env', 'sandbox', 'inventory', 'set', '12', '5'], { home });
-    const { stdout } = await runPetstore(['completion', 'pets'], { home });
-    const ids = stdout.trim().split('\n');
-    expect([ids[0], ids.length, new Set(ids).size]).toEqual(['12', 25, 25]);
-    expect(ids).toContain('9223372036854775807');
-  });
-
-  it('works without a home, and says what it does not know', async () => {
-    const env = { HOME: undefined, XDG_STATE_HOME: undefined };
-    expect(await runPetstore(['completion', 'pets'], { env })).toMatchObject({ code: 0, stdout: '' });
-    expect((await runPetstore(['completion', 'tcsh'])).stderr).toContain('shell must be one of bash, zsh');
-    expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
+  it('takes the shell from SHELL, and installs nothing without a home', async () => {
     const bash = await runPetstore(['completion', 'bash']);
     expect(await runPetstore(['completion'], { env: { SHELL: '/bin/bash' } })).toEqual(bash);
-    for (const SHELL of ['/bin/ksh', '']) {
-      const unknown = await runPetstore(['completion'], { env: { SHELL } });
-      expect(unknown).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('Name the shell: bash, zsh') as string,
-      });
-    }
-    const pets = await runPetstore(['completion', 'pets', '--install']);
-    expect([pets.code, pets.stdout, pets.stderr]).toEqual([2, '', expect.stringContaining('--install needs a shell')]);
+    const env = { HOME: undefined, XDG_STATE_HOME: undefined };
+    expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
   });
 });

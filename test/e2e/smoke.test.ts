@@ -107,17 +107,12 @@ describe('each fault fails exactly its check', () => {
       ['error-status'],
     ],
     ['the list has the content type of a text', header('content-type', 'text/plain'), ['list-type']],
-    ['the list has no content type', header('content-type', undefined), ['list-type']],
-    ['a petId is a text', row({ petId: '8' }), ['list-rows']],
     [
       'a petId is beyond int64',
       list({ body: '[{"petId":9223372036854775808,"quantity":1,"status":"sold"}]' }),
       ['list-rows'],
     ],
     ['a quantity is a fraction', row({ quantity: 1.5 }), ['list-rows']],
-    ['a quantity is missing', row({ quantity: undefined }), ['list-rows']],
-    ['a status is unknown', row({ status: 'lost' }), ['list-rows']],
-    ['the list is an object', list({ body: '{}' }), ['list-rows']],
     ['the list is not JSON', list({ body: '[{' }), ['list-rows']],
     ['a pet is listed twice', row({ petId: 7 }), ['list-ids']],
     ['a limit header is missing', header('x-ratelimit-limit', undefined), ['limit-headers']],
@@ -136,7 +131,6 @@ describe('each fault fails exactly its check', () => {
       refused({ body: '{"code":"x","message":"y","status":403}' }, true),
       ['error-status'],
     ],
-    ['Error.code is missing', refused({ body: '{"message":"y","status":401}' }, true), ['error-body']],
     ['any key will do', refused({ status: 200, body: '[]' }, false), ['wrong-status']],
     ['the refusal of a wrong key is not JSON', refused(NO_JSON, false), ['error-body']],
     [
@@ -165,11 +159,9 @@ describe('what would end any command ends the checks with the same error', () =>
     ['a refused key', list(refusal(401, 'x')), 4, 'unauthorized', ['list-status']],
     ['a 429 for longer than allowed', list(asleep), 6, 'rate-limited', []],
     ['no connection', lost('connect', 'ECONNREFUSED'), 7, 'network', ['reachable']],
-    ['a name that does not resolve', lost('dns', 'ENOTFOUND'), 7, 'network', ['reachable']],
     ['a certificate that has expired', lost('tls', 'CERT_HAS_EXPIRED'), 7, 'network', ['tls']],
     ['an answer that is not HTTP', lost('protocol', 'HPE_INVALID_CONSTANT'), 8, 'contract', ['reachable']],
     ['a 500', list(refusal(500, 'x')), 8, 'service-failed', ['list-status']],
-    ['a 503 of the gateway', list({ status: 503, ...PAGE }), 8, 'service-failed', ['list-status']],
     ['a redirect', list({ status: 302, body: '' }), 8, 'redirected', ['list-status']],
     ['a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), 8, 'contract', ['list-type']],
     ['a ban', list(refusal(403, 'x')), 12, 'forbidden', ['list-status']],
@@ -270,12 +262,8 @@ describe('on a real server', () => {
     expect(await run(await scriptedServer(script, { tls: tlsIdentities().good }))).toEqual([0, []]);
   });
 
-  it.each([
-    ['expired', () => tlsIdentities().expired],
-    ['self-signed', () => tlsIdentities().selfSigned],
-    ['of another name', () => tlsIdentities().wrongHost],
-  ])('with a certificate that is %s: the check "tls" fails, and nothing is sent', async (_what, identity) => {
-    const server = await scriptedServer([], { tls: identity() });
+  it('with a certificate that has expired: the check "tls" fails, and nothing is sent', async () => {
+    const server = await scriptedServer([], { tls: tlsIdentities().expired });
     expect(await run(server)).toEqual([7, ['tls']]);
     expect(server.log()).toEqual([]);
   });
@@ -384,7 +372,6 @@ describe('--write', () => {
   it.each([
     ['status=500,after,method=PATCH,nth=2', 8, ['write-set']],
     ['reset,after,method=PATCH,nth=2', 7, ['write-set']],
-    ['status=422,method=PATCH,nth=5', 13, ['write-no-quantity']],
     ['status=500,method=PATCH,nth=5', 13, ['write-no-quantity']],
     ['status=422,method=PATCH,nth=8', 13, ['write-unknown']],
   ])('%s: exactly its check fails, and the pet is put back', async (fault, exit, ids) => {

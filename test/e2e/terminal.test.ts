@@ -58,13 +58,6 @@ describe('login', () => {
     expect((await terminal.exited).code).toBe(130);
     expect((await runPetstore(['config', 'list', '-o', 'csv'], { home })).stdout).not.toContain('staging.api-key,*');
   });
-
-  it('fault 82: Ctrl-C at the prompt exits 130', async () => {
-    const terminal = startPty(['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1']);
-    await terminal.waitFor('API key of staging');
-    terminal.write('\x03');
-    expect((await terminal.exited).code).toBe(130);
-  });
 });
 
 describe('a rate limit', () => {

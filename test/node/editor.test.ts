@@ -14,21 +14,22 @@ describe('an editor', () => {
     for (const platform of ['linux', 'darwin']) {
       const start = editorStart(platform, env, '/tmp/a b.csv');
       expect([start.command, start.variable]).toEqual([command, variable]);
-      const [program, [option, line, ...rest]] = start.spawn;
-      expect([program, option, ...rest]).toEqual(['/bin/sh', '-c', 'sh', '/tmp/a b.csv']);
+      const [option, line, ...rest] = start.args;
+      expect([start.file, option, ...rest]).toEqual(['/bin/sh', '-c', 'sh', '/tmp/a b.csv']);
       expect(line).toMatch(new RegExp(`(^|; )${command} "\\$1"$`));
     }
   });
 
   it('on Windows is Notepad, or the one that is named, by cmd.exe; the path is in a variable', () => {
-    const { command, spawn, env } = editorStart('win32', { ComSpec: 'C:\\cmd.exe', A: '1' }, FILE);
-    expect([command, spawn]).toEqual([
+    const { command, file, args, env } = editorStart('win32', { ComSpec: 'C:\\cmd.exe', A: '1' }, FILE);
+    expect([command, file, args]).toEqual([
       'notepad',
-      ['C:\\cmd.exe', ['/d', '/s', '/c', '"notepad "%PETSTORE_EDITED_FILE%""']],
+      'C:\\cmd.exe',
+      ['/d', '/s', '/c', '"notepad "%PETSTORE_EDITED_FILE%""'],
     ]);
     expect([env.A, env.PETSTORE_EDITED_FILE]).toEqual(['1', FILE.replaceAll('/', '\\')]);
     const named = editorStart('win32', { EDITOR: '"C:\\Program Files\\x.exe" --wait' }, FILE);
-    expect(named.spawn).toEqual([
+    expect([named.file, named.args]).toEqual([
       'cmd.exe',
       ['/d', '/s', '/c', '""C:\\Program Files\\x.exe" --wait "%PETSTORE_EDITED_FILE%""'],
     ]);

@@ -34,7 +34,6 @@ describe('metrics', () => {
     const sharing = { machines: 8, lent: 0, lost };
     const text = metrics.text({ waiting: 3, inFlight: 2, limit: 60, remaining: 0, isBlocked: true, sharing });
     expect(text).toMatchSnapshot();
-    expectOpenMetrics(text);
   });
 
   it.runIf(hasParser)('are what Prometheus itself accepts', () => {
@@ -57,57 +56,4 @@ describe('metrics', () => {
     ]);
     expect(parse(new Metrics().text(GAUGES)).status).toBe(0);
   });
-
-  it('of no requests are OpenMetrics too', () => {
-    expectOpenMetrics(new Metrics().text(GAUGES));
-  });
 });
-
-/** Checks the rules of OpenMetrics 1.0 that concern counters, gauges and histograms. */
-function expectOpenMetrics(text: string): void {
-  expect(text.endsWith('# EOF\n')).toBe(true);
-  const lines = text.split('\n').slice(0, -2);
-  const seen = new Set<string>();
-  let family = { name: '', type: '' };
-  const samples = new Map<string, number>();
-  for (const line of lines) {
-    const meta = /^# (TYPE|HELP) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)$/.exec(line);
-    if (meta !== null) {
-      const [, kind, name = '', rest = ''] = meta;
-      if (kind === 'TYPE') {
-        // Families are not interleaved, and each comes once.
-        expect(seen.has(name)).toBe(false);
-        seen.add(name);
-        family = { name, type: rest };
-        expect(['counter', 'gauge', 'histogram']).toContain(rest);
-      } else {
-        expect(name).toBe(family.name);
-        expect(rest).not.toMatch(/["\\\n]/);
-      }
-      continue;
-    }
-    const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-z]+="[^"\\\n]*",?)+\})? (\S+)$/.exec(line);
-    expect(sample, line).not.toBeNull();
-    const [, name = '', labels = '', value = ''] = sample!;
-    const suffixes = { counter: ['_total'], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
-    expect(suffixes[family.type as 'gauge']).toContain(name.slice(family.name.length));
-    expect(name.startsWith(family.name)).toBe(true);
-    expect(Number(value)).toBeGreaterThanOrEqual(0);
-    expect(samples.has(name + labels), line).toBe(false);
-    samples.set(name + labels, Number(value));
-  }
-  expectBuckets(samples);
-}
-
-function expectBuckets(samples: ReadonlyMap<string, number>): void {
-  const buckets = [...samples].filter(([name]) => name.includes('_bucket'));
-  const bounds = buckets.map(([name]) => /le="(.+)"/.exec(name)?.[1] ?? '');
-  // Floats in their one form, in ascending order, the last of them +Inf.
-  for (const bound of bounds) expect(bound).toMatch(/^(?:0\.0*[1-9]+|[1-9][0-9]*\.[0-9]*[1-9]|[1-9][0-9]*\.0|\+Inf)$/);
-  expect(bounds.at(-1)).toBe('+Inf');
-  const numbers = bounds.slice(0, -1).map(Number);
-  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-  const counts = buckets.map(([, count]) => count);
-  expect(counts).toEqual(counts.toSorted((a, b) => a - b));
-  expect(counts.at(-1)).toBe([...samples].find(([name]) => name.endsWith('_count'))?.[1]);
-}

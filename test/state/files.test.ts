@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openState, openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { petLocksOf, withPetLock } from '../../src/bulk/pet-lock.ts';
+import { petLocksOf } from '../../src/bulk/pet-lock.ts';
 import { acquireLock } from '../../src/state/lock.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -198,11 +198,11 @@ describe('a lock', () => {
       redis: undefined,
       service: { apiKey: 'k', maxWaitMs: 75_000, timeoutMs: 30_000 },
     };
-    const withLock = petLocksOf(context, session, {});
+    const withLock = petLocksOf(context, session);
     let other: Promise<unknown> | undefined;
     const work = async (name: string): Promise<void> => {
       // Of another pet that has the same lock.
-      other ??= withPetLock(context, session, 71n, () => work('other'));
+      other ??= petLocksOf(context, session)(71n, () => work('other'));
       await context.clock.sleep(500);
       order.push(name);
     };

@@ -18,20 +18,6 @@ export const reset = (): ReplyFunction => (exchange) => {
   breakOff(exchange);
 };
 
-/**
- * The head of the reply, then a TCP reset in place of the body. A client in this process has read the head by
- * then; one in another process that is late sees, on Node 22, an end of the stream in place of the reset.
- */
-export const resetAfterHeaders =
-  (reply: PlainReply = { json: [] }): ReplyFunction =>
-  async (exchange) => {
-    head(reply, exchange, { 'Content-Length': `${bodyOf(reply).length || 2}` });
-    exchange.res.flushHeaders();
-    await flushed(exchange);
-    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
-    breakOff(exchange);
-  };
-
 /** Promises the reply's whole body, sends the first `bytes` of it and closes. */
 export const truncate =
   (bytes: number, reply: PlainReply): ReplyFunction =>
@@ -71,10 +57,6 @@ export const rawReply =
     socket.write(bytes);
     if (close) socket.end();
   };
-
-/** Bytes that are not HTTP. */
-export const garbage = (bytes: string | Uint8Array = '\x00\x01\x02 SSH-2.0-nothing\r\n\r\n'): ReplyFunction =>
-  rawReply(bytes);
 
 /** A reply whose headers take at least so many bytes, spread over values of 4 KiB. */
 export const hugeHeaders = (bytes: number, reply: PlainReply = { json: [] }): PlainReply => {

@@ -31,7 +31,7 @@ export async function runJson(
 }
 
 /** Every line of stderr is a JSON object with one member, named for what it is. */
-export function takeApart({ code, stdout, stderr }: Finished): JsonRun {
+export function takeApart({ code, stdout, stderr }: Omit<Finished, 'signal'> | Finished): JsonRun {
   const lines = stderr.split('\n').filter((line) => line !== '');
   const objects = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
   const notes = objects.filter(({ error }) => error === undefined).map(noteOf);

@@ -4,7 +4,8 @@ import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
 import { parseJson, stringifyJson } from '../../src/api/json.ts';
 import { render } from '../../src/view/formats.ts';
 import { visible } from '../../src/view/sanitise.ts';
-import { FORMATS, type RowsView } from '../../src/view/view.ts';
+import { FORMATS } from '../../src/view/output-formats.ts';
+import type { RowsView } from '../../src/view/view.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
 
 /** RFC 4180 without line breaks in cells: those are escaped before. */

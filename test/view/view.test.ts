@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { visible, visibleLines } from '../../src/view/sanitise.ts';
 import { createStyle, isColoured } from '../../src/view/style.ts';
-import { FORMATS } from '../../src/view/view.ts';
+import { FORMATS } from '../../src/view/output-formats.ts';
 import { render } from '../../src/view/formats.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
 

@@ -114,7 +114,7 @@ function details(tree: Tree, command: TreeCommand, width: number): string[] {
   return [
     ...itself(tree, command, width),
     ...sections([...byPurpose(command.options), ...byPurpose(commonOptions(tree, command))], width),
-    more(command.more, width),
+    more(command, width),
   ];
 }
 
@@ -186,12 +186,9 @@ function shownExample({ says, command }: Tree['examples'][number]): Term {
   return [command, `# ${says}`];
 }
 
-/** `topics`: those of the command; the common options besides. */
-function more(topics: readonly string[], width: number): string {
-  const items = [...(topics as readonly Topic[]), 'options' as const].map((name): Term => [
-    `petstore help ${name}`,
-    TOPICS[name].summary,
-  ]);
+/** The topics of the command, and the common options. */
+function more({ more: topics = [] }: TreeCommand, width: number): string {
+  const items = [...topics, 'options' as const].map((name): Term => [`petstore help ${name}`, TOPICS[name].summary]);
   return sections([{ title: 'More', items }], width).join('');
 }
 

@@ -1,6 +1,7 @@
 /** Texts of `petstore help <topic>`; paragraphs are wrapped to the terminal. */
 
 import { EXIT } from '../../errors.ts';
+import { FORMAT_FACTS, FORMATS } from '../../view/output-formats.ts';
 
 export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
 
@@ -37,10 +38,7 @@ Without a terminal a write to production needs --env production, PETSTORE_ENV=pr
     text: `
 Data goes to stdout, everything else (rate limits, progress, warnings, errors) to stderr.
 
-  -o table      for people; the default, on a terminal and in a pipe
-  -o json       one document (--json is short for it)
-  -o ndjson     one object per line, streamed
-  -o csv        RFC 4180, with a header line unless --no-header
+${FORMATS.map((name) => `  -o ${name.padEnd(10)} ${FORMAT_FACTS[name].summary}`).join('\n')}
 
 Fields are the service's: petId, quantity, status. petId is an int64 and printed digit for digit; programs that read it as a double lose digits above 9007199254740991.
 

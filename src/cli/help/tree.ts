@@ -2,7 +2,7 @@
  * The commands as plain data: help, reference, completion and man page are made from it. commands/tree.ts makes it of
  * the command specs; the build puts the data in its place, so that help loads no command.
  */
-import type { Common } from '../command.ts';
+import type { Common, CommandDescription, Example } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
@@ -28,23 +28,15 @@ export interface TreeOption {
   readonly value?: ValueSpec;
 }
 
-export interface TreeCommand {
-  /** `inventory list`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly examples: readonly { readonly says: string; readonly command: string }[];
+export interface TreeCommand extends CommandDescription {
   readonly arguments: readonly (ValueSpec & { readonly description: string })[];
   readonly options: readonly TreeOption[];
-  readonly experimental: boolean;
-  readonly more: readonly string[];
-  readonly common: Common;
 }
 
 export interface Tree {
   readonly name: string;
   readonly summary: string;
-  readonly examples: TreeCommand['examples'];
+  readonly examples: readonly Example[];
   /** In the order of the help. */
   readonly sections: readonly { readonly title: string; readonly commands: readonly TreeCommand[] }[];
   /** `inventory` -> what its commands are about. */
@@ -88,7 +80,7 @@ const HEADINGS: Readonly<Record<Common, readonly string[]>> = {
 };
 
 /** Returns the common options that apply to a command. */
-export function commonOptions({ globals }: Tree, { common }: TreeCommand): readonly TreeOption[] {
+export function commonOptions({ globals }: Tree, { common = 'questions' }: TreeCommand): readonly TreeOption[] {
   return globals.filter(({ purpose }) => HEADINGS[common].includes(purpose));
 }
 

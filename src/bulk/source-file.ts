@@ -1,6 +1,27 @@
-/** Turns the bytes of a file into text; refuses spreadsheets in their own formats. */
+/** Reads a file of rows as text; refuses spreadsheets in their own formats. */
+import { hash } from 'node:crypto';
 import { Failure } from '../errors.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { absolutePath } from '../session/paths.ts';
+import { readBytes } from '../session/read-text.ts';
 import { type FileKind, STOCK_FILE } from './columns.ts';
+
+export interface SourceFile {
+  /** What messages call it. */
+  readonly name: string;
+  /** Absolute; `-` for stdin. */
+  readonly path: string;
+  readonly text: string;
+  /** SHA-256. */
+  readonly hash: string;
+}
+
+/** @param file `-` for stdin @throws {Failure} `file`, `usage` */
+export async function readSource(context: CommandContext, file: string, kind: FileKind): Promise<SourceFile> {
+  const [name, path] = file === '-' ? ['stdin', file] : [file, absolutePath(context, file)];
+  const bytes = await readBytes(context, path);
+  return { name, path, text: decodeText(bytes, name, kind), hash: hash('sha256', bytes) };
+}
 
 const ZIP = [0x50, 0x4b, 0x03, 0x04];
 /** The first bytes of .xls, a compound file. */

@@ -1,15 +1,13 @@
-/** Parses the rows of a delivery or a stocktake. All are checked before one is applied. */
-import { type Mapping, parseNumber, parsePetId, STOCK_FILE } from './columns.ts';
+/** Parses the rows of a file: a delivery, a stocktake, or a catalog. All are checked before one is applied. */
+import type { CatalogRow } from '../catalog/changes.ts';
+import { CATALOG_FILE, type Mapping, parseNumber, parsePetId, STOCK_FILE } from './columns.ts';
+import type { Wanted } from './plan.ts';
 import { type FileProblems, type FileRecord, readRecords } from './records.ts';
 
-export interface Row {
+/** `quantity`: what to set, or what to add. */
+export interface Row extends Wanted {
   /** Where in the file, from 1; the first line, if several are added together. */
   readonly line: number;
-  readonly petId: bigint;
-  /** What to set, or what to add. */
-  readonly quantity: bigint;
-  /** The quantity that the file expects to be there. */
-  readonly current?: bigint | undefined;
   /** All lines that are added together, if there are several. */
   readonly lines?: readonly number[];
 }
@@ -83,4 +81,27 @@ function toRow({ line, text }: FileRecord, { column, adds }: Amount, allowNegati
 
 export function belowZero(quantity: bigint): string {
   return `quantity is ${quantity}, below zero (--allow-negative, if that is meant)`;
+}
+
+export interface CatalogRows extends FileProblems {
+  readonly rows: readonly CatalogRow[];
+}
+
+/** Parses the names and barcodes of any text. Several rows of a pet add their barcodes together. */
+export function parseCatalog(text: string, mappings: readonly Mapping[] = []): CatalogRows {
+  const rows: CatalogRow[] = [];
+  const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
+    const petId = parsePetId(textOf('petId'));
+    if (typeof petId === 'string') return petId;
+    // As our own CSV has it: a name that a spreadsheet would run as a formula follows a quote.
+    const name = has('name') ? textOf('name').replace(/^'(?=[=+\-@])/, '') : undefined;
+    const barcodes = has('barcode')
+      ? textOf('barcode')
+          .split(/[\s;|]+/)
+          .filter(Boolean)
+      : undefined;
+    rows.push({ line, petId, name, barcodes });
+    return undefined;
+  });
+  return { ...found, rows };
 }

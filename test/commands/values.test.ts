@@ -1,41 +1,40 @@
-/** Values on the command line and in answers: exact, or refused, through the built program. */
+/** Values on the command line and in answers: exact, or refused. */
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
-import { createHome } from '../support/home.ts';
+import { FORMATS } from '../../src/view/output-formats.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging } from '../support/staging.ts';
+import { takeApart } from '../support/staging.ts';
+import type { TestContext } from '../support/test-context.ts';
 
 const MAX = 9223372036854775807n;
 const LIST = ['inventory', 'list'];
 
+const runJson = async (context: TestContext, ...args: string[]) => takeApart(await runIn(context, '--json', ...args));
+
 describe('fault 51: an int64 goes through digit for digit', () => {
   const ids = [9007199254740993n, MAX, -9223372036854775808n];
 
-  it.each(['table', 'json', 'ndjson', 'csv'])('in %s', async (format) => {
-    const server = await scriptedServer([json(ids.map((id) => item(id, 9007199254740993n)))]);
-    const { code, stdout } = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+  it.each(FORMATS)('in %s', async (format) => {
+    const context = withReplies([json(ids.map((id) => item(id, 9007199254740993n)))]);
+    const { code, stdout } = await runIn(context, ...LIST, '-o', format);
     const numbers = stdout.match(/-?\d{10,}/g);
     expect({ code, numbers }).toEqual({ code: 0, numbers: ids.flatMap((id) => [`${id}`, '9007199254740993']) });
   });
 
   it('through filters, sorting and paths', async () => {
-    const server = await scriptedServer([
+    const context = withReplies([
       json([item(MAX, 1), item(MAX - 1n, 2), item(MAX - 2n, 3)]),
       json([item(MAX, 1), item(MAX - 2n, 3), item(MAX - 1n, 2)]),
       json(item(MAX - 1n, 5)),
     ]);
-    const env = staging(server.baseUrl);
-    const one = await runPetstore([...LIST, '--pet', `${MAX - 1n}`, '-o', 'ndjson'], { env });
-    const sorted = await runPetstore([...LIST, '--sort', 'petId', '--columns', 'petId', '--no-header', '-o', 'csv'], {
-      env,
-    });
-    const set = await runPetstore(['inventory', 'set', `${MAX - 1n}`, '5', '--json'], { env });
-    expect([one.stdout, sorted.stdout, set.stdout, server.log()[2]]).toEqual([
+    const one = await runIn(context, ...LIST, '--pet', `${MAX - 1n}`, '-o', 'ndjson');
+    const sorted = await runIn(context, ...LIST, '--sort', 'petId', '--columns', 'petId', '--no-header', '-o', 'csv');
+    const set = await runIn(context, 'inventory', 'set', `${MAX - 1n}`, '5', '--json');
+    expect([one.stdout, sorted.stdout, set.stdout, context.sent[2]?.url.pathname]).toEqual([
       '{"petId":9223372036854775806,"quantity":2,"status":"available"}\n',
       '9223372036854775805\n9223372036854775806\n9223372036854775807\n',
       '{"petId":9223372036854775806,"quantity":5,"status":"available"}\n',
-      'PATCH /v1/inventory/9223372036854775806',
+      '/v1/inventory/9223372036854775806',
     ]);
   });
 });
@@ -43,9 +42,9 @@ describe('fault 51: an int64 goes through digit for digit', () => {
 describe('fault 52: a petId that is not an int64 breaks the contract', () => {
   it.each(['9223372036854775808', '1.0', '1e3', '"7"'])('%s', async (id) => {
     const body = `[{"petId":1,"quantity":2,"status":"sold"},{"petId":${id},"quantity":2,"status":"sold"}]`;
-    const server = await scriptedServer([{ body }]);
-    const { code, error } = await runJson(server.baseUrl, LIST);
-    expect({ code, kind: error?.kind, message: error?.message, requests: server.requests.length }).toEqual({
+    const context = withReplies([{ body }]);
+    const { code, error } = await runJson(context, ...LIST);
+    expect({ code, kind: error?.kind, message: error?.message, requests: context.sent.length }).toEqual({
       code: 8,
       kind: 'contract',
       message: expect.stringMatching(
@@ -60,20 +59,20 @@ describe('fault 53, 54: what is not a canonical integer is refused before anythi
   it.each(['1e3', '0x10', '+7', ' 7', '7 ', '-0', '007', '12.5', 'NaN', '', '٣', '9223372036854775808'])(
     'petId %j',
     async (id) => {
-      const server = await scriptedServer([]);
-      const { code, error } = await runJson(server.baseUrl, ['inventory', 'set', '--', id, '5']);
+      const context = withReplies([]);
+      const { code, error } = await runJson(context, 'inventory', 'set', '--', id, '5');
       expect({ code, message: error?.message }).toEqual({
         code: 2,
         message: `petId must be a pet ID, a whole number such as 7, not ${JSON.stringify(id)}.`,
       });
-      const filter = await runJson(server.baseUrl, [...LIST, `--pet=${id}`]);
+      const filter = await runJson(context, ...LIST, `--pet=${id}`);
       expect(filter.code).toBe(2);
     },
   );
 
   it.each(['1e3', '0x10', '+7', ' 7', '-0', '007', '12.5', 'NaN', '', 'ten'])('quantity %j', async (quantity) => {
-    const server = await scriptedServer([]);
-    const { code, error } = await runJson(server.baseUrl, ['inventory', 'set', '7', '--', quantity]);
+    const context = withReplies([]);
+    const { code, error } = await runJson(context, 'inventory', 'set', '7', '--', quantity);
     expect({ code, kind: error?.kind, message: error?.message }).toEqual({
       code: 2,
       kind: 'invalid-value',
@@ -84,8 +83,8 @@ describe('fault 53, 54: what is not a canonical integer is refused before anythi
   });
 
   it('fault 54: a negative quantity is refused with a hint, and sent with --allow-negative', async () => {
-    const server = await scriptedServer([json(item(7, -5))]);
-    const refused = await runJson(server.baseUrl, ['inventory', 'set', '7', '-5']);
+    const context = withReplies([json(item(7, -5))]);
+    const refused = await runJson(context, 'inventory', 'set', '7', '-5');
     expect({ code: refused.code, error: refused.error }).toEqual({
       code: 2,
       error: {
@@ -96,8 +95,8 @@ describe('fault 53, 54: what is not a canonical integer is refused before anythi
         hint: expect.stringMatching(/petstore inventory adjust 7 -5\..*--allow-negative/) as string,
       },
     });
-    const sent = await runJson(server.baseUrl, ['inventory', 'set', '7', '-5', '--allow-negative']);
-    expect({ code: sent.code, stdout: sent.stdout, body: server.requests[0]?.body }).toEqual({
+    const sent = await runJson(context, 'inventory', 'set', '7', '-5', '--allow-negative');
+    expect({ code: sent.code, stdout: sent.stdout, body: context.sent[0]?.body }).toEqual({
       code: 0,
       stdout: '{"petId":7,"quantity":-5,"status":"available"}\n',
       body: '{"quantity":-5}',
@@ -111,11 +110,10 @@ describe('fault 55: what the contract does not list is shown, with one warning',
       { ...item(1, 2, 'on loan'), shelf: 'A\u001b[2J', price: 12.5 },
       { ...item(2, 3, 'on loan'), shelf: 'B' },
     ];
-    const server = await scriptedServer([json(rows), json(rows), json(rows)]);
-    const env = staging(server.baseUrl);
-    const ndjson = await runPetstore([...LIST, '-o', 'ndjson'], { env });
-    const csv = await runPetstore([...LIST, '-o', 'csv', '--columns', 'petId,shelf'], { env });
-    const table = await runPetstore(LIST, { env });
+    const context = withReplies([json(rows), json(rows), json(rows)]);
+    const ndjson = await runIn(context, ...LIST, '-o', 'ndjson');
+    const csv = await runIn(context, ...LIST, '-o', 'csv', '--columns', 'petId,shelf');
+    const table = await runIn(context, ...LIST);
     const sentences = [
       'The service sent a status that its contract does not list: on loan.',
       'The service sent fields that its contract does not list: shelf, price (-o json shows them).',
@@ -140,8 +138,8 @@ describe('fault 55: what the contract does not list is shown, with one warning',
 });
 
 it('fault 55: get warns of what its pet has beyond the contract', async () => {
-  const server = await scriptedServer([json([item(1, 2, 'on loan'), { ...item(7, 3), shelf: 'B' }])]);
-  const { code, stderr } = await runPetstore(['inventory', 'get', '7'], { env: staging(server.baseUrl) });
+  const context = withReplies([json([item(1, 2, 'on loan'), { ...item(7, 3), shelf: 'B' }])]);
+  const { code, stderr } = await runIn(context, 'inventory', 'get', '7');
   const warning = 'warning: The service sent fields that its contract does not list: shelf (-o json shows them).\n';
   expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
 });
@@ -149,9 +147,9 @@ it('fault 55: get warns of what its pet has beyond the contract', async () => {
 it.each(['adjust 7 1', 'set 7 9 --read-first', 'set 7 9 --expect 3'])(
   'a list that has the pet twice: no decision is made from it: %s',
   async (words) => {
-    const server = await scriptedServer([json([item(7, 3), item(1, 2), item(7, 4)])]);
-    const { code, stderr } = await runPetstore(['inventory', ...words.split(' ')], { env: staging(server.baseUrl) });
-    expect({ code, stderr, sent: server.requests.length }).toEqual({
+    const context = withReplies([json([item(7, 3), item(1, 2), item(7, 4)])]);
+    const { code, stderr } = await runIn(context, 'inventory', ...words.split(' '));
+    expect({ code, stderr, sent: context.sent.length }).toEqual({
       code: 8,
       stderr: expect.stringContaining('Invalid response: the list has pet 7 more than once.') as string,
       sent: 1,
@@ -168,8 +166,8 @@ describe('fault 56: a bad row', () => {
     ['ndjson', '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":2,"quantity":3,"status":"sold"}\n'],
     ['csv', 'petId,quantity,status\n1,2,sold\n2,3,sold\n'],
   ])('in %s', async (format, printed) => {
-    const server = await scriptedServer([{ body: `[${rows}]` }]);
-    const { code, stdout, stderr } = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
+    const context = withReplies([{ body: `[${rows}]` }]);
+    const { code, stdout, stderr } = await runIn(context, ...LIST, '-o', format);
     expect({ code, stdout, named: stderr.includes('row 3 of the list lacks the field quantity') }).toEqual({
       code: 8,
       stdout: printed,
@@ -178,8 +176,8 @@ describe('fault 56: a bad row', () => {
   });
 
   it('leaves a JSON array unclosed', async () => {
-    const server = await scriptedServer([{ body: `[${rows}]` }]);
-    const { code, stdout } = await runPetstore([...LIST, '-o', 'json'], { env: staging(server.baseUrl) });
+    const context = withReplies([{ body: `[${rows}]` }]);
+    const { code, stdout } = await runIn(context, ...LIST, '-o', 'json');
     expect({ code, rows: stdout.match(/"petId":\d/g), closed: stdout.includes(']') }).toEqual({
       code: 8,
       rows: ['"petId":1', '"petId":2'],
@@ -196,19 +194,19 @@ describe('fault 58: an empty list', () => {
     ['csv', 'petId,quantity,status\n', ''],
     ['table', '', 'The store tracks no pets.\n'],
   ])('in %s', async (format, stdout, stderr) => {
-    const server = await scriptedServer([json([])]);
-    const finished = await runPetstore([...LIST, '-o', format], { env: staging(server.baseUrl) });
-    expect(finished).toEqual({ code: 0, signal: null, stdout, stderr });
+    const context = withReplies([json([])]);
+    const finished = await runIn(context, ...LIST, '-o', format);
+    expect(finished).toEqual({ code: 0, stdout, stderr });
   });
 });
 
 it('fault 60: a BOM is stripped; bytes that are not UTF-8 are refused', async () => {
-  const server = await scriptedServer([
+  const context = withReplies([
     { body: '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]' },
     { body: new Uint8Array([...Buffer.from('[{"petId":1,"quantity":2,"status":"'), 0xc3, 0x28]) },
   ]);
-  const good = await runJson(server.baseUrl, LIST);
-  const bad = await runJson(server.baseUrl, LIST);
+  const good = await runJson(context, ...LIST);
+  const bad = await runJson(context, ...LIST);
   expect([good.code, bad.code, bad.error?.message]).toEqual([0, 8, 'Invalid response: the list is not valid UTF-8.']);
 });
 
@@ -220,8 +218,8 @@ describe('--fail-if-any, --fail-if-none', () => {
     [['--max', '0', '--fail-if-none'], 0],
     [['--fail-if-none', '--fail-if-any'], 2],
   ])('%s exits %i', async (args, code) => {
-    const server = await scriptedServer(code === 2 ? [] : [json([item(1, 0), item(2, 5)])]);
-    const finished = await runJson(server.baseUrl, [...LIST, ...args]);
+    const context = withReplies(code === 2 ? [] : [json([item(1, 0), item(2, 5)])]);
+    const finished = await runJson(context, ...LIST, ...args);
     expect(finished.code).toBe(code);
     if (code === 13) expect(finished.error).toMatchObject({ kind: 'check-failed', exitCode: 13 });
   });
@@ -236,9 +234,9 @@ describe('a write to production', () => {
     ['the flag', {}, ['--env', 'production'], 0],
     ['the variable', { PETSTORE_ENV: 'production' }, [], 0],
   ])('without a terminal, by %s', async (_name, added, flags, code) => {
-    const server = await scriptedServer(code === 0 ? [json(item(7, 12))] : []);
-    const env = { ...staging(server.baseUrl), PETSTORE_ENV: undefined, ...added };
-    const finished = await runPetstore([...flags, ...write], { env, home: createHome() });
+    const env = { ...STAGING_ENV, PETSTORE_ENV: undefined, ...added };
+    const context = withReplies(code === 0 ? [json(item(7, 12))] : [], { env });
+    const finished = await runIn(context, ...flags, ...write);
     expect(finished.code).toBe(code);
     if (code === 2) expect(finished.stderr).toContain('petstore --env production inventory set 7 12');
     else expect(finished.stdout).toContain('in production');

@@ -1,0 +1,116 @@
+/** What of an answer is shown, and how. */
+import { describe, expect, it } from 'vitest';
+import { FORMATS } from '../../src/view/output-formats.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { error, item, json } from '../support/replies.ts';
+import { takeApart } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+const LIST = ['inventory', 'list'];
+const STOCK = [item(1, 5), item(7, 10)];
+/** ESC, C1, CR, a bidi override: what could rewrite a line that a person reads. */
+const EVIL = 'a\u001b[2Jb\u009bc\rd\u202ee';
+// eslint-disable-next-line no-control-regex -- controls are what must not be there
+const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+
+describe('fault 57: a hostile body', () => {
+  it.each([
+    [
+      'a duplicate key',
+      '[{"petId":1,"petId":2,"quantity":1,"status":"sold"}]',
+      'row 1 of the list is not JSON: duplicate key "petId"',
+    ],
+    ['depth 100k', '['.repeat(100_000), 'row 1 of the list is not JSON: nested deeper than 128 levels'],
+    ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
+  ])('%s is refused', async (_name, body, message) => {
+    const context = withReplies([{ body }]);
+    const { code, stdout, error: reported } = takeApart(await runIn(context, '--json', ...LIST));
+    expect({ code, stdout, message: reported?.message }).toEqual({
+      code: 8,
+      stdout: '',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('__proto__ is a field like any other', async () => {
+    const body = '[{"petId":1,"quantity":2,"status":"sold","__proto__":{"status":"available"}}]';
+    const context = withReplies([{ body }]);
+    const { code, stdout } = await runIn(context, ...LIST, '-o', 'ndjson');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${body.slice(1, -1)}\n` });
+  });
+});
+
+describe('fault 101: what a service sends is shown, not obeyed', () => {
+  it.each(FORMATS)('in a %s', async (format) => {
+    const context = withReplies([json([item(1, 5, EVIL)])]);
+    const { code, stdout, stderr } = await runIn(context, ...LIST, '-o', format);
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toMatch(CONTROLS);
+    expect(stdout).toMatch(
+      format.endsWith('json') ? /a\\u001b\[2Jb\\u009bc\\rd\\u202ee/ : /a\\x1b\[2Jb\\x9bc\\x0dd\\u202ee/,
+    );
+  });
+
+  it('in an error', async () => {
+    const context = withReplies([error(400, EVIL, EVIL)]);
+    const { stderr } = await runIn(context, 'inventory', 'set', '7', '12');
+    expect(stderr).not.toMatch(CONTROLS);
+    expect(stderr).toContain('a\\x1b[2Jb\\x9bc\\x0dd\\u202ee');
+  });
+});
+
+it('fault 102: a CSV cell that a spreadsheet would run is prefixed; numbers are not', async () => {
+  const texts = ['=1+1', '+1', '-1', '@x', 'safe=1'];
+  const context = withReplies([json(texts.map((status, i) => item(i, -5, status)))]);
+  const { stdout } = await runIn(context, ...LIST, '-o', 'csv');
+  expect(stdout).toBe("petId,quantity,status\n0,-5,'=1+1\n1,-5,'+1\n2,-5,'-1\n3,-5,'@x\n4,-5,safe=1\n");
+});
+
+describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
+  it.each([
+    [[], {}],
+    [[], { NO_COLOR: '1' }],
+    [[], { TERM: 'dumb' }],
+    [['--color', 'never'], { FORCE_COLOR: '1' }],
+    [[], { FORCE_COLOR: '0' }],
+  ])('%s %o', async (flags, env) => {
+    const context = withReplies([json(STOCK), error(400)], { env: { ...STAGING_ENV, ...env } });
+    const list = await runIn(context, ...flags, ...LIST, '--show-limits');
+    const set = await runIn(context, ...flags, 'inventory', 'set', '7', '12');
+    expect(JSON.stringify([list, set])).not.toContain('\\u001b');
+  });
+
+  it.each([
+    [['--color', 'always'], { NO_COLOR: '1' }],
+    [[], { FORCE_COLOR: '1' }],
+  ])('and escapes where they are asked for: %s %o', async (flags, env) => {
+    const { stderr } = await runIn(createTestContext({ env }), ...flags, ...LIST);
+    expect(stderr).toContain('\u001b[');
+  });
+});
+
+it('fault 104: warnings go to stderr, and stdout stays JSON', async () => {
+  const context = withReplies([json([item(1, 5, 'odd')], { headers: { Sunset: 'Sun, 30 Jun 2030 23:59:59 GMT' } })]);
+  const { code, stdout, stderr } = await runIn(context, ...LIST, '--json', '--verbose', '--show-limits');
+  expect({ code, rows: JSON.parse(stdout) as unknown, lines: stderr.split('\n').length - 1 }).toEqual({
+    code: 0,
+    rows: [{ petId: 1, quantity: 5, status: 'odd' }],
+    lines: 4,
+  });
+  expect(stderr).toMatch(
+    /^\{"info":\{"message":"GET https:\/\/pets\.example\/v1\/inventory 200 in \d+ ms, 59\/60 left"\}\}$/m,
+  );
+  expect(stderr).toMatch(/^\{"rateLimit":\{"limit":60,"remaining":59,"resetAt":"[^"]+Z"\}\}$/m);
+});
+
+it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
+  '%s is an unknown command, not a bug',
+  async (name) => {
+    const ended = [
+      await runIn(createTestContext(), name),
+      await runIn(createTestContext(), 'help', name),
+      await runIn(createTestContext(), name, '--help'),
+    ];
+    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2]);
+  },
+);
