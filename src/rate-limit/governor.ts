@@ -39,7 +39,7 @@ export interface Lease {
   /** Random: one state folder since its machine has started. */
   readonly machine: string;
   /** Of the newest reply: which state, and what the three clocks showed. */
-  readonly met?: Instant & { readonly id: string; readonly server: number };
+  readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the windows. */
   readonly machines: number;
   /** Requests of each operation that may still be sent. */

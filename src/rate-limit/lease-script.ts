@@ -22,10 +22,11 @@ if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused =
 -- The server's clock has been set, if a machine's two clocks agree that it has: t continues as if it had not.
 local time = redis.call('TIME')
 local t = time[1] * 1000 + math.floor(time[2] / 1000) - s.setBy
-if r.id == s.id then
+-- Only by a machine that has heard of the last time: for the others that still looks as if it were set again.
+if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
-  if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + by, t - by end
+  if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 end
 
 -- Machines seen lately: in this minute, or in the last.
@@ -158,7 +159,7 @@ for name, o in pairs(s.ops) do
   end
 end
 if isBlocked() then reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why } end
-reply.strikes, reply.closed = s.strikes, s.closed
+reply.setBy, reply.strikes, reply.closed = s.setBy, s.strikes, s.closed
 reply.cleared = s.cleared and t - s.cleared
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)

@@ -38,6 +38,8 @@ export interface Reply {
   readonly id: string;
   /** The server's clock, as if it had never been set. */
   readonly t: number;
+  /** By how many ms it has been. */
+  readonly setBy: number;
   readonly machines: number;
   readonly strikes: number;
   /** True while a probe has to go first. */
@@ -157,6 +159,7 @@ export function reportOf(
     ...(block !== undefined && now < block.until && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
+      setBy: met.setBy,
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
@@ -204,7 +207,7 @@ function leaseAfter(before: Leased, instant: Instant, reply: Reply, question: Qu
   const { granted, hold, id, machines } = reply;
   const since = granted?.probes === true ? now : isProbing(before, now) ? probesSince : undefined;
   const next: Lease = {
-    ...{ ...lease, machines, met: { id, server: reply.t, ...instant } },
+    ...{ ...lease, machines, met: { id, setBy: reply.setBy, server: reply.t, ...instant } },
     ...(since !== undefined && { probesSince: since }),
     ...(question.settles !== true && askedUntil !== undefined && { askedUntil }),
   };
