@@ -81,10 +81,6 @@ const RETRY_HEADERS = [
   ['x-rate-limit-retry-after-seconds', 1_000],
 ] as const;
 
-/** Of a wait in words; any other unit counts as the header's. */
-const AMOUNT = /([0-9]+)\s*(d|h|m(?!s))?/gi;
-const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000 };
-
 /** Reads any headers without failing. `receivedAt`: epoch ms on this machine's clock. */
 export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHeaders {
   const server = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt) ?? receivedAt;
@@ -174,7 +170,7 @@ function longest(waits: readonly (number | undefined)[]): number | undefined {
 
 /**
  * Reads delay-seconds or a date (RFC 9110, 10.2.3), with a fraction, a leading `+` or a trailing `s` as some send it. Of
- * anything else the sum of its numbers, such as `7200 seconds`, `2h 30m` or `PT2H`, as a minute at least.
+ * anything else the number that it begins with, such as `7200 seconds` or `"7200"`, as a minute at least.
  */
 function readRetryAfter(text: string, unitMs: number, clocks: Clocks): { ms: number | undefined; isGuess: boolean } {
   const seconds = /^\+?([0-9]+(?:\.[0-9]+)?)\s*s?$/i.exec(text)?.[1];
@@ -182,17 +178,9 @@ function readRetryAfter(text: string, unitMs: number, clocks: Clocks): { ms: num
     return { ms: Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS), isGuess: false };
   const ms = waitUntil(parseHttpDate(text, clocks.server), clocks);
   if (ms !== undefined) return { ms, isGuess: false };
-  // A date that is past, or that the calendar does not have, has dashes, colons, or begins with a word.
-  const plain = text.replace(/[;(].*$/, '');
-  const parts = /^"?p?t?[0-9][^-:]*$/i.test(plain) ? [...plain.matchAll(AMOUNT)] : [];
-  const guess = parts.reduce(
-    (sum, [, amount, unit = '']) => sum + Number(amount) * (UNITS[unit.toLowerCase()] ?? unitMs),
-    0,
-  );
-  return {
-    ms: parts.length > 0 ? Math.min(Math.max(guess, UNNAMED_WAIT_MS), LONGEST_WAIT_MS) : undefined,
-    isGuess: true,
-  };
+  const first = /^"?([0-9]+)(?!-)/.exec(text)?.[1];
+  const guess = Math.min(Math.max(Number(first) * unitMs, UNNAMED_WAIT_MS), LONGEST_WAIT_MS);
+  return { ms: first === undefined ? undefined : guess, isGuess: true };
 }
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */

@@ -46,7 +46,7 @@ describe('Retry-After', () => {
   it.each<readonly [string, string]>([
     ['fault 34: a date that is past', http(-60_000)],
     ['fault 34: a date that is now', http(0)],
-    ...['-1', '-1s', '""', 'P', '', '١', 'Infinity', 'soon', ','].map(
+    ...['-1', '-1s', '""', 'PT2H', '', '١', 'Infinity', 'soon', ','].map(
       (junk) => [`fault 31: ${JSON.stringify(junk)}`, junk] as const,
     ),
   ])('cannot be read: %s', (_name, value) => {
@@ -61,12 +61,7 @@ describe('Retry-After', () => {
     ['7200 (two hours)', 7_200],
     ['"7200 s"; q=1', 7_200],
     ['7200 s s', 7_200],
-    ['2h 30 minutes', 9_000],
-    ['PT2H', 7_200],
-    ['P1DT2H', 93_600],
-    ['120 min', 7_200],
-    ['7200000ms', 7_200_000],
-    ['10 sec', 60],
+    ['1 hour', 60],
     ['0x10', 60],
     ['9'.repeat(400) + ' of them', 100 * 365 * 86_400],
   ])('fault 31: of no standard form, but read, as a minute at least: %s', (value, seconds) => {
