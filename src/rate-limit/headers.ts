@@ -37,23 +37,22 @@ interface Clocks {
   readonly local: number;
 }
 
-/** What one kind of headers says, unparsed. */
-type Texts = Readonly<Record<'limit' | 'remaining' | 'reset' | 'length', readonly string[]>>;
-
-/** And read. `resets`: the waits of a refusal, undefined where one cannot be read. */
+/** What one kind of headers says. `resets`: the waits of a refusal, undefined where one cannot be read. */
 interface Found {
-  readonly window?: LimitHeaders['window'];
+  readonly window: LimitHeaders['window'];
   readonly left: number | undefined;
   readonly resets: readonly (number | undefined)[];
 }
 
+/** Length of a window whose end the headers do not tell, ms. */
+const UNKNOWN_RESET_MS = 60_000;
 /** Allows for times that were cut to whole seconds. */
 const ROUNDING_MS = 1_000;
 /** A Reset further ahead is not believed: no known quota lasts longer than a month. */
 const LONGEST_WINDOW_MS = 32 * 86_400_000;
 /** No wait is counted beyond a hundred years. */
 const LONGEST_WAIT_MS = 100 * 365 * 86_400_000;
-/** Where a refusal names no wait that can be read, or a window no end. */
+/** Where a refusal names no wait that can be read. */
 const UNNAMED_WAIT_MS = 60_000;
 const SHORTEST_WAIT_MS = 2_000;
 const LONGEST_JITTER_MS = 5_000;
@@ -71,6 +70,8 @@ const EPOCH_BOUNDS = [1e11, 1e14, 1e17, 1e20];
 
 /** Headers of their own for limit, remaining and reset, in order of preference. The drafts from 7 on come last. */
 const PREFIXES = ['x-ratelimit-', 'x-rate-limit-', 'ratelimit-'] as const;
+/** What is read of a window, and the parameters of drafts 8 to 10 that hold it. */
+const PARAMETERS = { limit: 'q', remaining: 'r', reset: 't', length: 'w' } as const;
 
 /** Headers that name a wait like Retry-After does; the value's unit in ms. */
 const RETRY_HEADERS = [
@@ -86,27 +87,30 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
   const server = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt) ?? receivedAt;
   const clocks = { server, local: receivedAt };
   const policies = valuesOf(headers, 'ratelimit-policy').flatMap(membersOf);
+  // Draft 6 has one window, whose length its policy names.
+  const length = policies.length === 1 ? policies[0]!.getAll('w') : [];
   const separate = PREFIXES.map((prefix) => {
-    const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((part) => valuesOf(headers, prefix + part));
-    // Draft 6 has one window, whose length its policy names.
-    const length = prefix === 'ratelimit-' && policies.length === 1 ? policies[0]!.getAll('w') : [];
-    return readTexts({ limit: limit!, remaining: remaining!, reset: reset!, length }, clocks);
+    const isDraft = prefix === 'ratelimit-';
+    return readCounts((part) => (part === 'length' && isDraft ? length : valuesOf(headers, prefix + part)), clocks);
   });
   const found = [...separate, readDrafts(headers, policies, clocks)];
-  const window = found.find((each) => each.window !== undefined)?.window;
-  const left = found.find((each) => each.left !== undefined)?.left ?? 0;
+  const window = found.map((each) => each.window).find((each) => each !== undefined);
+  const left = found.map((each) => each.left).find((each) => each !== undefined);
+
   const resets = found.flatMap((each) => each.resets);
-  const resetMs = longest(resets);
   const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
-    listOf(valuesOf(headers, name)).map((text) => readRetryAfter(text, unit, clocks)),
+    listOf(valuesOf(headers, name)).map(
+      (text) => [readRetryAfter(text, unit, clocks), guessDelay(text, unit)] as const,
+    ),
   );
-  const retryAfterMs = longest(retries.map(({ ms }) => ms));
-  const isUnreadable = retries.length > 0 ? retries.some(({ isGuess }) => isGuess) : resets.includes(undefined);
+  const retryAfterMs = longest(retries.map(([exact, guess]) => exact ?? guess));
+  const resetMs = longest(resets);
+  const isUnreadable = retries.length > 0 ? retries.some(([exact]) => exact === undefined) : resets.includes(undefined);
   return {
     ...(window !== undefined && { window }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(resetMs !== undefined && { resetMs }),
-    ...(left > 0 && { hasRemaining: true }),
+    ...(left !== undefined && left > 0 && { hasRemaining: true }),
     ...(isUnreadable && { unreadable: true }),
   };
 }
@@ -119,25 +123,21 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
  * with something left do not name the wait.
  */
 function readDrafts(headers: Headers, policies: readonly URLSearchParams[], clocks: Clocks): Found {
-  const found = valuesOf(headers, 'ratelimit')
-    .flatMap(membersOf)
-    .map((member) => {
-      const name = member.get('limit') ?? member.get('name');
-      const all = new URLSearchParams([...member, ...(policies.find((each) => each.get('name') === name) ?? [])]);
-      const either = (long: string, short: string): string[] => [...all.getAll(long), ...all.getAll(short)];
-      const ends = { reset: either('reset', 't'), length: either('length', 'w') };
-      const read = readTexts({ limit: either('limit', 'q'), remaining: either('remaining', 'r'), ...ends }, clocks);
-      return { ...read, isOfRequests: /^requests?$/.test(all.get('qu') ?? 'requests') };
-    });
+  const members = valuesOf(headers, 'ratelimit').flatMap(membersOf);
+  const found = members.map((member) => {
+    const name = member.get('limit') ?? member.get('name');
+    const all = new URLSearchParams([...member, ...(policies.find((each) => each.get('name') === name) ?? [])]);
+    const counts = readCounts((part) => [...all.getAll(part), ...all.getAll(PARAMETERS[part])], clocks);
+    return { ...counts, isOfRequests: /^requests?$/.test(all.get('qu') ?? 'requests') };
+  });
   const end = ({ window }: Found): number => window?.resetInMs ?? 0;
   found.sort((a, b) => (a.left ?? Infinity) - (b.left ?? Infinity) || end(b) - end(a));
   const left = found[0]?.left;
   const resets = found.flatMap((each) => (left !== 0 || (each.left ?? 0) === 0 ? each.resets : []));
-  const window = found.find((each) => each.isOfRequests)?.window;
-  return { left, resets, ...(window !== undefined && { window }) };
+  return { window: found.find((each) => each.isOfRequests)?.window, left, resets };
 }
 
-/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone where it is not one, as in draft 7. */
+/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone of what is none, as in draft 7. */
 function membersOf(line: string): URLSearchParams[] {
   try {
     return parseList(line).map(([name, parameters]) => {
@@ -168,19 +168,18 @@ function longest(waits: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/**
- * Reads delay-seconds or a date (RFC 9110, 10.2.3), with a fraction, a leading `+` or a trailing `s` as some send it. Of
- * anything else the number that it begins with, such as `7200 seconds` or `"7200"`, as a minute at least.
- */
-function readRetryAfter(text: string, unitMs: number, clocks: Clocks): { ms: number | undefined; isGuess: boolean } {
+/** Reads delay-seconds or a date (RFC 9110, 10.2.3), with a fraction, a leading `+` or a trailing `s` as some send it. */
+function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | undefined {
   const seconds = /^\+?([0-9]+(?:\.[0-9]+)?)\s*s?$/i.exec(text)?.[1];
-  if (seconds !== undefined)
-    return { ms: Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS), isGuess: false };
-  const ms = waitUntil(parseHttpDate(text, clocks.server), clocks);
-  if (ms !== undefined) return { ms, isGuess: false };
-  const first = /^"?([0-9]+)(?!-)/.exec(text)?.[1];
-  const guess = Math.min(Math.max(Number(first) * unitMs, UNNAMED_WAIT_MS), LONGEST_WAIT_MS);
-  return { ms: first === undefined ? undefined : guess, isGuess: true };
+  if (seconds !== undefined) return Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
+  return waitUntil(parseHttpDate(text, clocks.server), clocks);
+}
+
+/** Reads the number that an unknown form begins with, such as `7200 seconds` or `"7200"`, as a minute at least. */
+function guessDelay(text: string, unitMs: number): number | undefined {
+  const number = /^"?([0-9]+)/.exec(text)?.[1];
+  if (number === undefined) return undefined;
+  return Math.min(Math.max(Number(number) * unitMs, UNNAMED_WAIT_MS), LONGEST_WAIT_MS);
 }
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */
@@ -206,20 +205,21 @@ function waitUntil(at: number | undefined, { server, local }: Clocks): number | 
   return byLocal > 0 && byLocal <= 86_400_000 ? byLocal : undefined;
 }
 
-function readTexts(texts: Texts, clocks: Clocks): Found {
-  const [limit, left] = [least(texts.limit), least(texts.remaining)];
-  const ends = listOf(texts.reset);
-  const found = { left, resets: ends.map((text) => readReset(text, clocks)) };
+function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[], clocks: Clocks): Found {
+  const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
+  const [limit, left] = [least(limits), least(counts)];
+  const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
   // A count on two lines is ambiguous: a proxy may have added one of them.
-  if (texts.limit.length > 1 || texts.remaining.length > 1) return found;
+  if (limits.length > 1 || counts.length > 1) return found;
   if (limit === undefined || left === undefined || left > limit) return found;
   // Only the server's clock: a window must not be thought longer because the clocks differ.
   const only = { server: clocks.server, local: clocks.server };
-  const lengthMs = longest(texts.length.map((text) => readReset(text, only) || undefined));
-  const end = longest(ends.map((text) => readReset(text, only))) ?? lengthMs ?? UNNAMED_WAIT_MS - ROUNDING_MS;
+  const lengthMs = longest(textsOf('length').map((text) => readReset(text, only) || undefined));
+  const end = longest(ends.map((text) => readReset(text, only))) ?? lengthMs ?? UNKNOWN_RESET_MS - ROUNDING_MS;
   // Whatever was cut from the Reset, no window ends later than a whole one that begins now.
   const resetInMs = Math.max(end, Math.min(end + ROUNDING_MS, lengthMs ?? Infinity));
-  return { ...found, window: { limit, remaining: left, resetInMs, ...(lengthMs !== undefined && { lengthMs }) } };
+  const window = { limit, remaining: left, resetInMs };
+  return { ...found, window: lengthMs === undefined ? window : { ...window, lengthMs } };
 }
 
 /** The least of the counts: `60`, `3, 3;w=90`, `0.0`. */

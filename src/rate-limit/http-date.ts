@@ -1,22 +1,18 @@
 /** Dates as headers carry them: HTTP-date in its three forms (RFC 9110, 5.6.7), read leniently, and ISO 8601 (RFC 3339). */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const TIME = '(?<time>[0-2][0-9]:[0-5][0-9]:[0-9]{2})';
+const MONTH = `(?<month>${MONTHS.join('|')})`;
+const TIME = '(?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})';
 const ZONE = '(?:GMT|UTC|[+-]00:?00)';
+const DAYS = '(?:mon|tue|wed|thu|fri|sat|sun)';
+const LONG_DAYS = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)';
 
 // The weekday is not compared with the date: a wait must not become shorter because it is wrong.
 const FORMS = [
-  new RegExp(`^(?:[a-z]{3}, )?(?<day>[0-9]{1,2}) (?<month>[a-z]{3}) (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
-  new RegExp(
-    `^(?:mon|tues|wednes|thurs|fri|satur|sun)day, (?<day>[0-9]{2})-(?<month>[a-z]{3})-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`,
-    'i',
-  ),
-  new RegExp(`^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
-  new RegExp(
-    `^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ]${TIME}` +
-      '(?<fraction>[.,][0-9]+)?(?:Z|(?<zone>[+-][0-9]{2}):?(?<minutes>[0-9]{2}))$',
-    'i',
-  ),
+  new RegExp(`^(?:${DAYS}, )?(?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
+  new RegExp(`^${LONG_DAYS}, (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
+  new RegExp(`^${DAYS} ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
+  /^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ](?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})(?:[.,][0-9]+)?(?:Z|(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zoneMinute>[0-9]{2}))$/i,
 ];
 
 /**
@@ -26,17 +22,24 @@ const FORMS = [
 export function parseHttpDate(text: string, now: number): number | undefined {
   const parts = FORMS.find((form) => form.test(text))?.exec(text)?.groups;
   if (parts === undefined) return undefined;
-  const { day, month = '', year = '', time = '', fraction = '', zone = '+00', minutes = '00' } = parts;
-  const thisYear = new Date(now).getUTCFullYear();
-  const near = thisYear - (thisYear % 100) + Number(year);
-  // Never more than 50 years ahead (RFC 9110, 5.6.7).
-  const fullYear = year.length > 2 ? Number(year) : near > thisYear + 50 ? near - 100 : near;
+  const number = (name: string): number => Number(parts[name] ?? 0);
+  const named = MONTHS.indexOf((parts.month ?? '').toLowerCase());
+  const month = named < 0 ? number('month') - 1 : named;
+  const [day, hour, minute, second] = [number('day'), number('hour'), number('minute'), number('second')];
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const year = parts.year?.length === 2 ? fullYear(number('year'), now) : number('year');
   const midnight = new Date(0);
-  midnight.setUTCFullYear(fullYear, (MONTHS.indexOf(month.toLowerCase()) + 1 || Number(month)) - 1, Number(day));
+  midnight.setUTCFullYear(year, month, day);
   // JavaScript carries a day that the month does not have over into the next month.
-  if (midnight.getUTCDate() !== Number(day) || (Number(month) || 1) > 12) return undefined;
-  const [hour = 0, minute = 0, second = 0] = time.split(':').map(Number);
-  if (hour > 23 || second > 60) return undefined;
-  const offset = Number(zone) * 60 + Number(`${zone[0]}${minutes}`);
-  return midnight.getTime() + ((hour * 60 + minute - offset) * 60 + second + (/[1-9]/.test(fraction) ? 1 : 0)) * 1_000;
+  if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== month) return undefined;
+  const offset = (parts.sign === '-' ? -1 : 1) * (number('zoneHour') * 60 + number('zoneMinute')) * 60_000;
+  const fraction = /[.,][0-9]*[1-9]/.test(text.slice(19)) ? 1_000 : 0;
+  return midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000 + fraction - offset;
+}
+
+/** Returns the year that two digits mean: never more than 50 years ahead (RFC 9110, 5.6.7). */
+function fullYear(twoDigits: number, now: number): number {
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + twoDigits;
+  return year > thisYear + 50 ? year - 100 : year;
 }
