@@ -34,6 +34,8 @@ class Shop {
   losesReplies = false;
   /** How long a question is on its way to it. */
   way = Promise.resolve();
+  /** How long the process that has asked does not read the reply. */
+  isStopped = Promise.resolve();
   /** Until when each block lasts that it has heard of. */
   readonly met = new Set<number>();
 
@@ -144,7 +146,9 @@ class Machine {
     const redis: Redis = {
       run: async (_script, key, args) => {
         await shop.way;
-        return shop.run(this, key, args);
+        const reply = shop.run(this, key, args);
+        await shop.isStopped;
+        return reply;
       },
       close: () => undefined,
     };
@@ -502,6 +506,22 @@ describe('a server', () => {
     shop.now += 20_000;
     await first.ledger.view();
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 81_000]);
+  });
+
+  it('whose clock seems set to a process that was stopped: no block of another machine is shorter', async () => {
+    const { shop, all, second } = await opened({ machines: 3 });
+    const third = all[2]!;
+    await second.ledger.view();
+    let resume: () => void = () => undefined;
+    shop.isStopped = new Promise((resolve) => (resume = resolve));
+    const late = third.ledger.view();
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    shop.now += 20_000;
+    resume();
+    await late;
+    expect(await third.asks()).toBe('sent');
+    await third.isRefused(429, 60_000);
+    expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 61_000]);
   });
 
   it.each(['', 'PONG', 'null', '[]', '{}', '{"id":7}', '{"id":"x","t":"now"}'])(
