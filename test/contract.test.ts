@@ -10,7 +10,7 @@ import { updateInventory } from '../src/client/update.ts';
 import type { HttpRequest } from '../src/ports.ts';
 import { isFailure } from '../src/errors.ts';
 import { createGate } from '../src/rate-limit/gate.ts';
-import { memoryLedger } from '../src/rate-limit/ledger.ts';
+import { createLedger, memoryStep } from '../src/rate-limit/ledger.ts';
 import { type Plan, PLANS } from '../src/sandbox/plans.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox-server.ts';
 import { onCleanup } from './support/cleanup.ts';
@@ -38,7 +38,8 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     userAgent: 'test',
     http,
     gate: createGate({
-      ledger: memoryLedger(clock),
+      ledger: createLedger(memoryStep(clock)),
+      owner: 'process 1',
       address: '@5d0c2f',
       clock,
       random,

@@ -7,8 +7,8 @@ import type { CommandContext } from '../session/globals.ts';
 
 /**
  * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the holder
- * and when its lock ends; of a lock that was released nobody, and when that was. Forgotten after a day.
- * Returns how long ago somebody else had the lock, ms, and -1 if it is not the caller's.
+ * and when its lock ends; after the release no holder, and the time of the release. Forgotten after a day.
+ * Returns how long ago another holder had the lock, ms, and -1 if it is not the caller's.
  */
 const STEP = `
 local time = redis.call('TIME')
@@ -52,13 +52,13 @@ export interface Hold {
 
 interface Patience {
   readonly patienceMs: number;
-  /** The wait is announced once it takes so long, ms. */
+  /** Longer waits are announced, ms. */
   readonly noticedMs: number;
 }
 
 /**
  * Takes the lock, and renews it until it is disposed of.
- * @returns undefined without the server, which is said once
+ * @returns undefined without the server, after one warning
  * @throws {Failure} `run-locked`: another machine held it for too long
  */
 export async function takeSharedLock(

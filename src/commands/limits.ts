@@ -6,7 +6,8 @@ import { openLedger } from '../session/open-ledger.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import { type LedgerView, tightestWindow, ownerName } from '../rate-limit/ledger.ts';
+import type { LedgerState } from '../rate-limit/governor.ts';
+import { ownerName, shift } from '../rate-limit/ledger.ts';
 import {
   blockWords,
   rateLimitWords,
@@ -15,8 +16,7 @@ import {
   sharingOf,
   sharingWords,
 } from '../session/limit-words.ts';
-import { shift } from '../rate-limit/rebase.ts';
-import { isLive, shownOperation } from '../rate-limit/windows.ts';
+import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
 import { record, type RecordView } from '../view/view.ts';
 
@@ -48,7 +48,7 @@ export const limits = defineCommand({
       await listInventory(session.service).next();
     }
     await using opened = await openLedger(context, target, { isShown: true });
-    const show = (view: LedgerView): RecordView =>
+    const show = (view: LedgerState): RecordView =>
       describe(view, opened.redis && sharingOf(view, context.clock), target.environment, context);
     const view = await opened.ledger.view();
     const isBlocked = view.block !== undefined;
@@ -72,7 +72,7 @@ async function confirmClearing(context: CommandContext): Promise<void> {
 }
 
 function describe(
-  known: LedgerView,
+  known: LedgerState,
   sharing: Sharing | undefined,
   environment: string,
   { clock }: CommandContext,
@@ -93,7 +93,7 @@ function describe(
     ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
   ];
   const { block } = view;
-  const tightest = tightestWindow(view, now);
+  const [tightest] = liveWindows(view, now);
   const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
   const members: [string, JsonValue][] = [
     ['environment', environment],

@@ -12,7 +12,7 @@ import { type Source, type Sourced, unknownVariables, VARIABLES } from '../sessi
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { shift } from '../rate-limit/rebase.ts';
+import { shift } from '../rate-limit/ledger.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { record, type RecordView } from '../view/view.ts';

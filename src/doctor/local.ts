@@ -8,7 +8,7 @@ import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey, type ResolvedSettings } from '../session/resolve.ts';
 import { isFailure, type Kind } from '../errors.ts';
-import { toWall } from '../rate-limit/rebase.ts';
+import { toWall } from '../rate-limit/ledger.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';

@@ -16,7 +16,7 @@ import { inTime } from './in-time.ts';
 const PATIENCE_MS = 2_000;
 /** A run follows this many redirections of a cluster. */
 const MOST_REDIRECTIONS = 5;
-/** So many keys are remembered with the node of the cluster that has them. */
+/** The most keys that are remembered with the node of the cluster that has them. */
 const MOST_KEYS = 1_000;
 
 /** Errors that last until the address, a password, a right or a certificate is changed. */
@@ -46,7 +46,7 @@ export function openRedis(url: string): Redis {
   const places = [...address.places];
   let current: Link | undefined;
   let hasRun = false;
-  /** Makes the next run connect anew. Runs that still wait for this link go on waiting. */
+  /** Makes the next run connect anew. Runs that wait for this link keep waiting. */
   const retire = (link: Link): void => {
     if (link === current) {
       current = undefined;
@@ -205,7 +205,7 @@ class Link {
     return client;
   }
 
-  /** @param isOver true once nobody waits for the answer: nothing is sent then */
+  /** @param isOver true once no run waits for the answer: nothing is sent then */
   async run(command: Command, isOver: () => boolean): Promise<unknown> {
     const key = command[1];
     let client = await (this.#homes.get(key) ?? this.#first);

@@ -6,9 +6,8 @@ import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
-import { isRefusal, type Ledger, type LedgerView, tightestWindow } from './ledger.ts';
-import { toWall } from './rebase.ts';
-import type { Demand } from './windows.ts';
+import { isRefusal, type Ledger, toWall } from './ledger.ts';
+import { type Demand, liveWindows } from './windows.ts';
 
 export interface RateLimit {
   readonly limit: number;
@@ -85,21 +84,13 @@ export interface GateOptions {
   readonly timeoutMs: number;
   /** How many requests may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
   readonly probes: number;
-  /** Begins the ids of reservations (owner.ts). */
-  readonly owner?: string;
+  /** Begins the ids of reservations, see `ownerOf`. */
+  readonly owner: string;
   /** Requests to leave for others. */
   readonly reserve: number;
   readonly signal: AbortSignal;
   /** Called once a second while waiting; undefined: the wait is over. */
   onWait(wait: Wait | undefined): void;
-}
-
-/** `refused` and the clocks as they were before leave was asked for, and when it was given. */
-interface Leave {
-  readonly refused: number;
-  readonly monotonic: number;
-  readonly wall: number;
-  readonly at: number;
 }
 
 const TICK_MS = 1_000;
@@ -133,28 +124,28 @@ class LedgerGate implements Gate {
     own: OwnLimits = {},
   ): Promise<{ ticket: Ticket; connection: C }> {
     const { options } = this;
-    const { clock, ledger, owner = '', probes, random, timeoutMs } = options;
+    const { clock, ledger, owner, random, timeoutMs } = options;
     const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
-    if (this.refusals > probes) throw await this.giveUp();
+    if (this.refusals > options.probes) {
+      const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
+      throw this.failure(block);
+    }
     const id = `${owner}/${this.entered++}/${random()}`;
-    const intent: Intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
+    const intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
     const since = clock.monotonic();
-    const waiting = new WaitLoop(options, signal, this.refusals + 1);
+    const waits = waitsOf(options, signal, this.refusals + 1);
     const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
       // Waits add up: another client's probe may be asked after again and again.
       if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
       // What may be over at any time is asked after for no longer than allowed.
-      const again = held.again === undefined ? {} : { again: Math.min(held.again, since + maxWaitMs + 1) };
-      await waiting.sleepThrough({ ...held, ...again });
+      await waits.sleep(held, held.again === undefined ? held.until : Math.min(held.again, since + maxWaitMs + 1));
     };
     let connection: C | undefined;
-    let { connectsFirst = false } = own;
     try {
-      for (;;) {
+      for (let isFirst = true; ; isFirst = false) {
         if (signal.aborted) throw signal.reason;
         // A wait that is known keeps even the connection from being made.
-        const known = connectsFirst ? undefined : await ledger.check(intent);
-        connectsFirst = false;
+        const known = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
         if (known !== undefined && known.do !== 'send') {
           await waitOut(known);
           continue;
@@ -166,12 +157,17 @@ class LedgerGate implements Gate {
           await waitOut(decision);
           continue;
         }
-        const admitted = { connection, ticket: this.ticket(intent, { ...asked, at: decision.at }) };
+        const isFresh = (): boolean =>
+          this.refused === asked.refused &&
+          clock.monotonic() - decision.at <= FRESH_MS &&
+          // A machine that was suspended may have stopped its monotonic clock.
+          clock.now() - asked.wall - (clock.monotonic() - asked.monotonic) <= FRESH_MS;
+        const admitted = { connection, ticket: { ...this.ticket(intent), isFresh } };
         connection = undefined;
         return admitted;
       }
     } finally {
-      waiting.end();
+      waits.end();
       connection?.release();
     }
   }
@@ -186,42 +182,26 @@ class LedgerGate implements Gate {
     return operation.replace(' ', ` ${this.options.address}`);
   }
 
-  private ticket({ id, operation }: Intent, leave: Leave): Ticket {
+  private ticket({ id, operation }: Pick<Intent, 'id' | 'operation'>): Omit<Ticket, 'isFresh'> {
     const { clock, ledger, random } = this.options;
     return {
-      isFresh: () =>
-        this.refused === leave.refused &&
-        clock.monotonic() - leave.at <= FRESH_MS &&
-        // A machine that was suspended may have stopped its monotonic clock.
-        clock.now() - leave.wall - (clock.monotonic() - leave.monotonic) <= FRESH_MS,
       answered: async (status, headers, receivedAt) => {
         const read = readLimitHeaders(headers, receivedAt);
         if (isRefusal({ status })) this.refused++;
-        const view = await ledger.answered({ id, operation, status, headers: read, random: random() });
-        this.countStrikes(status, view);
-        const window = tightestWindow(view, clock.monotonic(), operation) ?? read.window;
+        const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
+        // Several requests that are refused together are one strike.
+        if (status === 429 && (state.strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
+        if (state.strikes === 0) this.refusals = 0;
+        this.lastStrikes = state.strikes;
+        const [window] = liveWindows(state, clock.monotonic(), operation);
         if (window === undefined) return undefined;
-        const { limit, remaining } = window;
-        const resetAt = 'resetAt' in window ? toWall(clock, window.resetAt) : clock.now() + window.resetInMs;
-        return (this.limits = { limit, remaining, resetAt });
+        const { limit, remaining, resetAt } = window;
+        return (this.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });
       },
       lost: async (mayHaveBeenSent) => {
         await ledger.lost(id, mayHaveBeenSent);
       },
     };
-  }
-
-  /** Several requests that are refused together are one strike. */
-  private countStrikes(status: number, { strikes }: LedgerView): void {
-    if (status === 429 && (strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
-    if (strikes === 0) this.refusals = 0;
-    this.lastStrikes = strikes;
-  }
-
-  private async giveUp(): Promise<Failure> {
-    const { clock, ledger } = this.options;
-    const { block } = await ledger.view();
-    return this.failure({ until: block?.until ?? clock.monotonic(), why: block?.why ?? 'rate-limited' });
   }
 
   private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
@@ -241,53 +221,37 @@ export function heldFailure(
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
-/** The waits before one request, and reports them: once a second, and at the end. */
-class WaitLoop {
-  private readonly options: GateOptions;
-  private readonly signal: AbortSignal;
-  private readonly attempt: number;
-  private reported: Hold['why'] | undefined;
-  private askingSince: number | undefined;
-  private reportedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(options: GateOptions, signal: AbortSignal, attempt: number) {
-    this.options = options;
-    this.signal = signal;
-    this.attempt = attempt;
-  }
-
-  async sleepThrough(hold: Hold): Promise<void> {
-    const { clock } = this.options;
-    if (hold.why !== this.reported) this.end();
-    this.askingSince = hold.again === undefined ? undefined : (this.askingSince ?? clock.monotonic());
-    const until = hold.again ?? hold.until;
-    // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
-    for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-      if (this.isWorthReporting(hold)) this.report(hold);
-      await clock.sleep(Math.min(left, TICK_MS), this.signal);
-    }
-  }
-
-  end(): void {
-    if (this.reported !== undefined) this.options.onWait(undefined);
-    this.reported = undefined;
-    this.reportedAt = Number.NEGATIVE_INFINITY;
-  }
-
-  private isWorthReporting({ until, why }: Hold): boolean {
-    const now = this.options.clock.monotonic();
-    if (now - this.reportedAt < TICK_MS) return false;
-    if (this.reported !== undefined) return true;
-    if (this.askingSince !== undefined) return now - this.askingSince >= TICK_MS;
-    return until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
-  }
-
-  private report({ until, why }: Hold): void {
-    const { clock, probes, onWait } = this.options;
-    this.reported = why;
-    this.reportedAt = clock.monotonic();
-    const remainingMs = until - this.reportedAt;
-    const attempts = probes + 1;
-    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt: this.attempt, attempts });
-  }
+/** The waits before one request. Reports them once a second, and when they are over. */
+function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
+  let reported: WaitReason | undefined;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let askingSince: number | undefined;
+  const end = (): void => {
+    if (reported !== undefined) onWait(undefined);
+    reported = undefined;
+    reportedAt = Number.NEGATIVE_INFINITY;
+  };
+  const report = ({ again, until, why }: Hold): void => {
+    const now = clock.monotonic();
+    askingSince = again === undefined ? undefined : (askingSince ?? now);
+    const isNoticed =
+      askingSince === undefined
+        ? until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS)
+        : now - askingSince >= TICK_MS;
+    if (now - reportedAt < TICK_MS || (reported === undefined && !isNoticed)) return;
+    [reported, reportedAt] = [why, now];
+    const remainingMs = until - now;
+    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+  };
+  return {
+    end,
+    async sleep(hold: Hold, until: number): Promise<void> {
+      if (hold.why !== reported) end();
+      // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+      for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
+        report(hold);
+        await clock.sleep(Math.min(left, TICK_MS), signal);
+      }
+    },
+  };
 }

@@ -1,24 +1,12 @@
 /**
- * The governor: whether a request with a key may be sent now. Pure decisions over one key's state.
+ * The governor: whether a request with a key may be sent now. Pure decisions over one key's state (src/README.md has a
+ * diagram).
  * All times are ms on one monotonic timeline.
- *
- *                 first request, or window over
- *     ┌─────────┐  one probe, others wait  ┌────────┐  remaining - in flight - reserve < 1  ┌───────┐
- *     │ unknown │ ───────────────────────► │  open  │ ────────────────────────────────────► │ spent │
- *     └─────────┘      200 with headers    └────────┘ ◄──────────────────────────────────── └───────┘
- *          ▲                                 │    ▲              the window is over (probe)
- *          │ 200 without headers:        429 │    │ the probe is answered, and not refused
- *          │ one in flight, paced            ▼    │
- *          │                               ┌─────────┐   429: a further strike, twice the wait
- *          └────────────────────────────── │ blocked │ ──┐
- *           403: a ban  503: a pause ────► └─────────┘ ◄─┘
- *
  * A block belongs to the key; windows belong to the operations that use them (windows.ts).
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
-import { banMs, blockMs, pauseMs } from './block.ts';
-import type { LimitHeaders } from './headers.ts';
+import { banMs, blockMs, type LimitHeaders, pauseMs } from './headers.ts';
 import {
   countDrawn,
   type Demand,
@@ -34,7 +22,10 @@ import {
 /** 429, 403, or a 503 that names a time. */
 export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
-/** `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer. `paced`: the service sends no limit headers, so requests are spaced. */
+/**
+ * `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer.
+ * `paced`: the service sends no limit headers, so requests are spaced.
+ */
 export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 
 export interface Block {
@@ -43,48 +34,33 @@ export interface Block {
   readonly why: BlockReason;
 }
 
-/** The pace where the service sends no limit headers. */
-export interface Pace {
-  readonly everyMs: number;
-  readonly nextAt: number;
-}
-
 /** What one machine was lent of the windows that several machines share (lease.ts). */
 export interface Lease {
   /** Random: one state folder since its machine has started. */
   readonly machine: string;
-  /** Of the newest reply: which state, how often the server's clock had been set, and what the three clocks showed. */
-  readonly met?: Instant & { readonly id: string; readonly steps: number; readonly server: number };
+  /** Of the newest reply: which state, and what the three clocks showed. */
+  readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the windows. */
   readonly machines: number;
   /** Requests of each operation that may still be sent. */
-  readonly permits: Readonly<Record<string, Permits>>;
+  readonly permits: Readonly<Record<string, { readonly many: number; readonly until: number }>>;
   /** Why the server had none, and until when. */
   readonly holds: Readonly<Record<string, Hold>>;
   /** The newest permits: a machine that uses them up within a second is lent twice as many. */
   readonly granted?: { readonly many: number; readonly at: number };
   /** Until when a process of this machine asks the server: one at a time does. */
   readonly askedUntil?: number;
-  /** True while the server counts something as lent that may be settled. */
-  readonly isLent: boolean;
-  /** Since when this machine is to find out whether sending is allowed again, and whether it has found that it is. */
+  /** Since when this machine is to find out whether sending is allowed again. */
   readonly probesSince?: number;
-  readonly hasOpened?: boolean;
   readonly lost?: Loss;
-}
-
-interface Permits {
-  readonly many: number;
-  readonly until: number;
 }
 
 /** The server does not answer. */
 export interface Loss {
   readonly since: number;
   readonly says: string;
-  /** When to try again, and how long after the try before. */
+  /** When to try again. */
   readonly next: number;
-  readonly everyMs: number;
   /** When this machine's next share of the window is due. */
   readonly shareAt?: number;
 }
@@ -99,10 +75,9 @@ export interface LedgerState {
   readonly block?: Block;
   /** 429s in a row, each to a request sent after the block before had ended. */
   readonly strikes: number;
-  /** The one request that may find out whether sending is allowed again. */
-  readonly probe?: Reservation;
   readonly inFlight: readonly Reservation[];
-  readonly pace?: Pace;
+  /** Where the service sends no limit headers. */
+  readonly pace?: { readonly everyMs: number; readonly nextAt: number };
   /** When the service last answered. */
   readonly seenAt?: number;
   /** Where several machines share the windows: what this one was lent. */
@@ -151,19 +126,17 @@ const POLL_MS = 50;
 
 /** Decides on a request, and reserves it where it may be sent. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
-  const state = forgetLost(before, now);
-  const held = hold(state, now, intent);
-  if (held !== undefined) {
-    return { state, decision: { do: isTooLong(held, now, intent.maxWaitMs) ? 'refuse' : 'wait', ...held } };
-  }
+  const state = forgetLost(release(before, intent.id), now);
+  const hold = holdOf(state, now, intent);
+  if (hold !== undefined) return { state, decision: held(hold, now, intent) };
   const { id, operation } = intent;
   const lostAt = now + intent.timeoutMs + LATE_MS;
-  const reservation = { id, operation, at: now, lostAt };
-  const probes = mustProbe(state, now, operation);
-  return {
-    state: { ...state, inFlight: [...state.inFlight, reservation], ...(probes && { probe: reservation }) },
-    decision: { do: 'send', at: now },
-  };
+  const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };
+  return { state: { ...state, inFlight: [...state.inFlight, reservation] }, decision: { do: 'send', at: now } };
+}
+
+export function held(hold: Hold, now: number, { maxWaitMs }: Pick<Intent, 'maxWaitMs'>): Decision {
+  return { do: isTooLong(hold, now, maxWaitMs) ? 'refuse' : 'wait', ...hold };
 }
 
 /** True where a wait is longer than allowed. A ban is for a person to look at: none is waited out. */
@@ -172,23 +145,21 @@ export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: n
 }
 
 /** Returns the reason to hold a request, if any. */
-function hold(state: LedgerState, now: number, intent: Intent): Hold | undefined {
-  const { operation } = intent;
-  const asking = mustProbe(state, now, operation) ? state.probe : undefined;
-  if (asking !== undefined && !isBlocked(state, now) && !isPastFirst(state, now, operation))
-    return forAnswer(asking, now);
-  return forecast(state, now, intent);
+function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefined {
+  const probe = state.inFlight.find(({ isProbe, lostAt }) => isProbe === true && now <= lostAt);
+  const isAsked = probe !== undefined && mustProbe(state, now, intent.operation) && !isBlocked(state, now);
+  return isAsked ? forAnswer(probe, now) : forecast(state, now, intent);
 }
 
 /** Returns until when a demand has to wait, and why, as far as is known; undefined: it need not. */
 export function forecast(state: LedgerState, now: number, demand: Demand): Hold | undefined {
-  const { block, pace, inFlight, windows } = state;
+  const { block, pace, inFlight } = state;
   const { operation, count = 1 } = demand;
   if (block !== undefined) {
     // After a block its probe is due, whatever the windows say.
     return isBlocked(state, now) ? { until: block.until, why: block.why } : undefined;
   }
-  const room = roomAt(windows, inFlight, demand, now);
+  const room = roomAt(state, demand, now);
   if (room !== undefined) {
     const { until, isEdge } = room;
     return isEdge ? { until, why: 'asking', again: now + POLL_MS } : { until, why: 'window-spent' };
@@ -202,15 +173,6 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
 
 function isBlocked({ block }: LedgerState, now: number): boolean {
   return block !== undefined && now < block.until;
-}
-
-/**
- * True where an operation that no answer has named yet may go beside its first request, which is slow: one a second,
- * as long as the windows that are known have room.
- */
-function isPastFirst({ block, probe, windows }: LedgerState, now: number, operation: string): boolean {
-  const isNew = windowOf(windows, operation) === undefined && windowsFor(windows, operation, now).length > 0;
-  return block === undefined && isNew && probe !== undefined && now - probe.at >= PACE_MS;
 }
 
 function forAnswer(asked: Reservation, now: number): Hold {
@@ -229,12 +191,19 @@ function isWindowless({ windows }: LedgerState, now: number, operation: string):
 
 /** Drops reservations from windows that are over, and those that were never answered. */
 function forgetLost(state: LedgerState, now: number): LedgerState {
-  const isKept = (each: Reservation): boolean =>
-    now <= each.lostAt || windowsFor(state.windows, each.operation, now).length > 0;
-  const { probe, ...rest } = state;
-  if (state.inFlight.every(isKept) && (probe === undefined || now <= probe.lostAt)) return state;
-  const inFlight = state.inFlight.filter(isKept);
-  return { ...rest, inFlight, ...(probe !== undefined && now <= probe.lostAt && { probe }) };
+  return filterInFlight(
+    state,
+    ({ lostAt, operation }) => now <= lostAt || windowsFor(state.windows, operation, now).length > 0,
+  );
+}
+
+function release(state: LedgerState, wanted: string): LedgerState {
+  return filterInFlight(state, ({ id }) => id !== wanted);
+}
+
+/** Returns the same object where none goes: it need not be written. */
+function filterInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
+  return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
 }
 
 /** Returns the state after an answer, whatever its headers say. */
@@ -260,14 +229,6 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
 }
 
-/** Returns the block that a decision names. */
-export function blockOf(decision: Decision): Block | undefined {
-  if (decision.do === 'send') return undefined;
-  const { until, why } = decision;
-  const named = BLOCK_REASONS.find((each) => each === why);
-  return named && { since: until, until, why: named };
-}
-
 /** The user cleared the block: allow one probe. */
 export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...state }: LedgerState): LedgerState {
   return { ...state, windows: [], strikes: 0 };
@@ -287,15 +248,10 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
  */
 export function abandon(before: LedgerState, now: number, id: string): LedgerState {
   const state = lose(before, now, id, true);
+  const { isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
   const { block } = state;
-  if (block === undefined || before.probe?.id !== id) return state;
-  return { ...state, block: { ...block, since: now, until: Math.max(block.until, before.probe.lostAt) } };
-}
-
-function release(state: LedgerState, id: string): LedgerState {
-  const { probe, ...rest } = state;
-  const inFlight = state.inFlight.filter((each) => each.id !== id);
-  return { ...rest, inFlight, ...(probe !== undefined && probe.id !== id && { probe }) };
+  if (block === undefined || isProbe !== true) return state;
+  return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
 }
 
 function refused(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {

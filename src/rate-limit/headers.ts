@@ -52,8 +52,14 @@ const ROUNDING_MS = 1_000;
 const LONGEST_WINDOW_MS = 32 * 86_400_000;
 /** No wait is counted beyond a hundred years. */
 const LONGEST_WAIT_MS = 100 * 365 * 86_400_000;
-/** As long as a wait that cannot be read. */
-const LEAST_GUESS_MS = 60_000;
+/** Where a refusal names no wait that can be read. */
+const UNNAMED_WAIT_MS = 60_000;
+const SHORTEST_WAIT_MS = 2_000;
+const LONGEST_JITTER_MS = 5_000;
+/** A ban that names no end. */
+const BAN_MS = 3_600_000;
+/** A hostile or mistaken wait is kept for a day; then one probe asks again. */
+export const LONGEST_BLOCK_MS = 86_400_000;
 /** Clocks that differ by less are taken to agree, ms. */
 const AGREEING_MS = 60_000;
 
@@ -169,22 +175,11 @@ function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | 
   return waitUntil(parseHttpDate(text, clocks.server), clocks);
 }
 
-// At most one blank at a time: of many, a long header would take for ever.
-const AMOUNT = String.raw`([0-9]+(?:\.[0-9]+)?(?:e\+?[0-9]+)?) ?`;
-const DELAY = new RegExp(
-  `^p?(?:${AMOUNT}d(?:ays?)?)? ?t?(?:${AMOUNT}h(?:rs?|ours?)?)? ?(?:${AMOUNT}m(?:in(?:ute)?s?)?)? ?` +
-    `(?:${AMOUNT}s(?:ec(?:ond)?s?)?)? ?(?:${AMOUNT}(?:ms|msecs?|milliseconds?))?(?:${AMOUNT})?$`,
-  'i',
-);
-
-/** Reads `"7200"`, `7200 seconds`, `7200; why`, `7200 (why)`, `2h 30m`, `PT2H`, `7200000ms`, `7.2e3`, as a minute at least. */
+/** Reads the number that an unknown form begins with, such as `7200 seconds` or `"7200"`, as a minute at least. */
 function guessDelay(text: string, unitMs: number): number | undefined {
-  const plain = text.replace(/[;(].*$/, '').trim();
-  const amounts = DELAY.exec(plain.replace(/^"(.*)"$/, '$1'))?.slice(1);
-  if (amounts === undefined || !amounts.some(Boolean)) return undefined;
-  const units = [86_400_000, 3_600_000, 60_000, 1_000, 1, unitMs];
-  const ms = units.reduce((sum, unit, i) => sum + Number(amounts[i] ?? 0) * unit, 0);
-  return Math.min(Math.max(Math.ceil(ms), LEAST_GUESS_MS), LONGEST_WAIT_MS);
+  const number = /^"?([0-9]+)/.exec(text)?.[1];
+  if (number === undefined) return undefined;
+  return Math.min(Math.max(Number(number) * unitMs, UNNAMED_WAIT_MS), LONGEST_WAIT_MS);
 }
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */
@@ -231,4 +226,35 @@ function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[
 function least(texts: readonly string[]): number | undefined {
   const counts = listOf(texts).map((text) => /^([0-9]{1,15})(?:\.[0-9]+)?(?:\s*;.*)?$/.exec(text)?.[1]);
   return counts.length === 0 || counts.includes(undefined) ? undefined : Math.min(...counts.map(Number));
+}
+
+/**
+ * Returns how long to send nothing after a 429, in ms: never shorter than what the service named, up to a day, and
+ * twice as long for each further 429 in a row. A Reset counts where nothing is left, or where nothing else names a wait.
+ */
+export function blockMs(headers: LimitHeaders, consecutive429s: number, random: number): number {
+  const named = namedMs(headers) ?? headers.resetMs;
+  const least = named === undefined || headers.unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
+  const wait = Math.max(named ?? 0, least) * 2 ** Math.min(consecutive429s - 1, 30);
+  const jitter = Math.min(wait * 0.1, LONGEST_JITTER_MS) * random;
+  return Math.min(wait + ROUNDING_MS + jitter, LONGEST_BLOCK_MS);
+}
+
+/** Returns how long to send nothing after a 403, in ms: as long as it names, at least a minute; an hour where it names nothing. */
+export function banMs(headers: LimitHeaders): number {
+  const named = namedMs(headers);
+  if (named === undefined) return Math.min(Math.max(BAN_MS, headers.resetMs ?? 0), LONGEST_BLOCK_MS);
+  return Math.min(Math.max(named, UNNAMED_WAIT_MS) + ROUNDING_MS, LONGEST_BLOCK_MS);
+}
+
+/** Returns how long to send nothing after a 503, in ms; undefined where it names no time. */
+export function pauseMs(headers: LimitHeaders): number | undefined {
+  const named = namedMs(headers) ?? (headers.unreadable === true ? UNNAMED_WAIT_MS : undefined);
+  return named === undefined ? undefined : Math.min(named + ROUNDING_MS, LONGEST_BLOCK_MS);
+}
+
+/** The wait that Retry-After names, or a Reset of a window with nothing left. */
+function namedMs({ retryAfterMs, resetMs, hasRemaining }: LimitHeaders): number | undefined {
+  const reset = hasRemaining === true ? undefined : resetMs;
+  return retryAfterMs === undefined && reset === undefined ? undefined : Math.max(retryAfterMs ?? 0, reset ?? 0);
 }

@@ -1,5 +1,5 @@
 /**
- * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for as many
+ * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for
  * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
  *
  * `KEYS[1]` holds what all machines share, `KEYS[1]:machine` what one of them was lent. Times are ms on the server's
@@ -7,36 +7,26 @@
  * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
  */
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
-local time = redis.call('TIME')
-local t = time[1] * 1000 + math.floor(time[2] / 1000)
+local SAME_END, LATE, TURN, KEPT, STEP = 2500, 5000, 70000, 86400000, 5000
 local r = cjson.decode(ARGV[1])
-
 local function read(key)
   local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
   return isRead and type(value) == 'table' and value.id and value or nil
 end
 local s = read(KEYS[1])
-if not s then s = { id = r.newId, steps = 0, strikes = 0, closed = true, ops = {}, minute = 0, now = 0, before = 0 } end
+  or { id = r.newId, setBy = 0, strikes = 0, closed = true, ops = {}, minute = 0, now = 0, before = 0 }
 local place = KEYS[1] .. ':' .. r.machine
 local m = read(place)
 if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused = {} } end
 
--- The server's clock has been set, if a machine's two clocks agree that it has: everything moves along.
-if r.id == s.id and r.steps == s.steps then
+-- The server's clock has been set, if a machine's two clocks agree that it has: t continues as if it had not.
+local time = redis.call('TIME')
+local t = time[1] * 1000 + math.floor(time[2] / 1000) - s.setBy
+-- Only by a machine that has heard of the last time: for the others that still looks as if it were set again.
+if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
-  if byMonotonic * byWall > 0 and math.abs(by) > STEP then
-    s.steps = s.steps + 1
-    local function move(each, names)
-      for _, name in ipairs(names) do if each and each[name] then each[name] = each[name] + by end end
-    end
-    move(s, { 'cleared' })
-    move(s.block, { 'since', 'till' })
-    move(s.probe, { 'at', 'till' })
-    move(s.pace, { 'at' })
-    for _, o in pairs(s.ops) do move(o, { 'since', 'till', 'ends', 'seen', 'at' }) end
-  end
+  if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 end
 
 -- Machines seen lately: in this minute, or in the last.
@@ -91,7 +81,7 @@ for _, w in ipairs(r.windows) do
 end
 
 local function isBlocked() return s.block and t < s.block.till end
-if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.pace, s.ops = true, t, 0, nil, nil, nil, {} end
+if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.ops = true, t, 0, nil, nil, {} end
 if s.block then s.block.till = math.min(s.block.till, t + s.block.till - s.block.since) end
 if r.block and t + r.block.since <= cleared then r.block = nil end
 if r.block then
@@ -106,7 +96,6 @@ if s.probe and s.probe.machine == r.machine then
   if r.opened and not isBlocked() then s.closed, s.strikes, s.block = false, 0, nil end
   if not r.probing then s.probe = nil end
 end
-if r.pace and (r.opened or r.block) then s.pace = { every = r.pace, at = s.pace and s.pace.at or t } end
 
 -- Which windows a request draws on is derived, as on each machine.
 local function address(name) return string.match(name, '^%S+ (@%x*)') end
@@ -141,28 +130,22 @@ if w then
   local probes = s.closed or not o.ends or t >= o.ends
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends, left = room(w.operation, w.reserve)
-  local isPastFirst = asked and not s.closed and not o.limit and free < math.huge and t - asked.at >= PACE
   -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
   local isFirst = refused and refused < o.turn
   local others = (isFirst or t >= o.since + LATE + 10 * machines) and 0 or o.first
-  if isBlocked() then -- Its end is told below.
-  elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
+  if isBlocked() then -- The reply has its end in any case.
+  elseif probes and asked then hold(asked.till, 'asking', 2 * machines)
   elseif not s.closed and free - others < 1 then
     hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
     if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
-  elseif not s.closed and s.pace and free == math.huge and t < s.pace.at then hold(s.pace.at, 'paced')
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
     m.refused[w.operation] = nil
-    local isProbe = probes and not isPastFirst
-    if isProbe then
-      s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE }
-    end
-    if s.pace and free == math.huge then s.pace.at = t + s.pace.every end
+    if probes then s.probe = { machine = r.machine, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
-    reply.granted = { many = many, lasts = o.till - t, probes = isProbe }
+    reply.granted = { many = many, lasts = o.till - t, probes = probes }
   end
 end
 
@@ -176,7 +159,7 @@ for name, o in pairs(s.ops) do
   end
 end
 if isBlocked() then reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why } end
-reply.steps, reply.strikes, reply.closed, reply.pace = s.steps, s.strikes, s.closed, s.pace and s.pace.every
+reply.setBy, reply.strikes, reply.closed = s.setBy, s.strikes, s.closed
 reply.cleared = s.cleared and t - s.cleared
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)

@@ -4,11 +4,9 @@
  */
 import {
   type Answer,
-  type Block,
   decide,
   type Decision,
   type Intent,
-  learn,
   type LedgerState,
   lose,
   observe,
@@ -16,24 +14,18 @@ import {
   UNKNOWN,
 } from './governor.ts';
 import { strictest, together } from '../state/batch.ts';
-import { isLive, leftOf, type Window, windowsFor } from './windows.ts';
 import type { Clock, Machine } from '../ports.ts';
-
-/** What the ledger knows, for people and for the gate. */
-export type LedgerView = LedgerState;
 
 export interface Ledger {
   /** Returns whether a request would have to wait, and reserves nothing. */
   check(intent: Intent): Promise<Decision>;
-  /** Decides, and reserves where the decision is `send`. */
+  /** Decides, and reserves where the decision is `send`. A second call replaces the reservation. */
   admit(intent: Intent): Promise<Decision>;
-  answered(answer: Answer): Promise<LedgerView>;
-  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerView>;
-  /** Notes a block that another ledger knows of. */
-  learn(block: Block): Promise<void>;
-  view(): Promise<LedgerView>;
+  answered(answer: Answer): Promise<LedgerState>;
+  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState>;
+  view(): Promise<LedgerState>;
   /** Clears the block at the user's risk. */
-  clearBlock(): Promise<LedgerView>;
+  clearBlock(): Promise<LedgerState>;
   /** Gives back what was lent and is not used. */
   close(): Promise<void>;
 }
@@ -48,6 +40,8 @@ export interface StepOptions {
   readonly durable?: boolean;
   /** Waited for in spite of a signal: what must be recorded is. */
   readonly despiteSignal?: boolean;
+  /** The user clears the block, wherever it is kept. */
+  readonly clears?: boolean;
 }
 
 /** Runs one step atomically. */
@@ -58,11 +52,7 @@ export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
  * in their order. A transaction costs a hundred times what a decision does.
  */
 export function inBatches(step: Step, turn: () => Promise<void>): Step {
-  interface Item {
-    work(before: LedgerState, now: number): LedgerState;
-    readonly options: StepOptions;
-  }
-  const add = together<Item>(turn, (items) =>
+  const add = together<{ work(before: LedgerState, now: number): LedgerState; options: StepOptions }>(turn, (items) =>
     step((before, now) => ({ state: items.reduce((state, { work }) => work(state, now), before), result: undefined }), {
       isRead: items.every(({ options }) => options.isRead === true),
       ...strictest(items.map(({ options }) => options)),
@@ -70,44 +60,35 @@ export function inBatches(step: Step, turn: () => Promise<void>): Step {
   );
   return async <T>(work: Work<T>, options: StepOptions = {}): Promise<T> => {
     const results: T[] = [];
-    const item = (before: LedgerState, now: number): LedgerState => {
+    const tracked = (before: LedgerState, now: number): LedgerState => {
       const { state, result } = work(before, now);
       results[0] = result;
       return options.isRead === true ? before : state;
     };
-    await add({ work: item, options });
+    await add({ work: tracked, options });
     return results[0]!;
   };
 }
 
 /** Makes a ledger from one way to run a step atomically. */
-export type MakeLedger = (step: Step) => Ledger;
-
 export function createLedger(step: Step): Ledger {
-  const decided =
-    (intent: Intent): Work<Decision> =>
-    (before, now) => {
-      const { state, decision } = decide(before, now, intent);
-      return { state: decision.do === 'send' ? state : before, result: decision };
-    };
+  const kept = (state: LedgerState) => ({ state, result: state });
   return {
-    check: (intent) => step(decided(intent), { isRead: true }),
-    admit: (intent) => step(decided(intent)),
+    check: (intent) =>
+      step((before, now) => ({ state: before, result: decide(before, now, intent).decision }), { isRead: true }),
+    admit: (intent) =>
+      step((before, now) => {
+        const { state, decision } = decide(before, now, intent);
+        return { state, result: decision };
+      }),
     answered: (answer) =>
       step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
     lost: (id, mayHaveBeenSent) =>
       step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true }),
-    async learn(block) {
-      await step((before) => kept(learn(before, block)), { despiteSignal: true, durable: true });
-    },
     view: () => step(kept, { isRead: true }),
-    clearBlock: () => step((before) => kept(unblock(before)), { durable: true }),
+    clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
     close: () => Promise.resolve(),
   };
-}
-
-function kept(state: LedgerState): { state: LedgerState; result: LedgerView } {
-  return { state, result: state };
 }
 
 /** Returns whether an answer may begin a block. */
@@ -115,27 +96,14 @@ export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
   return status === 429 || status === 403 || status === 503;
 }
 
-/** Returns the live window with the least left, of one operation or of all; `left` is what is not under way. */
-export function tightestWindow(
-  { windows, inFlight }: LedgerView,
-  now: number,
-  operation?: string,
-): (Window & { readonly left: number }) | undefined {
-  const live =
-    operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
-  return live
-    .map((each) => ({ ...each, left: Math.max(0, leftOf(each, windows, inFlight, now).left) }))
-    .sort((a, b) => a.left - b.left)[0];
-}
-
-/** Returns a ledger that lives as long as the program. */
-export function memoryLedger(clock: Pick<Clock, 'monotonic'>, make: MakeLedger = createLedger): Ledger {
-  let state: LedgerState = UNKNOWN;
-  return make((work, { isRead } = {}) => {
+/** Keeps a state as long as the program lives. */
+export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
+  let state = UNKNOWN;
+  return (work, { isRead } = {}) => {
     const worked = work(state, clock.monotonic());
     if (isRead !== true) ({ state } = worked);
     return Promise.resolve(worked.result);
-  });
+  };
 }
 
 /** Begins a reservation's id, such as `process 4242@1f3a.4026531836/`. */
@@ -153,4 +121,19 @@ export function isDeadOwner(id: string, machine: Pick<Machine, 'pid' | 'processS
   const [, pid, space] = /^process (\d+)@([^/]*)\//.exec(id) ?? [];
   if (pid === undefined || space !== machine.processSpace || Number(pid) === machine.pid) return false;
   return !machine.isAlive(Number(pid));
+}
+
+/** Returns an instant of the monotonic clock as epoch ms: what people and programs want to see. */
+export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): number {
+  return clock.now() + at - clock.monotonic();
+}
+
+const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'nextAt']);
+
+/** Returns a state, or a part of one, with all its times moved by `by` ms. */
+export function shift<T>(value: T, by: number): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: unknown) => shift(each, by)) as T;
+  const move = (name: string, each: unknown): unknown => (TIMES.has(name) ? Number(each) + by : shift(each, by));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, move(name, each)])) as T;
 }

@@ -1,34 +1,21 @@
 /**
  * The ledger of a machine that shares its key's windows with other machines, through a Redis server. This machine's own
  * ledger decides about each request, as everywhere; besides, a request needs a permit that the server has lent (lease.ts).
- * What answers teach is told with the next question; a refusal, and what a probe has found out, at once.
+ * The server hears of answers with the next question; of a refusal, and of how a probe has ended, at once.
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import {
-  type Answer,
-  type Decision,
-  decide,
-  type Instant,
-  type Intent,
-  lose,
-  type Loss,
-  observe,
-  UNKNOWN,
-} from './governor.ts';
+import { type Answer, type Decision, type Intent, type LedgerState, lose, type Loss, observe } from './governor.ts';
 import {
   afterLoss,
   afterReply,
-  hasPermit,
-  heldBy,
+  ASKING_MS,
+  decideLeased,
   isProbing,
   type Leased,
-  lentTo,
   parseReply,
+  type Question,
   reportOf,
-  takePermit,
-  takeShare,
-  type Want,
   withLease,
 } from './lease.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
@@ -37,26 +24,19 @@ import { createLedger, isRefusal, type Ledger, type Step } from './ledger.ts';
 export interface SharedOptions {
   /** What the key is called on the server: it must not tell it. */
   readonly name: string;
-  /** Where the server is lost: `hold` waits for it, `share` goes on with a part of the limit. */
+  /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
   readonly whenLost: 'hold' | 'share';
   /** Called when the server is lost, and when it is back. */
   onChange(lost: Loss | undefined): void;
 }
 
+/** What is shown is asked for again and again: the server is asked this often, ms. */
+const SHOWN_MS = 1_000;
 type Ports = Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'>;
 
-/** How long the server may take for one step, its connection included, ms. */
-const TIMEOUT_MS = 2_000;
-/** How soon to look again while another process of this machine asks the server, ms. */
-const POLL_MS = 20;
-
-/** @param step runs a step of this machine's own ledger */
-export function redisLedger(step: Step, redis: Redis, ports: Ports, options: SharedOptions): Ledger {
-  return new RedisLedger(step, redis, ports, options).ledger;
-}
-
-class RedisLedger {
-  readonly ledger: Ledger;
+export class RedisLedger implements Ledger {
+  /** This machine's own ledger. */
+  private readonly own: Ledger;
   private readonly step: Step;
   private readonly redis: Redis;
   private readonly ports: Ports;
@@ -66,181 +46,152 @@ class RedisLedger {
   private waiting = 0;
   /** The question that is under way: all who need permits wait for it. */
   private asking: Promise<void> | undefined;
-  private lookedAt: number | undefined;
+  private shownAt: number | undefined;
   /** Whether this process has sent, or wanted to. */
   private isSender = false;
 
+  /** @param step runs a step of this machine's own ledger */
   constructor(step: Step, redis: Redis, ports: Ports, options: SharedOptions) {
+    this.own = createLedger(step);
     this.step = step;
     this.redis = redis;
     this.ports = ports;
     this.options = options;
-    const own = createLedger(step);
-    this.ledger = {
-      ...own,
-      admit: (intent) => this.admit(intent),
-      answered: (answer) => this.answered(answer),
-      lost: (id, mayHaveBeenSent) => this.tellAfter((before, now) => lose(before, now, id, mayHaveBeenSent)),
-      learn: async (block) => {
-        await own.learn(block);
-        await this.tell();
-      },
-      view: async () => {
-        // Asked for again and again by what shows it. The first time a server that was lost is tried, too.
-        const isFirst = this.lookedAt === undefined;
-        if (isFirst || this.ports.clock.monotonic() - this.lookedAt! >= TIMEOUT_MS / 2) await this.tell(isFirst);
-        return own.view();
-      },
-      clearBlock: async () => {
-        await own.clearBlock();
-        await this.visit({ clears: true });
-        return own.view();
-      },
-      close: () => this.close(),
-    };
   }
 
-  private async admit(intent: Intent): Promise<Decision> {
+  async check(intent: Intent): Promise<Decision> {
+    const { state, decision } = await this.step(
+      (known, now) => {
+        const { lease, ...rest } = this.leased(known);
+        // Whether another process asks the server now is seen when leave is asked for.
+        const { askedUntil: _asking, ...alone } = lease;
+        const { state, decision } = this.decide({ ...rest, lease: alone }, now, intent);
+        return { state: known, result: { state, decision: decision ?? ({ do: 'send', at: now } as const) } };
+      },
+      { isRead: true },
+    );
+    return this.noticed(state, decision);
+  }
+
+  async admit(intent: Intent): Promise<Decision> {
+    const { operation, reserve, timeoutMs } = intent;
     this.waiting++;
     this.isSender = true;
     try {
       for (;;) {
-        const decision = await this.step((before, now) => this.decide(this.leased(before), now, intent));
-        if (decision === 'ask') {
-          const { operation, reserve, timeoutMs } = intent;
+        const { state, decision } = await this.step((known, now) => {
+          const result = this.decide(this.leased(known), now, intent);
+          return { state: result.state, result };
+        });
+        if (decision === undefined) {
           const want = { operation, reserve, timeoutMs, waiting: this.waiting };
-          this.asking ??= this.visit({ want, settles: true }).finally(() => (this.asking = undefined));
-          await this.asking;
-        } else if (decision.do !== 'send' && this.asking !== undefined) await this.asking;
-        else return decision;
+          this.asking ??= this.visit(state, { want, settles: true }).finally(() => (this.asking = undefined));
+        } else if (decision.do === 'send' || this.asking === undefined) return this.noticed(state, decision);
+        await this.asking;
       }
     } finally {
       this.waiting--;
     }
   }
 
-  /** This machine's own decision comes first: what it knows needs no question. */
-  private decide(before: Leased, now: number, intent: Intent): { state: Leased; result: Decision | 'ask' } {
-    const { state, decision } = decide(before, now, intent);
-    if (decision.do !== 'send') return { state: before, result: decision };
-    const { lease } = before;
-    const isShared = lease.lost !== undefined && this.options.whenLost === 'share';
-    const taken =
-      takePermit(lease, now, intent.operation) ?? (isShared ? takeShare(before, now, intent.operation) : undefined);
-    if (taken !== undefined) return { state: { ...state, lease: taken }, result: decision };
-    const { askedUntil = now } = lease;
-    const others = now < askedUntil ? ({ until: askedUntil, why: 'asking', again: now + POLL_MS } as const) : undefined;
-    const hold = others ?? heldBy(lease, now, intent.operation);
-    if (hold === undefined)
-      return { state: { ...before, lease: { ...lease, askedUntil: now + TIMEOUT_MS } }, result: 'ask' };
-    if (hold.why === 'ledger-lost') this.notice(lease.lost);
-    const tooLong = (hold.again ?? hold.until) - now > intent.maxWaitMs;
-    return { state: before, result: { do: tooLong ? 'refuse' : 'wait', ...hold } };
+  answered(answer: Answer): Promise<LedgerState> {
+    return this.tellAfter((before, now) => observe(before, now, answer), answer.status);
   }
 
-  private async answered(answer: Answer): ReturnType<Ledger['answered']> {
-    try {
-      return await this.tellAfter((before, now) => observe(before, now, answer), answer);
-    } catch (error) {
-      // What cannot be kept here is known to the other machines at least.
-      if (isRefusal(answer)) await this.visit({ seen: observe(UNKNOWN, this.ports.clock.monotonic(), answer) });
-      throw error;
+  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState> {
+    return this.tellAfter((before, now) => lose(before, now, id, mayHaveBeenSent));
+  }
+
+  async view(): Promise<LedgerState> {
+    const { clock } = this.ports;
+    // The first time a server that was lost is tried, too.
+    const isFirst = this.shownAt === undefined;
+    if (isFirst || clock.monotonic() - this.shownAt! >= SHOWN_MS) {
+      this.shownAt = clock.monotonic();
+      const state = await this.step((known) => keep(this.leased(known)));
+      await (isFirst ? this.visit(state, {}) : this.tell(state, {}));
     }
+    return this.own.view();
   }
 
-  /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
-  private async tellAfter(
-    work: (before: Leased, now: number) => ReturnType<typeof observe>,
-    answer?: Answer,
-  ): ReturnType<Ledger['answered']> {
-    const isRefused = answer !== undefined && isRefusal(answer);
-    const { view, isUrgent } = await this.step(
-      (known, now) => {
-        const before = this.leased(known);
-        const after = this.leased(work(before, now));
-        const { probesSince } = before.lease;
-        const sent = before.inFlight.find(({ id }) => id === answer?.id);
-        const hasOpened = !isRefused && probesSince !== undefined && (sent?.at ?? 0) >= probesSince;
-        const state = hasOpened ? { ...after, lease: { ...after.lease, hasOpened } } : after;
-        const hasProbed = isProbing(before, now) && !isProbing(after, now);
-        return { state, result: { view: state, isUrgent: isRefused || hasOpened || hasProbed } };
-      },
-      { despiteSignal: true, durable: isRefused },
-    );
-    if (isUrgent) await this.tell();
-    return view;
+  async clearBlock(): Promise<LedgerState> {
+    await this.visit(this.leased(await this.own.clearBlock()), { clears: true });
+    return this.own.view();
   }
 
-  /** Tells what is known, unless the server is lost: the next question will. */
-  private async tell(triesLost = false): Promise<void> {
-    const { lease } = await this.step((state) => kept(this.leased(state)), { isRead: true });
-    const now = (this.lookedAt = this.ports.clock.monotonic());
-    if (triesLost || lease.lost === undefined || now >= lease.lost.next) await this.visit({});
-  }
-
-  /**
-   * Gives back what is not used. A process that only showed it leaves it to those that send. Nobody asks meanwhile: what
-   * is lent then would be given back, too.
-   */
-  private async close(): Promise<void> {
+  async close(): Promise<void> {
+    // A process that only showed what is lent leaves it to those that send.
     if (!this.isSender) return;
-    const isDue = await this.step(
+    const state = await this.step(
       (known, now) => {
         const before = this.leased(known);
-        const { askedUntil = now, isLent, lost } = before.lease;
-        if (!isLent || lost !== undefined || now < askedUntil) return { state: before, result: false };
-        const lease = { ...before.lease, permits: {}, askedUntil: now + TIMEOUT_MS };
-        return { state: { ...before, lease }, result: true };
+        const { askedUntil = now, lost } = before.lease;
+        if (lost !== undefined || now < askedUntil) return { state: known, result: undefined };
+        // What is lent meanwhile would be given back, too: no other process asks.
+        return keep({ ...before, lease: { ...before.lease, permits: {}, askedUntil: now + ASKING_MS } });
       },
       { despiteSignal: true },
     );
-    if (isDue) await this.visit({ settles: true });
+    if (state !== undefined) await this.visit(state, { settles: true });
   }
 
-  private async visit({
-    want,
-    settles = false,
-    clears = false,
-    seen,
-  }: {
-    readonly want?: Want;
-    /** Tells what is lent. */
-    readonly settles?: boolean;
-    readonly clears?: boolean;
-    readonly seen?: ReturnType<typeof observe>;
-  }): Promise<void> {
-    const { clock, randomBytes, random, signal } = this.ports;
-    const newId = Buffer.from(randomBytes(16)).toString('hex');
-    const before = await this.step((state) => kept(this.leased(state)), { despiteSignal: true });
-    const lent = settles ? lentTo(before, clock.monotonic()) : undefined;
-    // Permits that are left only need to be confirmed.
-    const wanted = want !== undefined && hasPermit(before.lease, clock.monotonic(), want.operation) ? undefined : want;
-    const report = { ...reportOf({ ...before, ...seen }, this.now(), newId, wanted), lent, clear: clears };
+  private decide(before: Leased, now: number, intent: Intent) {
+    return decideLeased(before, now, intent, this.options.whenLost === 'share');
+  }
+
+  /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
+  private async tellAfter(work: (before: Leased, now: number) => LedgerState, status?: number): Promise<LedgerState> {
+    const isRefused = status !== undefined && isRefusal({ status });
+    const { after, hasProbed } = await this.step(
+      (known, now) => {
+        const before = this.leased(known);
+        const after = this.leased(work(before, now));
+        return { state: after, result: { after, hasProbed: isProbing(before, now) && !isProbing(after, now) } };
+      },
+      { despiteSignal: true, durable: isRefused },
+    );
+    if (isRefused || hasProbed) await this.tell(after, { opened: hasProbed && status !== undefined && !isRefused });
+    return after;
+  }
+
+  /** Tells what is known, unless the server is lost: the next question will. */
+  private async tell(state: Leased, question: Question): Promise<void> {
+    const { lost } = state.lease;
+    if (lost === undefined || this.ports.clock.monotonic() >= lost.next) await this.visit(state, question);
+  }
+
+  private async visit(before: Leased, question: Question): Promise<void> {
+    const { clock, random, randomBytes, signal } = this.ports;
+    const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
+    const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
       const text = await this.redis.run(LEASE_SCRIPT, this.options.name, [JSON.stringify(report)], {
-        timeoutMs: TIMEOUT_MS,
-        ...(want !== undefined && { signal }),
+        timeoutMs: ASKING_MS,
+        ...(question.want !== undefined && { signal }),
       });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
-      const asked = { operation: wanted?.operation, lent, random: random() };
-      const adopted = await this.step((state) => kept(afterReply(this.leased(state), this.now(), reply, asked)), {
-        ...{ despiteSignal: true, durable: reply.block !== undefined },
+      const spread = random();
+      await this.step((state) => keep(afterReply(this.leased(state), instant(), reply, question, spread)), {
+        despiteSignal: true,
+        durable: reply.block !== undefined,
+        // What a user has cleared on another machine is no longer kept here, either.
+        clears: before.block !== undefined && before.block.since <= clock.monotonic() - (reply.cleared ?? Infinity),
       });
-      this.notice(adopted.lease.lost);
+      this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const lost = await this.step(
-        (state, now) => {
-          const leased = this.leased(state);
-          const lease = afterLoss(leased.lease, now, error.message);
-          return { state: { ...leased, lease }, result: lease.lost };
-        },
-        { despiteSignal: true },
-      );
+      const { lease } = await this.step((known, now) => keep(afterLoss(this.leased(known), now, error.message)), {
+        despiteSignal: true,
+      });
       if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
-      if (!signal.aborted) this.notice(lost);
+      if (!signal.aborted) this.notice(lease.lost);
     }
+  }
+
+  private noticed(state: Leased, decision: Decision): Decision {
+    if (decision.do !== 'send' && decision.why === 'ledger-lost') this.notice(state.lease.lost);
+    return decision;
   }
 
   /** Says once that the server is lost, and once that it is back. */
@@ -250,16 +201,11 @@ class RedisLedger {
     this.options.onChange(lost);
   }
 
-  private leased(state: Parameters<typeof withLease>[0]): Leased {
+  private leased(state: LedgerState): Leased {
     return withLease(state, () => Buffer.from(this.ports.randomBytes(8)).toString('hex'));
-  }
-
-  private now(): Instant {
-    const { clock } = this.ports;
-    return { monotonic: clock.monotonic(), wall: clock.now() };
   }
 }
 
-function kept(state: Leased): { state: Leased; result: Leased } {
+function keep(state: Leased): { state: Leased; result: Leased } {
   return { state, result: state };
 }

@@ -4,10 +4,9 @@
  */
 import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
-import { LONGEST_BLOCK_MS } from './block.ts';
-import { type Block, BLOCK_REASONS, blockOf, type Decision, type Intent, observe, UNKNOWN } from './governor.ts';
-import { isRefusal, type Ledger, type LedgerView } from './ledger.ts';
-import { toWall } from './rebase.ts';
+import { type Block, BLOCK_REASONS, learn, type LedgerState, UNKNOWN } from './governor.ts';
+import { LONGEST_BLOCK_MS } from './headers.ts';
+import { type Step, toWall, type Work } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };
 /** A block may end so much later in the file than in the ledger, ms: the wall clock is read in whole ms. */
@@ -20,13 +19,6 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
   const path = `${folder}/${name}`;
   /** What the file could not keep: this process remembers it. */
   let held: Block | undefined;
-
-  /** Makes the file, while there is space. Rejects with a system error. */
-  const prepare = async (): Promise<void> => {
-    if ((await files.facts(path)) !== undefined) return;
-    await files.makePrivateFolder(folder);
-    await files.replace(path, '');
-  };
   const times = async () => (await files.facts(path)) ?? NO_BLOCK;
   /** Modified: the end. Accessed: the begin, in whole seconds; the ms beyond are the reason. */
   const write = ({ until, why }: Block): Promise<void> => {
@@ -53,19 +45,29 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     if (length < left) await write(block).catch(() => undefined);
     return block;
   };
-  /** Notes a block; of two, the one that ends later counts. Returns whether the file has it. */
-  const note = async (block: Block): Promise<boolean> => {
-    const known = await read();
-    if (known !== undefined && known.until >= block.until) return known !== held;
-    const isKept = await write(block)
-      .then(times)
-      // A file system may ignore them.
-      .then(({ accessedAt, modifiedAt }) => modifiedAt > accessedAt)
-      .catch(() => false);
-    held = isKept ? undefined : block;
-    return isKept;
+  return {
+    path,
+    read,
+    clear,
+    /** Makes the file, while there is space. Rejects with a system error. */
+    async prepare(): Promise<void> {
+      if ((await files.facts(path)) !== undefined) return;
+      await files.makePrivateFolder(folder);
+      await files.replace(path, '');
+    },
+    /** Notes a block; of two, the one that ends later counts. Returns whether the file has it. */
+    async note(block: Block): Promise<boolean> {
+      const known = await read();
+      if (known !== undefined && known.until >= block.until) return known !== held;
+      const isKept = await write(block)
+        .then(times)
+        // A file system may ignore them.
+        .then(({ accessedAt, modifiedAt }) => modifiedAt > accessedAt)
+        .catch(() => false);
+      held = isKept ? undefined : block;
+      return isKept;
+    },
   };
-  return { path, prepare, read, note, clear };
 }
 
 interface ReserveOptions extends Pick<Context, 'clock'> {
@@ -74,55 +76,63 @@ interface ReserveOptions extends Pick<Context, 'clock'> {
   onUnwritten(failure: unknown, block: Block | undefined, isKept: boolean): void;
 }
 
-/** Returns the ledger with its reserve: what the file knows holds, and what the ledger cannot take is noted there. */
-export function withReserve(ledger: Ledger, { clock, file, onUnwritten }: ReserveOptions): Ledger {
-  /** Notes the block at once, as the ledger may have to be waited for. Returns undefined where the ledger fails. */
-  const noting = async (block: Block | undefined, work: () => Promise<LedgerView | undefined>) => {
+/** Returns a ledger's steps with the reserve: what the file knows holds, and what the ledger cannot take is noted there. */
+export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOptions): Step {
+  const record: Step = async (work, options = {}) => {
+    const alone = work(UNKNOWN, clock.monotonic());
+    const block = options.durable === true ? alone.state.block : undefined;
+    // At once, as the ledger may have to be waited for.
     const isKept = block !== undefined && (await file.note(block));
+    let known: Block | undefined;
     try {
-      const view = await work();
+      const result = await step(
+        watching(work, ({ block: found }) => (known = found)),
+        options,
+      );
       // The ledger's is longer after several refusals in a row.
-      if (isKept && view?.block !== undefined) await file.note(view.block);
-      return view;
+      if (isKept && known !== undefined) await file.note(known);
+      return result;
     } catch (error) {
-      if (!isFailure(error)) throw error;
+      unlessUnusable(error);
       onUnwritten(error, block, isKept);
-      return undefined;
+      return alone.result;
     }
   };
-  // What cannot be given back counts as sent until the window ends.
-  const lost = async (id: string, mayHaveBeenSent: boolean): Promise<LedgerView> =>
-    (await noting(undefined, () => ledger.lost(id, mayHaveBeenSent))) ?? UNKNOWN;
-  /** Looks at the reserve last: a refusal may come while the ledger is waited for. */
-  const heeding = async ({ id, maxWaitMs }: Intent, asking: Promise<Decision>): Promise<Decision> => {
-    const decision = await asking.catch(unlessUnusable);
+  const ask: Step = async (work, options = {}) => {
+    let until = clock.monotonic();
+    const asked = step(
+      watching(work, ({ block }) => (until = block?.until ?? until)),
+      options,
+    );
+    const isUsable = await asked.then(() => true, unlessUnusable);
+    // Last: a refusal may come while the ledger is waited for.
     const block = await file.read();
-    const now = clock.monotonic();
-    const known = decision === undefined ? undefined : blockOf(decision);
-    if (block === undefined || block.until <= (known?.until ?? now) + ROUNDING_MS) return asking;
-    if (decision?.do === 'send') await lost(id, false);
-    if (decision !== undefined) await ledger.learn(block).catch(unlessUnusable);
-    const { until, why } = block;
-    return { do: until - now > maxWaitMs ? 'refuse' : 'wait', until, why };
+    if (block === undefined || block.until <= until + ROUNDING_MS) return asked;
+    const learning: typeof work = (before, now) => work(learn(before, block), now);
+    const alone = () => learning(UNKNOWN, clock.monotonic()).result;
+    if (!isUsable) return alone();
+    // The ledger has to know it, so that after the block one request goes first.
+    return step(learning, { ...options, isRead: false }).catch((error: unknown) => {
+      unlessUnusable(error);
+      return alone();
+    });
   };
-  return {
-    ...ledger,
-    lost,
-    check: (intent) => heeding(intent, ledger.check(intent)),
-    admit: (intent) => heeding(intent, ledger.admit(intent)),
-    async answered(answer) {
-      const { block } = isRefusal(answer) ? observe(UNKNOWN, clock.monotonic(), answer) : UNKNOWN;
-      const view = await noting(block, () => ledger.answered(answer));
-      return view ?? (block === undefined ? UNKNOWN : { ...UNKNOWN, block, strikes: 1 });
-    },
-    async learn(block) {
-      await noting(block, () => ledger.learn(block).then(() => undefined));
-    },
-    clearBlock: () => file.clear().then(() => ledger.clearBlock()),
+  return async (work, options = {}) => {
+    if (options.clears === true) await file.clear();
+    return options.despiteSignal === true ? record(work, options) : ask(work, options);
+  };
+}
+
+function watching<T>(work: Work<T>, onDone: (after: LedgerState) => void): Work<T> {
+  return (before, now) => {
+    const worked = work(before, now);
+    onDone(worked.state);
+    return worked;
   };
 }
 
 /** A ledger that cannot be used is not the end; a signal is. */
-function unlessUnusable(error: unknown): undefined {
+function unlessUnusable(error: unknown): false {
   if (!isFailure(error) || !(error.is('state') || error.is('file'))) throw error;
+  return false;
 }

@@ -1,84 +1,75 @@
 /**
- * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash, so that neither the file nor this code knows which key it is about.
- * Each step is one immediate transaction. It is never held while a request is under way.
+ * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash,
+ * so that neither the file nor this code knows which key it is about. Each step is one immediate transaction. It is never
+ * held while a request is under way.
  */
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { createLedger, isDeadOwner, type Ledger, type MakeLedger, type Step } from './ledger.ts';
-import { type Moment, rebase } from './rebase.ts';
+import { isDeadOwner, type Step } from './ledger.ts';
 
-type Ports = Pick<Context, 'clock' | 'machine' | 'randomBytes'>;
+export interface Moment {
+  /** Empty where the system has no name for a boot. */
+  readonly boot: string;
+  /** Monotonic ms of that boot. */
+  readonly monotonic: number;
+  /** Epoch ms. */
+  readonly wall: number;
+}
 
 /** @param nameOf the row's name, by the database's salt */
-export function sqliteLedger(
-  ports: Ports,
+export function sqliteStep(
+  { clock, machine, randomBytes }: Pick<Context, 'clock' | 'machine' | 'randomBytes'>,
   state: State,
   nameOf: (salt: string) => string,
-  make: MakeLedger = createLedger,
-): Ledger {
+): Step {
+  const { database } = state;
+  const knownSalt = () => database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
+  const newSalt = (): string => {
+    const salt = Buffer.from(randomBytes(32)).toString('hex');
+    database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
+    return salt;
+  };
   const read = (now: Moment): LedgerState => {
-    const salt = knownSalt(state);
-    const row =
-      salt === undefined
-        ? undefined
-        : state.database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', nameOf(salt));
+    const salt = knownSalt();
+    const name = salt === undefined ? '' : nameOf(String(salt));
+    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', name);
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
-    return withoutDead(rebase(parseState(String(row.state)), saved, now), ports, now);
+    const known = rebase(parseState(String(row.state)), saved, now);
+    // Gives up on requests whose process was killed.
+    const dead = known.inFlight.filter(({ id }) => isDeadOwner(id, machine));
+    return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };
   const write = (after: LedgerState, { boot, monotonic, wall }: Moment): void => {
-    const name = nameOf(knownSalt(state) ?? newSalt(ports, state));
-    state.database.run(
+    database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      ...[name, JSON.stringify(after), boot, monotonic, wall],
+      ...[nameOf(String(knownSalt() ?? newSalt())), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  const step: Step = async (work, { isRead, ...how } = {}) => {
+  const present = (): Moment => ({ boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() });
+  return async (work, { isRead, ...how } = {}) => {
     if (isRead === true) {
       try {
-        const now = momentOf(ports);
+        const now = present();
         return work(read(now), now.monotonic).result;
       } catch (error) {
         // Damage that this read has met is healed by then: what was known is not.
-        if (await state.recover(error)) return work(UNKNOWN, ports.clock.monotonic()).result;
+        if (await state.recover(error)) return work(UNKNOWN, clock.monotonic()).result;
         throw error;
       }
     }
     return state.exclusively(() => {
-      const now = momentOf(ports);
+      const now = present();
       const before = read(now);
       const { state: after, result } = work(before, now.monotonic);
       if (after !== before) write(after, now);
       return result;
     }, how);
   };
-  return make(step);
 }
 
-function momentOf({ clock, machine }: Ports): Moment {
-  return { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
-}
-
-/** Gives up on requests whose process was killed. */
-function withoutDead(state: LedgerState, { machine }: Ports, { monotonic }: Moment): LedgerState {
-  return state.inFlight
-    .filter(({ id }) => isDeadOwner(id, machine))
-    .reduce((left, { id }) => abandon(left, monotonic, id), state);
-}
-
-function knownSalt({ database }: State): string | undefined {
-  const known = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
-  return typeof known === 'string' ? known : undefined;
-}
-
-function newSalt({ randomBytes }: Ports, { database }: State): string {
-  const salt = Buffer.from(randomBytes(32)).toString('hex');
-  database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
-  return salt;
-}
-
-/** Parses a state. What is none is unknown: one probe finds out, and a block is in the reserve file, too. */
+/** Anything else than a state is unknown: one probe finds out, and a block is in the reserve file, too. */
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
@@ -86,4 +77,31 @@ function parseState(text: string): LedgerState {
   } catch {
     return UNKNOWN;
   }
+}
+
+/**
+ * Returns the state on the present boot's monotonic clock. A monotonic clock that has advanced belongs to the same boot,
+ * whatever the wall clock says; after a reboot the wall clock has to serve, and no wait becomes longer than it was.
+ * Where a reboot cannot be detected because the new boot is older than the saved one was, waits only become longer.
+ */
+export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerState {
+  if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
+  // A clock that was set back has passed no time.
+  const passed = Math.max(0, now.wall - saved.wall);
+  const move = (at: number): number => now.monotonic + Math.max(0, at - saved.monotonic - passed);
+  const { windows, block, strikes, seenAt } = state;
+  return {
+    strikes,
+    ...(seenAt !== undefined && { seenAt: now.monotonic - passed - (saved.monotonic - seenAt) }),
+    // Requests that were under way when the machine stopped may have been sent.
+    inFlight: [],
+    windows: windows.map((window) => ({
+      ...window,
+      remaining: Math.max(0, window.remaining - state.inFlight.length),
+      resetAt: move(window.resetAt),
+      seenAt: now.monotonic,
+      answeredAt: move(window.resetAt),
+    })),
+    ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
+  };
 }

@@ -13,6 +13,8 @@ export interface Reservation {
   readonly at: number;
   /** When to give up waiting for its answer, because its process was killed for instance. */
   readonly lostAt: number;
+  /** It finds out whether sending is allowed: others wait for its answer. */
+  readonly isProbe?: boolean;
 }
 
 export interface Window {
@@ -30,7 +32,7 @@ export interface Window {
   readonly apart: readonly string[];
 }
 
-/** What is asked of the windows: room for so many requests of an operation, while others keep the reserve. */
+/** What is asked of the windows: room for `count` requests of an operation, beside the reserve. */
 export interface Demand {
   readonly operation: string;
   readonly reserve: number;
@@ -40,13 +42,21 @@ export interface Demand {
   readonly share?: number;
 }
 
+/** What is known of a key's windows. */
+interface Known {
+  readonly windows: readonly Window[];
+  readonly inFlight: readonly Reservation[];
+}
+
+type Left = Window & { readonly left: number; readonly underWay: number };
+
 /** Two answers may name the end of one window this far apart, ms: rounding, and the time that an answer takes. */
 const SAME_END_MS = 2_500;
 /** A service may cut its times to whole seconds. */
 const ROUNDING_MS = 1_000;
 /** The last requests of a window go one at a time: another client may take some of them. */
 const EDGE = 2;
-/** The shortest length to expect of a window whose length nothing has told, ms. */
+/** The shortest length to expect of a window whose length is unknown, ms. */
 const LEAST_LENGTH_MS = 60_000;
 /** A window that ended longer ago tells nothing, ms. */
 const KEPT_MS = 86_400_000;
@@ -84,15 +94,16 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
   return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
 }
 
-/** Returns what is left of a window, or less than nothing; requests under way count as sent. */
-export function leftOf(
-  window: Window,
-  windows: readonly Window[],
-  inFlight: readonly Reservation[],
-  now: number,
-): { readonly left: number; readonly underWay: number } {
-  const underWay = inFlight.filter(({ operation }) => windowsFor(windows, operation, now).includes(window)).length;
-  return { left: window.remaining - underWay, underWay };
+/** Returns the live windows, of one operation or all, tightest first; `left`: requests under way count as sent. */
+export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
+  const live =
+    operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
+  return live
+    .map((window) => {
+      const underWay = inFlight.filter((each) => windowsFor(windows, each.operation, now).includes(window)).length;
+      return { ...window, underWay, left: Math.max(0, window.remaining - underWay) };
+    })
+    .sort((a, b) => a.left - b.left);
 }
 
 /**
@@ -100,21 +111,21 @@ export function leftOf(
  * `isEdge`: an answer that is under way may make room sooner.
  */
 export function roomAt(
-  windows: readonly Window[],
-  inFlight: readonly Reservation[],
+  known: Known,
   { operation, reserve, count = 1, share }: Demand,
   now: number,
 ): { readonly until: number; readonly isEdge: boolean } | undefined {
-  const full = windowsFor(windows, operation, now).flatMap((window) => {
-    const { limit, resetAt, lengthMs = Math.max(LEAST_LENGTH_MS, resetAt - now) } = window;
+  const full = liveWindows(known, now, operation).flatMap(({ limit, resetAt, left, underWay, ...window }) => {
+    const { lengthMs = Math.max(LEAST_LENGTH_MS, resetAt - now) } = window;
     // A reserve as large as the window would let nothing through, ever.
     const kept = Math.min(reserve, Math.max(0, limit - 1));
-    const { left, underWay } = leftOf(window, windows, inFlight, now);
-    const wanting = count - Math.max(0, left - kept);
-    const own = Math.floor((left - kept) * (share ?? 1));
-    if (share !== undefined) return [{ until: now + (resetAt - now) / Math.max(1, own), isEdge: false }];
-    if (wanting <= 0) return left <= EDGE && underWay > 0 ? [{ until: resetAt, isEdge: true }] : [];
-    return [{ until: resetAt + (Math.ceil(wanting / Math.max(1, limit - kept)) - 1) * lengthMs, isEdge: false }];
+    const free = Math.max(0, left - kept);
+    if (share !== undefined) {
+      return [{ until: now + (resetAt - now) / Math.max(1, Math.floor(free * share)), isEdge: false }];
+    }
+    if (count <= free) return left <= EDGE && underWay > 0 ? [{ until: resetAt, isEdge: true }] : [];
+    const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
+    return [{ until: resetAt + (windows - 1) * lengthMs, isEdge: false }];
   });
   return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }
@@ -143,14 +154,15 @@ export function observeWindow(
   // What has as much left after a request as another window had before it is not that window. A refusal draws nothing.
   // The first answer of the next window proves nothing: the others may be about to end.
   const isNext = before !== undefined && !isCurrent;
-  const isLike = (each: Window): boolean =>
-    isLive(each, now) && each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
-  const others = isNext ? [] : windows.filter((each) => each.operation !== operation && isLike(each));
-  const proved = others.filter((each) => sentAt > each.answeredAt && named.remaining >= Math.max(1, each.remaining));
-  const apart = [...new Set([...(known?.apart ?? []), ...proved.map((each) => each.operation)])].slice(-MOST_WINDOWS);
+  const proved = windows.filter((each) => {
+    const isLike = each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
+    const isOther = !isNext && each.operation !== operation && isLive(each, now) && isLike;
+    return isOther && sentAt > each.answeredAt && named.remaining >= Math.max(1, each.remaining);
+  });
   const moved = resetAt - (before?.resetAt ?? resetAt);
   const lengthMs =
     named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
+  const apart = proved.map((each) => each.operation);
   const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
   // An answer that took long names a later end of the same window: the service counted at any time since `sentAt`.
   const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;

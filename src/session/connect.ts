@@ -4,8 +4,8 @@ import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
 import type { BlockReason } from '../rate-limit/governor.ts';
 import { createGate, type RateLimit } from '../rate-limit/gate.ts';
-import { tightestWindow, ownerOf } from '../rate-limit/ledger.ts';
-import { toWall } from '../rate-limit/rebase.ts';
+import { ownerOf, toWall } from '../rate-limit/ledger.ts';
+import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
 import { type EnvironmentName, originOf } from './environments.ts';
 import { openLedger, type OpenLedger } from './open-ledger.ts';
@@ -108,7 +108,7 @@ export async function open(context: CommandContext, target: Target, options: Con
 
 async function known({ clock, globals }: CommandContext, { ledger, redis }: OpenLedger): Promise<Known> {
   const view = await ledger.view();
-  const window = tightestWindow(view, clock.monotonic());
+  const [window] = liveWindows(view, clock.monotonic());
   const { block } = view;
   return {
     allowance: window && {

@@ -1,14 +1,14 @@
 /** What a ledger knows of a key, in words; its instants shifted to epoch ms. */
 import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Clock } from '../ports.ts';
-import { type LedgerView, tightestWindow } from '../rate-limit/ledger.ts';
-import { toWall } from '../rate-limit/rebase.ts';
-import { isLive, shownOperation, windowsFor } from '../rate-limit/windows.ts';
+import type { LedgerState } from '../rate-limit/governor.ts';
+import { toWall } from '../rate-limit/ledger.ts';
+import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
 /** Returns one line, or one for each window where operations have limits of their own. Times are epoch ms. */
-export function rateLimitWords(view: LedgerView, now: number): string[] {
+export function rateLimitWords(view: LedgerState, now: number): string[] {
   const { windows } = view;
   const [newest] = windows;
   if (newest === undefined) return ['unknown'];
@@ -17,13 +17,13 @@ export function rateLimitWords(view: LedgerView, now: number): string[] {
   const shared = [...Map.groupBy(operations, (each) => windowsFor(windows, each, now)[0]).values()];
   if (shared.length === 0) return [`the window of ${newest.limit} is over; the next request shows what is left`];
   return shared.map((names) => {
-    const words = limitWords({ ...tightestWindow(view, now, names[0])!, now });
+    const words = limitWords({ ...liveWindows(view, now, names[0])[0]!, now });
     return shared.length > 1 ? `${words} for ${names.map(shownOperation).join(', ')}` : words;
   });
 }
 
 /** Returns why and until when nothing is sent, or `none`. */
-export function blockWords({ block, strikes }: LedgerView, now: number): string {
+export function blockWords({ block, strikes }: LedgerState, now: number): string {
   if (block === undefined) return 'none';
   const { until } = block;
   const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
@@ -42,7 +42,7 @@ export interface Sharing {
 }
 
 /** Reads it from a view whose times are still monotonic; undefined: the key is not shared. */
-export function sharingOf({ lease }: LedgerView, clock: Pick<Clock, 'now' | 'monotonic'>): Sharing | undefined {
+export function sharingOf({ lease }: LedgerState, clock: Pick<Clock, 'now' | 'monotonic'>): Sharing | undefined {
   if (lease === undefined) return undefined;
   const { lost, machines, permits } = lease;
   const valid = Object.values(permits).filter(({ until }) => clock.monotonic() < until);

@@ -7,18 +7,10 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Redis } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
-import {
-  createLedger,
-  inBatches,
-  type Ledger,
-  type MakeLedger,
-  memoryLedger,
-  type Step,
-} from '../rate-limit/ledger.ts';
 import type { Loss } from '../rate-limit/governor.ts';
-import { toWall } from '../rate-limit/rebase.ts';
+import { createLedger, inBatches, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
 import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
-import { sqliteLedger } from '../rate-limit/sqlite-ledger.ts';
+import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
@@ -37,8 +29,6 @@ export interface OpenLedger extends AsyncDisposable {
   readonly redis?: Redis;
 }
 
-type Opened = Omit<OpenLedger, 'address'>;
-type LedgerNames = ReturnType<typeof ledgerNames>;
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
@@ -51,15 +41,39 @@ export async function openLedger(
   target: LedgerTarget,
   { isBusy = false, isShown = false } = {},
 ): Promise<OpenLedger> {
-  const batched = (step: Step): Step => (isBusy ? inBatches(step, () => context.clock.turn()) : step);
-  const url = sharedLedger(context);
   const names = ledgerNames(target);
-  // The sandbox belongs to this machine alone.
-  const opened =
-    url === undefined || target.environment === 'sandbox'
-      ? openOwn(context, names, (step) => createLedger(batched(step)))
-      : openShared(context, names, { url, batched, isShown });
-  return Object.assign(await opened, { address: names.address() });
+  const address = names.address();
+  const url = sharedLedger(context);
+  const { step, isAlone } = await openStep(context, names, isBusy);
+  // The sandbox belongs to this machine alone. The database is not closed: the process is about to end, and the last one
+  // to close copies the write-ahead log back, which takes longer than the two entries of a request.
+  if (url === undefined || target.environment === 'sandbox') {
+    return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+  const mode = whenLost(context);
+  const [redis, name, { RedisLedger }] = await Promise.all([
+    context.openRedis(url),
+    names.shared(),
+    import('../rate-limit/redis-ledger.ts'),
+  ]);
+  let isLost = false;
+  const onChange = (lost: Loss | undefined): void => {
+    isLost = lost !== undefined;
+    if (!isShown) reportChange(context, mode, lost);
+  };
+  const ledger = new RedisLedger(step, redis, context, { name, whenLost: mode, onChange });
+  return {
+    ledger,
+    address,
+    redis,
+    get isAlone() {
+      return isLost && mode === 'share';
+    },
+    async [Symbol.asyncDispose]() {
+      await ledger.close();
+      redis.close();
+    },
+  };
 }
 
 /**
@@ -111,100 +125,60 @@ function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
   throw new Failure('invalid-value', { name: 'PETSTORE_LEDGER_LOST', value, expected: 'hold or share' });
 }
 
-async function openShared(
-  context: CommandContext,
-  names: LedgerNames,
-  {
-    url,
-    batched,
-    isShown,
-  }: { readonly url: string; readonly batched: (step: Step) => Step; readonly isShown: boolean },
-): Promise<Opened> {
-  const { notices } = context;
-  const mode = whenLost(context);
-  let isLost = false;
-  const onChange = (lost: Loss | undefined): void => {
-    isLost = lost !== undefined;
-    if (isShown) return;
-    if (lost === undefined) {
-      notices.info('The Redis server of PETSTORE_LEDGER answers again.');
-      return;
-    }
-    const until =
-      mode === 'hold'
-        ? 'sends only what it was lent'
-        : "sends its part of the rate limit, and does not see other machines' blocks";
-    notices.warning(
-      `The Redis server of PETSTORE_LEDGER does not answer (${lost.says}). Until it does, this machine ${until}.`,
-    );
-  };
-  const [redis, name, { redisLedger }] = await Promise.all([
-    context.openRedis(url),
-    names.shared(),
-    import('../rate-limit/redis-ledger.ts'),
-  ]);
-  const own = await openOwn(context, names, (step) =>
-    redisLedger(batched(step), redis, context, { name, whenLost: mode, onChange }),
+function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', lost: Loss | undefined): void {
+  if (lost === undefined) {
+    notices.info('The Redis server of PETSTORE_LEDGER answers again.');
+    return;
+  }
+  const until =
+    mode === 'hold'
+      ? 'sends only what it was lent'
+      : "sends its part of the rate limit, and does not see other machines' blocks";
+  notices.warning(
+    `The Redis server of PETSTORE_LEDGER does not answer (${lost.says}). Until it does, this machine ${until}.`,
   );
-  return {
-    redis,
-    ledger: own.ledger,
-    get isAlone() {
-      return isLost && mode === 'share';
-    },
-    async [Symbol.asyncDispose]() {
-      await own.ledger.close();
-      redis.close();
-    },
-  };
 }
 
 /**
- * The ledger in the state database. Where that cannot be used, petstore knows of no other process: it says so,
- * and does not try again after a 429.
+ * Opens this machine's own ledger: in the state database, or, where that cannot be used, in memory. petstore knows of no
+ * other process then: it says so, and does not try again after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openOwn(context: CommandContext, names: LedgerNames, make: MakeLedger): Promise<Opened> {
+async function openStep(
+  context: CommandContext,
+  names: ReturnType<typeof ledgerNames>,
+  isBusy: boolean,
+): Promise<{ readonly step: Step; readonly isAlone: boolean }> {
+  const { clock, files, notices } = context;
   let file: ReserveFile | undefined;
+  let why = 'is on a network file system, whose locks other machines may not see';
   try {
     const folder = stateFolder(context);
     file = reserveFile(context, `${folder}/blocks`, names.file());
-    if (await context.files.isOnNetwork(folder)) {
-      return alone(context, make, 'is on a network file system, whose locks other machines may not see', file);
+    if (!(await files.isOnNetwork(folder))) {
+      const state = await openState(context, folder);
+      // It has to be there before the disk is full.
+      await file.prepare().catch(() => undefined);
+      const step = sqliteStep(context, state, names.row);
+      const batched = isBusy ? inBatches(step, () => clock.turn()) : step;
+      return { step: reserved(context, batched, file), isAlone: false };
     }
-    const state = await openState(context, folder);
-    // It has to be there before the disk is full.
-    await file.prepare().catch(() => undefined);
-    return {
-      ledger: reserved(context, sqliteLedger(context, state, names.row, make), file),
-      isAlone: false,
-      // Not closed: the process is about to end, and the last one to close copies the write-ahead log back, which takes
-      // longer than the two entries of a request. What is in the log is as safe as what is in the file.
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    };
   } catch (error) {
     // A state of a newer petstore may hold a block.
     if (!isOutOfReach(error)) throw error;
-    return alone(context, make, 'cannot be used', file);
+    why = 'cannot be used';
   }
-}
-
-function alone(context: CommandContext, make: MakeLedger, why: string, file?: ReserveFile): Opened {
-  context.notices.warning(
+  notices.warning(
     `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
       'a 429 ends this command.',
   );
-  const ledger = memoryLedger(context.clock, make);
-  return {
-    ledger: file === undefined ? ledger : reserved(context, ledger, file),
-    isAlone: true,
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+  const step = memoryStep(clock);
+  return { step: file === undefined ? step : reserved(context, step, file), isAlone: true };
 }
 
-function reserved(context: CommandContext, ledger: Ledger, file: ReserveFile): Ledger {
+function reserved(context: CommandContext, step: Step, file: ReserveFile): Step {
   const { clock, notices } = context;
-  return withReserve(ledger, {
+  return withReserve(step, {
     clock,
     file,
     onUnwritten(failure, block, isKept) {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '@redis/client';
 import { nodeContext } from '../../src/node/context.ts';
 import type { Context } from '../../src/ports.ts';
-import { type Ledger, memoryLedger, ownerOf } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Ledger, memoryStep, ownerOf } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/session/open-ledger.ts';
 import { RedisServer } from '../fleet/redis.ts';
 import { Tap } from '../fleet/tap.ts';
@@ -37,7 +37,7 @@ const TARGET = { environment: 'staging', baseUrl: new URL('https://pets.example/
 
 async function open(context: Context, { kind, state, redis }: Load): Promise<Asked> {
   const { clock } = context;
-  if (kind === 'memory') return memoryLedger(clock);
+  if (kind === 'memory') return createLedger(memoryStep(clock));
   if (kind === 'ledger') {
     const env = { HOME: state, ...(redis !== undefined && { PETSTORE_LEDGER: redis }) };
     // Without Redis it would be another ledger that is measured.

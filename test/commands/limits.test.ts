@@ -188,12 +188,12 @@ describe('with PETSTORE_LEDGER', () => {
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toContain(`${words}31\n`);
     await clock.advance(10_000);
-    expect((await run(context, 'status')).stdout).toContain(`${words}42\n`);
+    expect((await run(context, 'status')).stdout).toContain(`${words}51\n`);
     const { ledger } = JSON.parse((await run(context, 'limits', '--json')).stdout) as { ledger: unknown };
     expect(ledger).toEqual({
       machines: 1,
       lent: 0,
-      lost: { since: '2026-03-02T14:03:30.000Z', says: 'ECONNREFUSED', nextTry: '2026-03-02T14:03:44.000Z' },
+      lost: { since: '2026-03-02T14:03:30.000Z', says: 'ECONNREFUSED', nextTry: '2026-03-02T14:03:51.000Z' },
     });
     // Before the next try is due: whoever asks wants to know how it is now.
     delete server.failure;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import { type Claim, type TurnOptions, Turns } from '../../src/proxy/turns.ts';
 import { createGate, type Ticket } from '../../src/rate-limit/gate.ts';
-import { memoryLedger } from '../../src/rate-limit/ledger.ts';
+import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const READ = 'GET /inventory';
@@ -38,9 +38,10 @@ function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}
   const clock = new VirtualClock();
   const shared = { maxWaitMs: 60_000, reserve: 0, ...options };
   const gate = createGate({
+    owner: 'process 1',
     address: '@5d0c2f',
     ...shared,
-    ledger: memoryLedger(clock),
+    ledger: createLedger(memoryStep(clock)),
     clock,
     random: () => 0,
     timeoutMs: 30_000,

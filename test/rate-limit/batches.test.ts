@@ -36,7 +36,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** A step with a ledger: which one, by chance. */
 type Try = (ledger: Ledger) => Promise<unknown>;
 
-function anyStep(random: () => number, at: number, i: number): Try {
+function anyStep(random: () => number, i: number): Try {
   const operation = random() < 0.7 ? 'GET /inventory' : 'PATCH /inventory/{id}';
   const id = `${Math.floor(random() * 12)}`;
   const intent = {
@@ -50,7 +50,6 @@ function anyStep(random: () => number, at: number, i: number): Try {
   const status = random() < 0.1 ? 429 : 200;
   const headers = random() < 0.8 ? { window } : {};
   const answer = { id, operation, status, headers, random: random() };
-  const why = (['rate-limited', 'banned'] as const)[random() < 0.5 ? 0 : 1];
   const steps: readonly Try[] = [
     (ledger) => ledger.admit(intent),
     (ledger) => ledger.admit({ ...intent, id }),
@@ -58,7 +57,6 @@ function anyStep(random: () => number, at: number, i: number): Try {
     (ledger) => ledger.answered(answer),
     (ledger) => ledger.lost(id, status === 200),
     (ledger) => ledger.view(),
-    (ledger) => (status === 429 ? ledger.learn({ since: at, until: at + 2_000, why }) : ledger.view()),
     (ledger) => (status === 429 ? ledger.clearBlock() : ledger.check(intent)),
   ];
   return steps[Math.floor(random() * steps.length)]!;
@@ -72,9 +70,7 @@ describe('inBatches', () => {
       const [one, other] = [createLedger(single.step), createLedger(inBatches(batched.step, turn))];
       for (let round = 0; round < 15; round++) {
         single.at = batched.at = single.at + random() * 1_500;
-        const steps = Array.from({ length: Math.ceil(random() * 8) }, (_, i) =>
-          anyStep(random, single.at, round * 8 + i),
-        );
+        const steps = Array.from({ length: Math.ceil(random() * 8) }, (_, i) => anyStep(random, round * 8 + i));
         const before = batched.batches.length;
         const results = Promise.all(steps.map((step) => step(other)));
         const expected = [];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ownerOf } from '../../src/rate-limit/ledger.ts';
-import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
+import { createLedger, ownerOf } from '../../src/rate-limit/ledger.ts';
+import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -19,7 +19,7 @@ async function ledger() {
   const context = createTestContext({ machine: { pid: 1, processSpace: 'here', isAlive: (pid) => !dead.has(pid) } });
   const state = await openState(context, context.home.state);
   onCleanup(() => state.close());
-  return { dead, context, ledger: sqliteLedger(context, state, (salt) => `${salt} row`) };
+  return { dead, context, ledger: createLedger(sqliteStep(context, state, (salt) => `${salt} row`)) };
 }
 
 const answer = (id: string, status: number, remaining: number) => ({

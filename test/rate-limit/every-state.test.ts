@@ -61,8 +61,8 @@ describe('the search finds a governor that', () => {
       {
         decide(...args) {
           const { state, decision } = decide(...args);
-          const { probe: _forgotten, ...rest } = state;
-          return { state: rest, decision };
+          const inFlight = state.inFlight.map(({ isProbe: _forgotten, ...rest }) => rest);
+          return { state: { ...state, inFlight }, decision };
         },
       },
     ],
@@ -86,7 +86,8 @@ describe('the search finds a governor that', () => {
       { ...TWO, limit: 3 },
       {
         decide: (before, now, intent) => {
-          const isProbed = before.probe !== undefined || before.block !== undefined || before.windows.length === 0;
+          const isProbed =
+            before.inFlight.some(({ isProbe }) => isProbe) || before.block !== undefined || before.windows.length === 0;
           return decide(isProbed ? before : { ...before, inFlight: [] }, now, intent);
         },
       },
@@ -100,10 +101,7 @@ describe('the search finds a governor that', () => {
           const { state, decision } = decide(...args);
           const forever = { lostAt: Infinity };
           const inFlight = state.inFlight.map((each) => ({ ...each, ...forever }));
-          return {
-            state: { ...state, inFlight, ...(state.probe && { probe: { ...state.probe, ...forever } }) },
-            decision,
-          };
+          return { state: { ...state, inFlight }, decision };
         },
       },
     ],

@@ -5,7 +5,6 @@
  * apart (which of two like processes is which, how long ago something was that only has an order) are one state. So
  * there are finitely many of them, each is looked at once, and the first violation found has the shortest way to it.
  */
-import { LONGEST_BLOCK_MS } from '../../src/rate-limit/block.ts';
 import {
   abandon,
   type Answer,
@@ -15,8 +14,8 @@ import {
   observe,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
-import { isRefusal } from '../../src/rate-limit/ledger.ts';
-import { shift } from '../../src/rate-limit/rebase.ts';
+import { LONGEST_BLOCK_MS } from '../../src/rate-limit/headers.ts';
+import { isRefusal, shift } from '../../src/rate-limit/ledger.ts';
 import type { Reservation } from '../../src/rate-limit/windows.ts';
 
 export interface Bounds {
@@ -424,7 +423,6 @@ class Model {
       ledger = {
         ...ledger,
         inFlight: ledger.inFlight.map(rename),
-        ...(ledger.probe && { probe: rename(ledger.probe) }),
       };
     }
     const sent = state.clients.filter((each, j) => isDead(j) && each.phase === 'sent');
@@ -487,7 +485,7 @@ class Model {
   /** Returns the state without what no later step can tell. */
   #canonical(state: State): State {
     const { ledger } = state;
-    const { block, probe, pace, strikes } = ledger;
+    const { block, pace, strikes } = ledger;
     const place = this.#placesOf(ledger);
     const reservation = (each: Reservation): Reservation => ({
       ...each,
@@ -512,7 +510,6 @@ class Model {
           .sort(byOperation),
         inFlight: ledger.inFlight.map(reservation),
         ...(block !== undefined && { block: { ...block, since: NOW, until: place(block.until) } }),
-        ...(probe !== undefined && { probe: reservation(probe) }),
         ...(pace !== undefined && {
           // The slow recovery of the pace is left out.
           pace: {
@@ -528,9 +525,9 @@ class Model {
    * Returns where past times are put: when a request was sent, and what that is compared with, have only an order. Of
    * each kind, times with none of the other kind between them are one.
    */
-  #placesOf({ windows, block, inFlight, probe }: LedgerState): (at: number) => number {
+  #placesOf({ windows, block, inFlight }: LedgerState): (at: number) => number {
     const { tickMs } = this.#bounds;
-    const sent = new Set([...inFlight, ...(probe === undefined ? [] : [probe])].map(({ at }) => at));
+    const sent = new Set(inFlight.map(({ at }) => at));
     const compared = new Set(
       windows.filter(({ resetAt }) => resetAt > NOW).flatMap(({ seenAt, answeredAt }) => [seenAt, answeredAt]),
     );
@@ -549,19 +546,19 @@ class Model {
 
   /** Returns the same text for states in which like processes, or clients of one process, have changed places. */
   keyOf({ ledger, clients, orphans, counters, heardUntil, faults }: State): string {
-    const { windows, block, probe, pace, strikes, inFlight } = ledger;
+    const { windows, block, pace, strikes, inFlight } = ledger;
     const reserved = (id: string): string => {
       const found = inFlight.find((each) => each.id === id);
-      const asProbe = probe?.id === id ? `p${time(probe.at)},${time(probe.lostAt)}` : '';
-      return (found === undefined ? '' : `${found.operation[0]}${time(found.at)},${time(found.lostAt)}`) + asProbe;
+      if (found === undefined) return '';
+      return `${found.operation[0]}${time(found.at)},${time(found.lostAt)}${found.isProbe === true ? 'p' : ''}`;
     };
     const processes: string[][] = [];
     for (const [i, client] of clients.entries()) {
       (processes[this.#bounds.processes[i]!] ??= []).push(`${textOf(client)}:${reserved(name(i))}`);
     }
     const live = new Set([...clients.keys()].map(name));
-    const others = new Set([...inFlight.map(({ id }) => id), ...(probe === undefined ? [] : [probe.id])]);
-    const left = [...others].filter((id) => !live.has(id)).map((id) => id[0]! + reserved(id));
+    const others = inFlight.map(({ id }) => id);
+    const left = others.filter((id) => !live.has(id)).map((id) => id[0]! + reserved(id));
     return [
       processes
         .map((each) => each.sort().join('&'))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import { createGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
-import { memoryLedger } from '../../src/rate-limit/ledger.ts';
+import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
 interface Bench {
@@ -11,10 +11,12 @@ interface Bench {
   readonly stop: AbortController;
 }
 
+let gates = 0;
+
 function bench(
   maxWaitMs = 75_000,
   clock = new VirtualClock({ autoAdvance: true }),
-  ledger = memoryLedger(clock),
+  ledger = createLedger(memoryStep(clock)),
   probes = 1,
 ): Bench {
   const waits: (Wait | undefined)[] = [];
@@ -22,6 +24,7 @@ function bench(
   const gate = createGate({
     ledger,
     address: '@5d0c2f',
+    owner: `process ${++gates}`,
     clock,
     random: () => 0,
     maxWaitMs,
@@ -151,7 +154,7 @@ describe('after a 429', () => {
 describe('the connection comes first', () => {
   it('fault 113: a refusal that arrives while a connection is made keeps the request back', async () => {
     const clock = new VirtualClock();
-    const ledger = memoryLedger(clock);
+    const ledger = createLedger(memoryStep(clock));
     const [first, second] = [bench(1_000, clock, ledger), bench(1_000, clock, ledger)];
     const open = new Map([
       ['x-ratelimit-limit', ['60']],
@@ -247,7 +250,7 @@ it.each<readonly [number, string]>([
 
 describe('while another request asks', () => {
   const pair = (clock: VirtualClock, maxWaitMs = 75_000) => {
-    const ledger = memoryLedger(clock);
+    const ledger = createLedger(memoryStep(clock));
     const gates = [bench(maxWaitMs, clock, ledger), bench(maxWaitMs, clock, ledger)] as const;
     return { first: gates[0], second: gates[1] };
   };

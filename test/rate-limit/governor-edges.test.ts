@@ -1,16 +1,13 @@
 /** The governor at its edges: states to the letter, and the moments at which a decision turns. */
 import { describe, expect, it } from 'vitest';
 import {
-  abandon,
   type Block,
   decide,
   type Decision,
   forecast,
   type LedgerState,
   learn,
-  lose,
   observe,
-  unblock,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
@@ -34,6 +31,7 @@ const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeade
 });
 const flying = (...ats: readonly number[]) => ats.map((at, i) => sent(`f${i}`, at));
 const sent = (id: string, at: number, operation = LIST) => ({ id, operation, at, lostAt: at + 120_000 });
+const probe = (at: number) => ({ ...sent('p', at), isProbe: true });
 const state = (more: Partial<LedgerState>): LedgerState => ({ ...UNKNOWN, ...more });
 
 const INTENT = { id: 'new', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
@@ -57,12 +55,12 @@ describe('a wait', () => {
   it.each<readonly [string, Partial<LedgerState>, Decision]>([
     [
       'for a probe: asks again soon',
-      { probe: sent('p', NOW) },
+      { inFlight: [probe(NOW)] },
       { do: 'wait', until: NOW + 120_000, why: 'asking', again: NOW + 50 },
     ],
     [
       'for the probe of a block: the same',
-      { probe: sent('p', NOW - 7_000), block: blocked(NOW, 'banned') },
+      { inFlight: [probe(NOW - 7_000)], block: blocked(NOW, 'banned') },
       { do: 'wait', until: NOW + 113_000, why: 'asking', again: NOW + 50 },
     ],
     [
@@ -101,27 +99,8 @@ describe('a wait', () => {
   });
 
   it('for an answer is refused only where not even asking again is allowed', () => {
-    const before = state({ probe: sent('p', NOW) });
+    const before = state({ inFlight: [probe(NOW)] });
     expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
-  });
-});
-
-describe('what will never be answered', () => {
-  const after = (before: Partial<LedgerState>) => decide(state(before), NOW, INTENT).state;
-
-  it.each<readonly [string, Partial<LedgerState>, readonly string[]]>([
-    ['is waited for for two minutes', { inFlight: flying(NOW - 120_000) }, ['f0', 'new']],
-    ['and forgotten then', { inFlight: flying(NOW - 120_001) }, ['new']],
-    ['but counts while its window lasts', { windows: [open(9)], inFlight: flying(NOW - 120_001) }, ['f0', 'new']],
-    ['and no longer', { windows: [open(9, NOW)], inFlight: flying(NOW - 120_001) }, ['new']],
-    ['a recent one outlives its window', { windows: [open(9, NOW)], inFlight: flying(NOW - 10) }, ['f0', 'new']],
-  ])('%s', (_name, before, ids) => {
-    expect(after(before).inFlight.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('a probe too', () => {
-    const probing = (at: number) => ask(state({ probe: sent('p', at) })).do;
-    expect([probing(NOW - 120_000), probing(NOW - 120_001)]).toEqual(['wait', 'send']);
   });
 });
 
@@ -132,20 +111,6 @@ describe('an answer', () => {
       before.block,
       undefined,
     ]);
-  });
-
-  it('to an unknown request ends no block, and paces from now', () => {
-    const before = state({ block: blocked(NOW - 100), strikes: 3 });
-    const pace = { everyMs: 1_000, nextAt: NOW + 1_000 };
-    expect(answer(before, 200, {}, 'gone')).toEqual({ ...before, pace, seenAt: NOW });
-  });
-
-  it('leaves the others’ reservations and their probe alone', () => {
-    const probe = sent('p', NOW - 1);
-    const before = state({ inFlight: [...flying(NOW - 3, NOW - 2), probe], probe, windows: [open(50)] });
-    expect(answer(before, 200, reported(49))).toMatchObject({ inFlight: before.inFlight.slice(1), probe });
-    expect(answer(before, 200, reported(49), 'p').probe).toBeUndefined();
-    expect('probe' in answer(state({ inFlight: flying(NOW) }), 200, reported(49))).toBe(false);
   });
 
   it('429: nothing is left of the window that it tells', () => {
@@ -244,11 +209,6 @@ describe('the window', () => {
     const many = after(...Array.from({ length: 40 }, (_, i) => open(1, undefined, { operation: `GET /${i}` })));
     expect([many.length, many[0]]).toEqual([32, LIST]);
   });
-
-  it('that is over, without headers: the pace counts', () => {
-    const over = answer(before({ resetAt: NOW }), 200);
-    expect([over.windows, over.pace]).toEqual([[open(40, NOW)], { everyMs: 1_000, nextAt: NOW + 990 }]);
-  });
 });
 
 it.each([
@@ -266,55 +226,4 @@ it.each<readonly [string, Block, Block, Partial<Block>]>([
   ['a block that is over is replaced', blocked(NOW - 9_000, 'banned'), blocked(NOW + 5), { why: 'rate-limited' }],
 ])('a block that is learnt: %s', (_name, known, learnt, after) => {
   expect(learn(state({ block: known }), learnt).block).toMatchObject(after);
-});
-
-describe('a request without an answer', () => {
-  const before = state({ windows: [open(40)], inFlight: flying(NOW - 2, NOW - 1) });
-
-  it.each<readonly [string, LedgerState, string, boolean, number, number]>([
-    ['counts where it may have been sent', before, 'f1', true, NOW, 39],
-    ['does not where it was not', before, 'f1', false, NOW, 40],
-    ['does not where it is unknown', before, 'gone', true, NOW, 40],
-    ['does not once the window is over', before, 'f1', true, NOW + 60_000, 40],
-    ['never brings less than nothing', { ...before, windows: [open(0)] }, 'f0', true, NOW, 0],
-  ])('%s', (_name, from, id, sent, now, remaining) => {
-    expect(lose(from, now, id, sent).windows[0]?.remaining).toBe(remaining);
-  });
-});
-
-describe('a request whose process is no more', () => {
-  const flight = flying(NOW - 9_000, NOW - 2_000);
-  const asking = state({
-    windows: [open(40)],
-    inFlight: flight,
-    probe: flight[1]!,
-    block: blocked(NOW - 3_000),
-    strikes: 1,
-  });
-
-  it('counts, and is not waited for', () => {
-    const { block: _none, ...unblocked } = asking;
-    expect(abandon(unblocked, NOW, 'f1')).toEqual(lose(unblocked, NOW, 'f1', true));
-  });
-
-  it('prolongs the block that it was to ask about, as long as its answer would have been waited for', () => {
-    const until = NOW - 2_000 + 120_000;
-    expect(abandon(asking, NOW, 'f1')).toEqual({
-      ...lose(asking, NOW, 'f1', true),
-      block: { ...blocked(NOW - 3_000), since: NOW, until },
-    });
-    const longer = { ...asking, block: blocked(until + 1) };
-    expect(abandon(longer, NOW, 'f1').block?.until).toBe(until + 1);
-  });
-
-  it('leaves the block alone where another was to ask', () => {
-    expect(abandon(asking, NOW, 'f0')).toEqual(lose(asking, NOW, 'f0', true));
-  });
-});
-
-it('a block that is lifted takes windows, strikes and pace with it, and nothing else', () => {
-  const rest = { inFlight: flying(NOW), seenAt: NOW };
-  const pace = { everyMs: 4_000, nextAt: NOW + 1 };
-  const before: LedgerState = { ...rest, strikes: 4, windows: [open(9)], block: blocked(NOW + 1), pace };
-  expect(unblock(before)).toEqual({ ...rest, strikes: 0, windows: [] });
 });

@@ -278,7 +278,9 @@ describe('a 403', () => {
   ])('%s', (_name, headers, ms) => {
     const key = Key.open(50);
     key.answer(key.send(), 403, headers);
-    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + ms });
+    for (const maxWaitMs of [0, Number.POSITIVE_INFINITY]) {
+      expect(key.ask(maxWaitMs)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + ms });
+    }
   });
 });
 
@@ -327,14 +329,12 @@ describe('fault 133: limits of each operation', () => {
     expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
   });
 
-  it('an operation that no answer has named yet goes one a second, and not at all where a window is spent', () => {
+  it('an operation that no answer has named yet waits for its first answer, and for a window that is spent', () => {
     const key = new Key();
     key.exchange(LIST, 10);
     const first = key.send(SET);
     expect(key.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'asking' });
     expect(key.ask(0, 0, LIST).do).toBe('send');
-    key.now += 1_000;
-    expect([key.ask(0, 0, SET).do, key.ask(0, 0, SET).do]).toEqual(['send', 'refuse']);
     key.answer(first, 200, window(8));
     expect(key.ask(0, 0, SET).do).toBe('send');
     const spent = new Key();
@@ -555,6 +555,9 @@ describe('a forecast', () => {
     ['the edge, for more than is left', edge, { count: 3 }, { why: 'window-spent', inMs: 60_000 }],
     ['no headers: one a second', unlimited, {}, { why: 'paced', inMs: 1_000 }],
     ['no headers: as many seconds', unlimited, { count: 10 }, { why: 'paced', inMs: 10_000 }],
+    ['a share of plenty, evenly', () => Key.open(60), { share: 0.5 }, { inMs: 2_000 }],
+    ['a share of little', () => Key.open(4), { share: 0.5 }, { inMs: 30_000 }],
+    ['a share of next to nothing: the next window', () => Key.open(1), { share: 0.5 }, { inMs: 60_000 }],
   ])('%s', (_name, make, demand, expected) => {
     const key = make();
     const { inMs = 0, ...rest } = expected ?? {};

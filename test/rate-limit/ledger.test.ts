@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/rate-limit/governor.ts';
-import { type Ledger, memoryLedger } from '../../src/rate-limit/ledger.ts';
-import { sqliteLedger } from '../../src/rate-limit/sqlite-ledger.ts';
+import { createLedger, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { ledgerNames } from '../../src/session/open-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -42,7 +42,7 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   const state = await openState(context, join(home.state, 'petstore'));
   onCleanup(() => state.close());
   const target = { environment: 'staging', baseUrl: new URL(`${origin}/v1`), apiKey: key } as const;
-  return sqliteLedger(context, state, ledgerNames(target).row);
+  return createLedger(sqliteStep(context, state, ledgerNames(target).row));
 }
 
 /** The same key's ledger as so many clients open it. */
@@ -54,7 +54,7 @@ const KINDS: readonly [name: string, open: Open][] = [
   [
     'in memory',
     ({ clock }, clients) => {
-      const ledger = memoryLedger(clock);
+      const ledger = createLedger(memoryStep(clock));
       return Promise.resolve(times(clients, () => ledger));
     },
   ],
@@ -213,6 +213,33 @@ describe('the ledger in the state database', () => {
     };
     // The view does not write: each reboot starts from what the first boot kept.
     expect([await reboot(100_000), await reboot(-86_400_000), await reboot(86_400_000)]).toEqual([501_000, 601_000, 0]);
+  });
+
+  it.each([
+    ['the monotonic clock has advanced: the same boot, whatever the wall clock says', 100_000, 501_000],
+    ['the monotonic clock has begun anew: another boot', -100_000, 0],
+  ])('fault 117: where a boot has no name, and %s', async (_name, passed, left) => {
+    const home = createHome();
+    const before = new VirtualClock({ monotonic: 900_000 });
+    const first = await inDatabase({ home, clock: before, boot: '' });
+    await first.admit(ask('a'));
+    await first.answered(refusal('a', 600_000));
+    const clock = new VirtualClock({ now: before.now() + 86_400_000, monotonic: 900_000 + passed });
+    const { block } = await (await inDatabase({ home, clock, boot: '' })).view();
+    expect(block!.until - clock.monotonic()).toBe(left);
+  });
+
+  it('fault 39: what was under way at a reboot counts as sent', async () => {
+    const home = createHome();
+    const before = new VirtualClock({ monotonic: 900_000_000 });
+    const first = await inDatabase({ home, clock: before });
+    await first.admit(ask('a'));
+    const window = { limit: 60, remaining: 12, resetInMs: 60_000 };
+    await first.answered({ ...refusal('a', 0), status: 200, headers: { window } });
+    await first.admit(ask('b'));
+    const clock = new VirtualClock({ now: before.now() + 10_000, monotonic: 50 });
+    const { inFlight, windows } = await (await inDatabase({ home, clock, boot: 'second' })).view();
+    expect({ inFlight, windows }).toMatchObject({ inFlight: [], windows: [{ remaining: 11, resetAt: 50_050 }] });
   });
 
   it('fault 71: holds the key only as a salted hash', async () => {

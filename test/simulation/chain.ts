@@ -5,9 +5,9 @@
 import { pathToFileURL } from 'node:url';
 import { type Clock, type Redis } from '../../src/ports.ts';
 import { createGate } from '../../src/rate-limit/gate.ts';
-import { createLedger, memoryLedger, type Step } from '../../src/rate-limit/ledger.ts';
+import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
-import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
@@ -129,16 +129,11 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     };
     const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
     const { signal } = new AbortController();
-    const newStep = (): Step => {
-      let step: Step | undefined;
-      memoryLedger(clock, (each) => createLedger((step = each)));
-      return step!;
-    };
-    let step = newStep();
+    let step = memoryStep(clock);
     await time.sleep(random() * 10_000);
     while (time.now < end) {
       const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
-      const ledger = redisLedger(step, redis, { clock, random, randomBytes, signal }, options);
+      const ledger = new RedisLedger(step, redis, { clock, random, randomBytes, signal }, options);
       const gate = createGate({
         ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },
         ...{ maxWaitMs: Number.POSITIVE_INFINITY, timeoutMs: 30_000, reserve: isBulk ? chain.limit / 10 : 0 },
@@ -155,7 +150,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
         await time.sleep(20 + 100 * random());
         if (random() < chain.crash) {
           // All that it knew is gone, and what it was lent is not given back.
-          step = newStep();
+          step = memoryStep(clock);
           break;
         }
         await ticket.answered(status, headers, clock.now());

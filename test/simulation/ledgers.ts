@@ -4,8 +4,8 @@ import { Failure } from '../../src/errors.ts';
 import { abandon, type LedgerState, UNKNOWN } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';
-import { redisLedger } from '../../src/rate-limit/redis-ledger.ts';
-import { type Moment, rebase } from '../../src/rate-limit/rebase.ts';
+import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { type Moment, rebase } from '../../src/rate-limit/sqlite-ledger.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
 import type { SimulatedProcess, World } from './process.ts';
@@ -97,7 +97,7 @@ export class SharedLedger {
     const { clock } = process;
     const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
     const ports = { clock, random, randomBytes, signal: new AbortController().signal };
-    return redisLedger(own, redis, ports, { name: 'pair', whenLost: 'hold', onChange: () => undefined });
+    return new RedisLedger(own, redis, ports, { name: 'pair', whenLost: 'hold', onChange: () => undefined });
   }
 
   /** @throws {RedisFailure} */

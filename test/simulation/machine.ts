@@ -1,7 +1,7 @@
 /** All processes of one machine, and what outlives them: the ledger. */
 import { createLedger, type Ledger, type Step } from '../../src/rate-limit/ledger.ts';
-import type { Moment } from '../../src/rate-limit/rebase.ts';
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
+import type { Moment } from '../../src/rate-limit/sqlite-ledger.ts';
 import { machineFiles, machineStep, type SharedLedger } from './ledgers.ts';
 import { type Job, POLICY, type PolicyName } from './policies.ts';
 import { SimulatedProcess, type World } from './process.ts';
@@ -115,16 +115,15 @@ export class Machine {
 
   #ledgerOf(process: SimulatedProcess): Ledger {
     const { clock } = process;
-    const step = process.mortal(this.#step);
-    const shared = this.#shared;
-    const ledger = shared === undefined ? createLedger(step) : process.mindful(shared.seenBy(process, step));
-    return withReserve(ledger, {
+    const step = withReserve(process.mortal(this.#step), {
       clock,
       file: reserveFile({ clock, files: this.#files }, 'blocks', 'pair'),
       onUnwritten: (_failure, _block, isKept) => {
         if (isKept) process.recorded();
       },
     });
+    const shared = this.#shared;
+    return shared === undefined ? createLedger(step) : process.mindful(shared.seenBy(process, step));
   }
 
   /** Everybody dies, and the monotonic clock begins anew. */

@@ -112,7 +112,10 @@ export class SimulatedProcess {
       return result;
     };
     return {
-      ...ledger,
+      check: (intent) => ledger.check(intent),
+      view: () => ledger.view(),
+      clearBlock: () => ledger.clearBlock(),
+      close: () => ledger.close(),
       admit: (intent) => then(ledger.admit(intent)),
       answered: (answer) => then(ledger.answered(answer)),
       lost: (id, mayHaveBeenSent) => then(ledger.lost(id, mayHaveBeenSent)),
