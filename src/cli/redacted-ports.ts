@@ -132,10 +132,10 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
     }
   } catch (error) {
     // What came before the break is still good.
-    yield bytes(matcher.redact(held));
+    if (held !== '') yield bytes(matcher.redact(held));
     throw error;
   }
-  yield bytes(matcher.redact(held));
+  if (held !== '') yield bytes(matcher.redact(held));
 }
 
 /** Returns one character for each byte: secrets are ASCII, and all else comes out as it went in. */

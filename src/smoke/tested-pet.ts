@@ -15,6 +15,9 @@ export class TestedPet {
   private present: bigint | undefined;
   /** What this test, or one that was killed, may have set it to. */
   private readonly written = new Set<bigint>();
+  /** True once the service has taken an invalid update, and once it cannot be read what it made of it. */
+  private tookInvalid = false;
+  private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
@@ -78,6 +81,7 @@ export class TestedPet {
     if (stored !== undefined) this.written.add(stored);
     const isTaken = 'status' in answer && answer.status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
+    if (isTaken && wanted === undefined) this.tookInvalid = true;
     this.wasChanged = true;
     return answer;
   }
@@ -126,12 +130,17 @@ export class TestedPet {
   /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
-    const found = (await findPet(this.restorer, this.petId))?.quantity;
-    if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
+    try {
+      const found = (await findPet(this.restorer, this.petId))?.quantity;
+      if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
+    } catch (error) {
+      if (!this.tookInvalid || !isFailure(error) || !error.is('contract')) throw error;
+      this.isUnreadable = true;
+    }
   }
 
   private async putBack(): Promise<void> {
-    if (this.present === undefined) return;
+    if (this.present === undefined && !this.isUnreadable) return;
     const { session } = this.locked;
     const locked = { ...this.locked, session: { ...session, service: this.restorer } };
     try {
