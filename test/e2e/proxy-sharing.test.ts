@@ -103,7 +103,7 @@ it('curl, Node and petstore share one key: no 429, windows are used up, and no c
 it('a proxy that is killed at any moment loses no acknowledged write, and the next one sends nothing early', async () => {
   const plan = { perMinute: 40, perDay: 1_000_000, minuteMs: 1_000 };
   const random = mulberry32(20);
-  const kills = scaled(100);
+  const kills = scaled(40);
   let proxy: Started | undefined;
   let killAt = 0;
   const { env, log, stock } = await realSandbox(plan, {
