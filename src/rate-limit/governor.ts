@@ -146,9 +146,19 @@ export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: n
 
 /** Returns the reason to hold a request, if any. */
 function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefined {
-  const probe = state.inFlight.find(({ isProbe, lostAt }) => isProbe === true && now <= lostAt);
-  const isAsked = probe !== undefined && mustProbe(state, now, intent.operation) && !isBlocked(state, now);
-  return isAsked ? forAnswer(probe, now) : forecast(state, now, intent);
+  const { operation } = intent;
+  const probe = state.inFlight.findLast(({ isProbe, lostAt }) => isProbe === true && now <= lostAt);
+  const isAsked = probe !== undefined && mustProbe(state, now, operation) && !isBlocked(state, now);
+  return isAsked && !isPastFirst(state, now, operation, probe) ? forAnswer(probe, now) : forecast(state, now, intent);
+}
+
+/**
+ * True where an operation that no answer has named yet may go beside its first request, which is slow: one a second,
+ * as long as the windows that are known have room.
+ */
+function isPastFirst({ block, windows }: LedgerState, now: number, operation: string, probe: Reservation): boolean {
+  const isNew = windowOf(windows, operation) === undefined && windowsFor(windows, operation, now).length > 0;
+  return block === undefined && isNew && now - probe.at >= PACE_MS;
 }
 
 /** Returns until when a demand has to wait, and why, as far as is known; undefined: it need not. */

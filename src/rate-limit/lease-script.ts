@@ -7,7 +7,7 @@
  * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
  */
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP = 2500, 5000, 70000, 86400000, 5000
+local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
 local r = cjson.decode(ARGV[1])
 local function read(key)
   local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
@@ -130,12 +130,13 @@ if w then
   local probes = s.closed or not o.ends or t >= o.ends
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends, left = room(w.operation, w.reserve)
+  local isPastFirst = asked and not s.closed and not o.limit and free < math.huge and t - asked.at >= PACE
   -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
   local isFirst = refused and refused < o.turn
   local others = (isFirst or t >= o.since + LATE + 10 * machines) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked then hold(asked.till, 'asking', 2 * machines)
+  elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
   elseif not s.closed and free - others < 1 then
     hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
     if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
@@ -143,9 +144,10 @@ if w then
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
     m.refused[w.operation] = nil
-    if probes then s.probe = { machine = r.machine, till = t + w.timeoutMs + LATE } end
+    local isProbe = probes and not isPastFirst
+    if isProbe then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
-    reply.granted = { many = many, lasts = o.till - t, probes = probes }
+    reply.granted = { many = many, lasts = o.till - t, probes = isProbe }
   end
 end
 
