@@ -60,7 +60,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli/usage-errors.ts'],
   ['cli'],
   ['watch', 'proxy', 'browse', 'smoke'],
-  ['bulk', 'doctor', 'serve'],
+  ['stock', 'doctor', 'serve'],
   ['report'],
   ['session'],
   ['catalog'],
@@ -220,7 +220,7 @@ describe('the sources', () => {
     const isWriting = (name: string): boolean =>
       /(^|\.)updateInventory$|\bjournal\??\.(sent|sendOne|settle)$/.test(name);
     const writers = MODULES.filter(({ names, path }) => names.some(isWriting) && !/^(api|sandbox)\//.test(path));
-    expect(writers.map(({ path }) => path).sort()).toEqual(['bulk/write-one.ts', 'client/update.ts']);
+    expect(writers.map(({ path }) => path).sort()).toEqual(['client/update.ts', 'stock/write-one.ts']);
   });
 
   it('bring the real ports in at one place', () => {

@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
-import { applyPlan, dryRunPlan } from '../bulk/apply.ts';
-import { lockHere, takeTurn, withWritableJournal } from '../bulk/open-journal.ts';
-import { makePlan, type Plan, type Stock } from '../bulk/plan.ts';
+import { applyPlan, dryRunPlan } from '../stock/apply.ts';
+import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
+import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import type { Entry } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { Failure, isFailure } from '../errors.ts';

@@ -70,7 +70,7 @@ export const api = defineCommand({
     const path = pathBelow(baseUrl, input.path);
     if (input.dryRun === true) return dryRun(input, `${baseUrl.href}${path}`, context);
     const { callRaw } = await import('../client/raw.ts');
-    const { recordedCall } = await import('../bulk/write-one.ts');
+    const { recordedCall } = await import('../stock/write-one.ts');
     const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);

@@ -1,7 +1,7 @@
 import { labelOf } from '../catalog/barcode.ts';
 import { type CatalogRow, type Changes, checkRows } from '../catalog/changes.ts';
 import { readCatalog, removePet, writeChanges } from '../catalog/local-catalog.ts';
-import { CATALOG_FILE, parseMapping } from '../bulk/columns.ts';
+import { CATALOG_FILE, parseMapping } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/values.ts';
 import { catalogOrigin, openCatalog } from '../session/catalog.ts';
@@ -53,8 +53,8 @@ export const catalogImport = defineCommand({
   },
   more: ['environments', 'exit-codes'],
   async run({ file, map, force }, context) {
-    const { readSource } = await import('../bulk/source-file.ts');
-    const { parseCatalog } = await import('../bulk/file-rows.ts');
+    const { readSource } = await import('../stock/source-file.ts');
+    const { parseCatalog } = await import('../stock/file-rows.ts');
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
     if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);

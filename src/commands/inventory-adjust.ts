@@ -38,7 +38,7 @@ export const inventoryAdjust = defineCommand({
   async run({ name, barcode, ...input }, context) {
     const missing = missingArgument('inventory adjust', 'delta');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
-    const { changePet } = await import('../bulk/change-pet.ts');
+    const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },
 });

@@ -23,7 +23,7 @@ export const inventoryCount = defineCommand({
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { count } = await import('../bulk/count.ts');
+    const { count } = await import('../stock/count.ts');
     return count(context, input);
   },
 });

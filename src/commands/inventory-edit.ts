@@ -20,7 +20,7 @@ export const inventoryEdit = defineCommand({
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { edit } = await import('../bulk/edit.ts');
+    const { edit } = await import('../stock/edit.ts');
     return edit(context, input);
   },
 });

@@ -69,8 +69,8 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
 }
 
 async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
-  const { readJournal, withJournal } = await import('../bulk/open-journal.ts');
-  const { historyView } = await import('../bulk/history-view.ts');
+  const { readJournal, withJournal } = await import('../stock/open-journal.ts');
+  const { historyView } = await import('../stock/history-view.ts');
   const now = context.clock.now();
   const rows = readJournal(context, (journal) => journal.history(filter));
   if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, now);
@@ -81,8 +81,8 @@ async function rowsView(filter: HistoryFilter, context: CommandContext): Promise
 }
 
 async function chartView(filter: HistoryFilter, context: CommandContext): Promise<View> {
-  const { withJournal } = await import('../bulk/open-journal.ts');
-  const { quantityChart } = await import('../bulk/history-view.ts');
+  const { withJournal } = await import('../stock/open-journal.ts');
+  const { quantityChart } = await import('../stock/history-view.ts');
   const now = context.clock.now();
   const { failed, ...view } = await withJournal(context, async (journal) => {
     const names = await openNames(context, () => journal.petsOf(filter));

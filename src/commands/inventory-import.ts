@@ -1,5 +1,5 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
-import { parseMapping } from '../bulk/columns.ts';
+import { parseMapping } from '../stock/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 
@@ -57,7 +57,7 @@ export const inventoryImport = defineCommand({
         hint: 'Add --dry-run to check without changing anything.',
       });
     }
-    const { dryRun, runImport } = await import('../bulk/import.ts');
+    const { dryRun, runImport } = await import('../stock/import.ts');
     return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
   },
 });

@@ -32,7 +32,7 @@ export const inventoryRuns = defineCommand({
   },
   more: ['output', 'exit-codes'],
   async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
-    const runs = await import('../bulk/runs.ts');
+    const runs = await import('../stock/runs.ts');
     if (action === 'discard') {
       if (run === undefined)
         throw new Failure('usage', { problem: 'Name the run, as in petstore inventory runs discard 3' });

@@ -45,7 +45,7 @@ export const inventorySet = defineCommand({
     const missing = missingArgument('inventory set', 'quantity');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
-    const { changePet } = await import('../bulk/change-pet.ts');
+    const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },
 });

@@ -22,7 +22,7 @@ export const inventoryUndo = defineCommand({
   experimental: true,
   more: ['output', 'exit-codes'],
   async run(input, context) {
-    const { undo } = await import('../bulk/undo.ts');
+    const { undo } = await import('../stock/undo.ts');
     return undo(context, input);
   },
 });

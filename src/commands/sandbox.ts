@@ -28,7 +28,7 @@ export const sandboxReset = defineCommand({
     });
     // What was changed before can no longer be undone. Another file is not the one of --env sandbox.
     if (data === undefined) {
-      const { withWritableJournal } = await import('../bulk/open-journal.ts');
+      const { withWritableJournal } = await import('../stock/open-journal.ts');
       await withWritableJournal(context, (journal) => journal.forget('sandbox'));
     }
     return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file.file, pets);

@@ -92,7 +92,7 @@ async function limitNotes(context: CommandContext): Promise<Note[]> {
 /** What else keeps the state from being read is for `doctor` to explain. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
-    const { withJournal } = await import('../bulk/open-journal.ts');
+    const { withJournal } = await import('../stock/open-journal.ts');
     return await withJournal(context, (journal) => journal.unfinished());
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isOneOf } from '../api/values.ts';
-import { type Means, recordedCall, sharedMeans } from '../bulk/write-one.ts';
+import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { isWrite } from '../client/classify.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';

@@ -1,6 +1,6 @@
 /** `petstore smoke`, from its options to its report. */
 import { dirname } from 'node:path';
-import { type LockedPet, withPet, withWriter } from '../bulk/write-one.ts';
+import { type LockedPet, withPet, withWriter } from '../stock/write-one.ts';
 import { plural } from '../view/words.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';

@@ -1,5 +1,5 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
-import type { LockedPet } from '../bulk/write-one.ts';
+import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/list.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';

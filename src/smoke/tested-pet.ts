@@ -1,5 +1,5 @@
 /** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
-import { callOne, type LockedPet, updateOne, whereOf } from '../bulk/write-one.ts';
+import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet } from '../client/update.ts';

@@ -12,7 +12,7 @@ import {
   skip,
   withStatus,
 } from './finding.ts';
-import type { LockedPet } from '../bulk/write-one.ts';
+import type { LockedPet } from '../stock/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';

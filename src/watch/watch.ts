@@ -10,8 +10,8 @@ import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { clockTime } from '../view/progress.ts';
 import type { StreamView } from '../view/view.ts';
-import { readStock } from '../bulk/runner.ts';
-import type { Stock } from '../bulk/plan.ts';
+import { readStock } from '../stock/runner.ts';
+import type { Stock } from '../stock/plan.ts';
 import { plural, signed } from '../view/words.ts';
 
 interface Change {

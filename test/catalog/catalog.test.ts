@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseMapping, CATALOG_FILE } from '../../src/bulk/columns.ts';
-import { parseCatalog } from '../../src/bulk/file-rows.ts';
+import { parseMapping, CATALOG_FILE } from '../../src/stock/columns.ts';
+import { parseCatalog } from '../../src/stock/file-rows.ts';
 import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { checkRows } from '../../src/catalog/changes.ts';
 

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openState, openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
-import { petLocksOf } from '../../src/bulk/pet-lock.ts';
+import { petLocksOf } from '../../src/stock/pet-lock.ts';
 import { acquireLock } from '../../src/state/lock.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';

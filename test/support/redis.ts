@@ -71,9 +71,20 @@ export interface RedisCluster {
 
 /** Two nodes, each with half of the slots. */
 export async function startCluster(settings: readonly string[] = []): Promise<RedisCluster> {
-  const busPorts = [await freePort(), await freePort()] as const;
-  const node = (port: number) => startRedis({ settings: ['cluster-enabled yes', `cluster-port ${port}`, ...settings] });
-  const nodes = [await node(busPorts[0]), await node(busPorts[1])] as const;
+  const busPorts: number[] = [];
+  const node = async (tries = 3): Promise<RedisServer> => {
+    const busPort = await freePort();
+    try {
+      const server = await startRedis({ settings: ['cluster-enabled yes', `cluster-port ${busPort}`, ...settings] });
+      busPorts.push(busPort);
+      return server;
+    } catch (error) {
+      // Another process has taken it meanwhile.
+      if (tries === 1 || !String(error).includes('already in use')) throw error;
+      return node(tries - 1);
+    }
+  };
+  const nodes = [await node(), await node()] as const;
   const [a, b] = nodes.map(({ port }) => port) as [number, number];
   await redisCli(a, 'CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
   await redisCli(b, 'CLUSTER', 'ADDSLOTSRANGE', '8192', '16383');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseScan } from '../../src/bulk/count.ts';
+import { parseScan } from '../../src/stock/count.ts';
 import { Catalog, petOfCode } from '../../src/catalog/local-catalog.ts';
 
 describe('a line of a stocktake', () => {

@@ -1,8 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeText } from '../../src/bulk/source-file.ts';
-import { parseCatalog, parseRows } from '../../src/bulk/file-rows.ts';
+import { decodeText } from '../../src/stock/source-file.ts';
+import { parseCatalog, parseRows } from '../../src/stock/file-rows.ts';
 import { scaled } from '../support/scale.ts';
 
 /** Of a file with the header petId,name. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { makeAddingPlan, makePlan, type Stock } from '../../src/bulk/plan.ts';
+import { makeAddingPlan, makePlan, type Stock } from '../../src/stock/plan.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';

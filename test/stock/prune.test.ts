@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, wr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { journalKeptOpen } from '../../src/bulk/open-journal.ts';
-import { pruneIfDue } from '../../src/bulk/prune.ts';
+import { journalKeptOpen } from '../../src/stock/open-journal.ts';
+import { pruneIfDue } from '../../src/stock/prune.ts';
 import { DatabaseFailure, type SqlValue } from '../../src/ports.ts';
 import { openStateFile } from '../../src/state/database.ts';
 import { commandContext } from '../support/command-context.ts';

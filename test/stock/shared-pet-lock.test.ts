@@ -1,7 +1,7 @@
 /** The lock of a pet that machines share: what each of them knows of it while it is held, over, or the server is gone. */
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type Redis, RedisFailure } from '../../src/ports.ts';
-import { takeSharedLock } from '../../src/bulk/shared-pet-lock.ts';
+import { takeSharedLock } from '../../src/stock/shared-pet-lock.ts';
 import { openRedis } from '../../src/node/redis.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { commandContext } from '../support/command-context.ts';

@@ -1,6 +1,6 @@
 /** How a table shows the command that made a change. */
 import { expect, it } from 'vitest';
-import { commandWords } from '../../src/bulk/history-view.ts';
+import { commandWords } from '../../src/stock/history-view.ts';
 
 it.each([
   ['set', 'set'],

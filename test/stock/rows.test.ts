@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMapping } from '../../src/bulk/columns.ts';
-import { parseRows, type RowOptions } from '../../src/bulk/file-rows.ts';
+import { parseMapping } from '../../src/stock/columns.ts';
+import { parseRows, type RowOptions } from '../../src/stock/file-rows.ts';
 
 const read = (text: string, options: Partial<RowOptions> = {}) => parseRows(text, { allowNegative: false, ...options });
 const problemsOf = (text: string, options?: Partial<RowOptions>) =>
