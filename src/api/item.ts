@@ -23,36 +23,10 @@ export function itemToJson(item: InventoryItem): JsonObject {
   return new Map([...itemMembers(item), ...(item.extra ?? [])]);
 }
 
-/** Returns what reads the member of this name, of an item that has it. */
-export function memberOf(name: string): (item: InventoryItem) => JsonValue | undefined {
-  switch (name) {
-    case 'petId':
-      return ({ petId }) => petId;
-    case 'quantity':
-      return ({ quantity }) => quantity;
-    case 'status':
-      return ({ status }) => status;
-    default:
-      return ({ extra }) => extra?.get(name);
-  }
-}
-
-const ownText = jsonTextOfFields(ITEM_FIELDS);
-
 /** One line of JSON in the service's own shape, ids digit for digit. */
 export function itemToJsonText(item: InventoryItem): string {
-  return item.json ?? (item.extra === undefined ? ownText(item) : stringifyJson(itemToJson(item)));
-}
-
-/** Returns what writes the fields of these names, those that an item has, as one line of JSON. */
-export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem) => string {
-  const members = [...new Set(names)].map((name) => ({ key: `${stringifyJson(name)}:`, of: memberOf(name) }));
-  return (item) => {
-    let text = '';
-    for (const { key, of } of members) {
-      const value = of(item);
-      if (value !== undefined) text += `${text === '' ? '{' : ','}${key}${stringifyJson(value)}`;
-    }
-    return text === '' ? '{}' : `${text}}`;
-  };
+  if (item.json !== undefined) return item.json;
+  const { extra, petId, quantity, status } = item;
+  if (extra !== undefined) return stringifyJson(itemToJson(item));
+  return `{"petId":${petId},"quantity":${quantity},"status":${stringifyJson(status)}}`;
 }

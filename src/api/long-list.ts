@@ -3,6 +3,7 @@
  * in 18 bytes. Outside of this file an item is an `InventoryItem`, and nothing else.
  */
 import type { InventoryItem } from './item.ts';
+import { type JsonValue, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
 
 /** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
@@ -10,6 +11,8 @@ const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
 /** A row as most serializers write it; all others are for the strict reader. */
 const ROW = rowWith('');
 const SPACED_ROW = rowWith(String.raw`[ \t\r\n]*`);
+const PET_ID_AT = '{"petId":'.length;
+const QUANTITY_AFTER = ',"quantity":'.length;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
@@ -22,15 +25,24 @@ class RowItem implements InventoryItem {
   }
 
   get petId(): bigint {
-    return integerAt(this.json, '{"petId":'.length);
+    return integerAt(this.json, PET_ID_AT);
   }
 
   get quantity(): bigint {
-    return integerAt(this.json, this.json.indexOf(',') + ',"quantity":'.length);
+    return integerAt(this.json, this.json.indexOf(',') + QUANTITY_AFTER);
   }
 
   get status(): string {
     return this.json.slice(this.json.lastIndexOf(':') + ':"'.length, -'"}'.length);
+  }
+
+  /** Returns the digits or the word of a field. */
+  textOf(field: ItemField): string {
+    const { json } = this;
+    if (field === 'status') return this.status;
+    if (field === 'petId') return json.slice(PET_ID_AT, json.indexOf(','));
+    const at = json.indexOf(',') + QUANTITY_AFTER;
+    return json.slice(at, json.indexOf(',', at));
   }
 }
 
@@ -65,6 +77,47 @@ function integerAt(text: string, at: number): bigint {
   let end = isNegative ? at + 1 : at;
   for (let digit; (digit = text.charCodeAt(end) - ZERO) >= 0 && digit <= 9; end++) value = 10 * value + digit;
   return Number.isSafeInteger(value) ? BigInt(isNegative ? -value : value) : BigInt(text.slice(at, end));
+}
+
+/** Returns what reads the member of this name, of an item that has it. */
+export function memberOf(name: string): (item: InventoryItem) => JsonValue | undefined {
+  const field = ITEM_FIELDS.find((each) => each === name);
+  return field === undefined ? ({ extra }) => extra?.get(name) : (item) => item[field];
+}
+
+/** Returns what writes the fields of these names, those that an item has, as one line of JSON. */
+export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem) => string {
+  const members = [...new Set(names)].map((name) => {
+    const field = ITEM_FIELDS.find((each) => each === name);
+    return { key: `${stringifyJson(name)}:`, of: memberOf(name), field, quote: field === 'status' ? '"' : '' };
+  });
+  return (item) => {
+    let text = '';
+    for (const { key, of, field, quote } of members) {
+      const separator = text === '' ? '{' : ',';
+      if (item instanceof RowItem) {
+        if (field !== undefined) text += `${separator}${key}${quote}${item.textOf(field)}${quote}`;
+        continue;
+      }
+      const value = of(item);
+      if (value !== undefined) text += `${separator}${key}${stringifyJson(value)}`;
+    }
+    return text === '' ? '{}' : `${text}}`;
+  };
+}
+
+/** Returns what writes the fields of these names as a line of CSV; undefined for an item that may need quotes. */
+export function csvTextOfFields(names: readonly string[]): (item: InventoryItem) => string | undefined {
+  const fields = names.map((name) => ITEM_FIELDS.find((each) => each === name));
+  return (item) => {
+    if (!(item instanceof RowItem)) return undefined;
+    let text = '';
+    for (let i = 0; i < fields.length; i++) {
+      const field = fields[i];
+      text += `${i === 0 ? '' : ','}${field === undefined ? '' : item.textOf(field)}`;
+    }
+    return text;
+  };
 }
 
 export const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];

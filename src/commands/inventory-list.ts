@@ -1,7 +1,7 @@
-import { type InventoryItem, itemToJsonText, jsonTextOfFields, memberOf } from '../api/item.ts';
+import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
-import { SortedItems, type Sort, SORTS } from '../api/long-list.ts';
+import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, type Sort, SORTS } from '../api/long-list.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -122,6 +122,7 @@ export const inventoryList = defineCommand({
       columns: (columns ?? (names === undefined ? ITEM_FIELDS : NAMED_FIELDS)).map(column),
       rows: names === undefined ? ordered : named(ordered, names),
       jsonText: columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
+      csvText: csvTextOfFields(columns ?? ITEM_FIELDS),
       header: input.header,
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),

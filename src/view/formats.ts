@@ -126,7 +126,7 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const lines = batch.map((row) => csvLine(view.columns, row, stringify));
+    const lines = batch.map((row) => view.csvText?.(row) ?? csvLine(view.columns, row, stringify));
     lines.push('');
     const text = header + lines.join('\n');
     header = '';

@@ -26,6 +26,8 @@ export interface RowsView<Row = unknown> {
   readonly rows: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** The row as one line of JSON. */
   jsonText(row: Row): string;
+  /** The row as a line of CSV, where that is at hand and needs no quotes; undefined: it is made of the cells. */
+  csvText?(row: Row): string | undefined;
   readonly header: boolean;
   /** True where to read the rows is the work itself: after a signal it ends by its own rules. */
   readonly isWork?: boolean;

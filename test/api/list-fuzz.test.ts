@@ -7,7 +7,8 @@
  *   PETSTORE_FUZZ_SEED=7 npm test -- test/api/list-fuzz.test.ts           other texts
  */
 import { expect, it } from 'vitest';
-import { type InventoryItem, jsonTextOfFields } from '../../src/api/item.ts';
+import type { InventoryItem } from '../../src/api/item.ts';
+import { jsonTextOfFields } from '../../src/api/long-list.ts';
 import { type JsonValue, RawNumber } from '../../src/api/json.ts';
 import { readInventoryList } from '../../src/api/read-list.ts';
 import { type Filter, matcher } from '../../src/api/select.ts';
