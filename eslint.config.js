@@ -5,7 +5,7 @@ export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'node_modules/'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts', 'bin/*.js', 'standalone/*.js'],
+    files: ['**/*.ts', 'bin/*.js'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -41,7 +41,7 @@ export default tseslint.config(
   },
   { files: ['src/build/**', 'test/bench/**', 'test/simulation/**/main.ts'], rules: { 'no-console': 'off' } },
   {
-    files: ['bin/*.js', 'standalone/*.js'],
+    files: ['bin/*.js'],
     languageOptions: {
       sourceType: 'commonjs',
       globals: {

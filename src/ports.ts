@@ -337,7 +337,8 @@ export interface KeyCommandOptions {
 
 export interface Machine {
   readonly platform: string;
-  readonly nodeVersion: string;
+  /** What runs the program: Bun in the standalone executable, Node elsewhere. */
+  readonly runtime: { readonly name: 'Node' | 'Bun'; readonly version: string };
   readonly pid: number;
   /** The same for all processes since the machine was started, and for no others. Empty where the system has no such name. */
   readonly bootId: string;

@@ -1,91 +1,46 @@
 /**
- * The standalone executable: dist/ and a Node in one file, for people without Node. Made on Linux, by the Node that is
- * in it, which is installed in standalone/node_modules. Needs the build.
+ * The standalone executable: dist/ and Bun in one file, for people without Node. standalone/README.md says why Bun, and
+ * how to make it on Linux for another system. Needs the build, and installs Bun in standalone/node_modules.
  *
- *   npm run build -- --standalone [OUTPUT]
+ *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-SYSTEM]]
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { ROOT } from './package.ts';
 
-const NODE = join(ROOT, `standalone/node_modules/node-linux-${process.arch}/bin/node`);
-const START = join(ROOT, 'bin/start.js');
-const DIST = join(ROOT, 'dist');
+const PROCESSORS: Readonly<Record<string, string>> = { x64: 'x64', arm64: 'aarch64' };
 
-/** What V8 compiles of these is in the executable; other commands compile the rest when they need it. */
-const COMMANDS: readonly string[] = [
-  '--version',
-  '--help',
-  'inventory list',
-  'inventory list --json',
-  'inventory get 7',
-  'inventory set 7 12',
-];
+const [output = 'standalone/petstore', foreign] = process.argv.slice(2);
+const processor = PROCESSORS[process.arch];
+if (process.platform !== 'linux' || processor === undefined) {
+  throw new Error(
+    `The standalone executable is made on Linux on x64 and arm64, not on ${process.platform} on ${process.arch}.`,
+  );
+}
 
-const output = resolve(ROOT, process.argv[2] ?? 'standalone/petstore');
 execFileSync('npm', ['ci', '--prefix', 'standalone', '--ignore-scripts', '--no-audit', '--no-fund'], {
   cwd: ROOT,
   stdio: ['ignore', 'ignore', 'inherit'],
 });
-const folder = mkdtempSync(join(tmpdir(), 'petstore-standalone-'));
-try {
-  const code = await compile();
-  const modules = readdirSync(DIST).filter((name) => name.endsWith('.cjs'));
-  const config = {
-    main: join(ROOT, 'standalone/start.js'),
-    output,
-    disableExperimentalSEAWarning: true,
-    useCodeCache: true,
-    // NODE_OPTIONS is for people who have a Node.
-    execArgvExtension: 'none',
-    assets: Object.fromEntries([...modules.map((name) => [`./${name}`, join(DIST, name)] as const), ...code]),
-  };
-  const file = join(folder, 'sea.json');
-  writeFileSync(file, JSON.stringify(config));
-  mkdirSync(join(output, '..'), { recursive: true });
-  execFileSync(NODE, ['--build-sea', file], { stdio: ['ignore', 'ignore', 'inherit'] });
-  console.log(`${relative(ROOT, output)}: ${Math.round(statSync(output).size / 1e6)} MB`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
-
-/** Returns the name and file of the code of each module that bin/start.js keeps when the commands are run. */
-async function compile(): Promise<(readonly [name: string, file: string])[]> {
-  const env = { HOME: folder, XDG_CACHE_HOME: join(folder, 'cache') };
-  const server = spawn(NODE, [START, 'sandbox', 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
-  try {
-    const baseUrl = await lineWith(/http:\S+\/v1$/, server.stdout);
-    const service = { ...env, PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
-    for (const each of [{ ...env, PETSTORE_ENV: 'sandbox' }, service]) {
-      for (const command of COMMANDS) {
-        execFileSync(NODE, [START, ...command.split(' ')], { env: each, stdio: ['ignore', 'ignore', 'inherit'] });
-      }
-    }
-  } finally {
-    const ended = once(server, 'exit');
-    server.kill();
-    await ended;
-  }
-  const [kept = ''] = readdirSync(join(env.XDG_CACHE_HOME, 'petstore'));
-  const cache = join(env.XDG_CACHE_HOME, 'petstore', kept);
-  return readdirSync(cache).map((name) => {
-    // A line, then the code twice.
-    const content = readFileSync(join(cache, name));
-    const start = content.indexOf(10) + 1;
-    const file = join(folder, name);
-    writeFileSync(file, content.subarray(start, (start + content.length) / 2));
-    return [`./${name}.code`, file] as const;
-  });
-}
-
-async function lineWith(pattern: RegExp, stream: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface(stream)) {
-    const [found] = pattern.exec(line) ?? [];
-    if (found !== undefined) return found;
-  }
-  throw new Error('the sandbox has not started');
-}
+const file = resolve(ROOT, output);
+execFileSync(
+  join(ROOT, `standalone/node_modules/@oven/bun-linux-${processor}/bin/bun`),
+  [
+    'build',
+    join(ROOT, 'dist/main.cjs'),
+    '--compile',
+    // Compiled beforehand, as bin/start.js keeps it for Node.
+    '--bytecode',
+    '--format=cjs',
+    // Bun refuses an executable of Windows for its own system; it tells Linux's apart by itself.
+    `--target=${foreign?.endsWith('.exe') === true ? 'bun-windows-x64' : 'bun'}`,
+    // Bun would read a .env or bunfig.toml of the working folder.
+    '--no-compile-autoload-dotenv',
+    '--no-compile-autoload-bunfig',
+    `--outfile=${file}`,
+    ...(foreign === undefined ? [] : [`--compile-executable-path=${resolve(foreign)}`]),
+  ],
+  { stdio: ['ignore', 'ignore', 'inherit'] },
+);
+console.log(`${relative(ROOT, file)}: ${Math.round(statSync(file).size / 1e6)} MB`);

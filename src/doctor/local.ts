@@ -25,7 +25,8 @@ export async function* lookAtMachine(
   isOffline: boolean,
 ): AsyncGenerator<Diagnosis, URL | undefined> {
   const { clock, machine } = context;
-  yield ok('version', `petstore ${VERSION} on Node ${machine.nodeVersion}, ${machine.platform}.`);
+  const { name, version } = machine.runtime;
+  yield ok('version', `petstore ${VERSION} on ${name} ${version}, ${machine.platform}.`);
   const file = yield* guarded('config', clock, config(context));
   const settings = file === undefined ? undefined : yield* guarded('environment', clock, environment(context));
   yield* variables(context, settings);

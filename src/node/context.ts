@@ -31,7 +31,7 @@ export function nodeContext(): Context {
     prompt: nodePrompt,
     machine: {
       platform: process.platform,
-      nodeVersion: process.versions.node,
+      runtime: runtime(),
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -60,6 +60,12 @@ export function nodeContext(): Context {
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
+}
+
+/** Bun has a version of Node's as well: the one that it is like. */
+function runtime(): Context['machine']['runtime'] {
+  const { node, bun } = process.versions;
+  return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */

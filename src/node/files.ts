@@ -69,8 +69,8 @@ async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Before 3.51 SQLite does not notice that it has lost a lock. */
-const [major = 0, minor = 0] = process.versions.sqlite?.split('.').map(Number) ?? [];
+/** Before 3.51 SQLite does not notice that it has lost a lock. Bun has a newer one. */
+const [major = 0, minor = 0] = (process.versions.sqlite ?? '3.51').split('.').map(Number);
 const isOldSqlite = major === 3 && minor < 51;
 
 /**

@@ -208,7 +208,11 @@ async function* decodedBody(
  * so that the room would be taken for nothing.
  */
 function stopYoungGenerationGrowth(): void {
-  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
+  try {
+    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
+  } catch {
+    // Bun has another engine.
+  }
 }
 
 function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {

@@ -26,6 +26,8 @@ export async function* readPieces(source: string | Readable, signal: AbortSignal
 }
 
 async function openToRead(path: string): Promise<Readable> {
+  // Bun polls no pipe that it is given, and waits for no thread as it ends.
+  if (process.versions.bun !== undefined) return fs.createReadStream(path);
   const file = await open(path, O_RDONLY | O_NONBLOCK);
   if (isatty(file)) return new ReadStream(file);
   const found = await stat(file);

@@ -58,6 +58,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
 /** A session with an address and a key that are already known (login checks a key before it is kept). */
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random, signal } = context;
+  const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, { isBusy: options.isServer === true });
   const http = options.http ?? (await context.openHttp());
   const gate = createGate({
@@ -81,7 +82,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   notices.watchLimits(() => gate.limits);
   const service: Service = {
     ...target,
-    userAgent: `petstore/${VERSION} (node ${context.machine.nodeVersion}; ${context.machine.platform})`,
+    userAgent: `petstore/${VERSION} (${name.toLowerCase()} ${version}; ${context.machine.platform})`,
     http,
     gate,
     clock,

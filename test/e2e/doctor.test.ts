@@ -63,7 +63,7 @@ describe('doctor --offline', () => {
     const { code, found, context } = await offline({ home, env: {} });
     expect(code).toBe(0);
     expect(found.map(({ check, health, says }) => [check, health, says])).toEqual([
-      ['version', 'ok', expect.stringMatching(/^petstore \S+ on Node [\d.]+, linux\.$/)],
+      ['version', 'ok', expect.stringMatching(/^petstore \S+ on (Node|Bun) [\d.]+, linux\.$/)],
       ['config', 'ok', `${path} is sound, and private.`],
       ['environment', 'ok', 'staging, from the config.'],
       ['variables', 'ok', 'No PETSTORE_* variable overrides the config.'],

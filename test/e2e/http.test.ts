@@ -61,7 +61,7 @@ describe('a request', () => {
         authorization: `Bearer ${KEY}`,
         'content-length': '15',
         'content-type': 'application/json',
-        'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \(node [\d.]+; \w+\)$/) as string,
+        'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \((node|bun) [\d.]+; \w+\)$/) as string,
       },
     });
   });

@@ -95,7 +95,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     machine: {
       platform: 'linux',
       userId: process.geteuid?.(),
-      nodeVersion: process.versions.node,
+      runtime: { name: 'Node', version: process.versions.node },
       pid: 4_242,
       home: home.path,
       isAlive: () => true,

@@ -148,7 +148,7 @@ export class WritingProcess implements Client, Owner {
       machine: {
         platform: 'linux',
         userId: process.geteuid?.(),
-        nodeVersion: process.versions.node,
+        runtime: { name: 'Node', version: process.versions.node },
         pid: this.number,
         home: HOME,
         isAlive: (pid) => alive.has(pid),
