@@ -12,16 +12,17 @@ import { isThere, markdownTable, median, peakOf, spread, STANDALONE } from './re
 import { PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for: how many times jq's throughput, and how much memory at most. */
-type Bound = 'streamed' | 'csv' | 'sorted' | 'table' | 'one pet';
+type Bound = 'streamed' | 'made anew' | 'sorted' | 'table' | 'one pet';
 const LEAST_THROUGHPUT: Readonly<Record<Bound, number>> = {
   streamed: 5,
-  csv: 4,
+  // CSV, and JSON of some columns.
+  'made anew': 3.5,
   sorted: 2,
   table: 1.5,
   'one pet': 5,
 };
 /** Streamed: more than for an empty list. Sorted: times the body. */
-const MOST_MEMORY = { times: 1.3, plusMb: 60, timesBody: 2.5 };
+const MOST_MEMORY = { times: 1.3, plusMb: 60, timesBody: 2.6 };
 const MILLION = 1_000_000;
 
 const HEAD = [
@@ -103,7 +104,7 @@ function listContenders(baseUrlOf: (rows: number) => string): Contender[] {
       '-o csv --columns petId,quantity --no-header',
       '-o json --columns status --status sold,pending',
       '-o csv --columns quantity,petId --status sold --min 10',
-    ].map((options) => mine(`list ${options}`, options.includes('csv') ? 'csv' : 'streamed')),
+    ].map((options) => mine(`list ${options}`, /csv|--columns/.test(options) ? 'made anew' : 'streamed')),
     ...[
       '-o ndjson --sort quantity',
       '-o csv --sort -petId --columns petId,status',
