@@ -1,6 +1,4 @@
-/** What the sandbox was asked, and what it answered. */
-import { EventEmitter } from 'node:events';
-
+/** What the sandbox was asked, and what it answered: for its log, and its page. */
 export interface LoggedRequest {
   /** Counts from 1. */
   readonly id: number;
@@ -18,34 +16,4 @@ export interface LoggedRequest {
   readonly retryAfter?: number;
   /** What a fault rule did to it. */
   readonly faults?: readonly string[];
-}
-
-const KEPT = 1_000;
-
-/** The newest requests. Emits each one, and `end` when there will be no more. */
-export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
-  private readonly kept: LoggedRequest[] = [];
-  private ids = 0;
-
-  constructor() {
-    super();
-    // One for each page that is open.
-    this.setMaxListeners(0);
-  }
-
-  add(request: Omit<LoggedRequest, 'id'>): void {
-    const numbered = { id: ++this.ids, ...request };
-    this.kept.push(numbered);
-    if (this.kept.length > KEPT) this.kept.shift();
-    this.emit('request', numbered);
-  }
-
-  /** The kept ones with a larger id, oldest first. */
-  since(id: number): readonly LoggedRequest[] {
-    return this.kept.filter((each) => each.id > id);
-  }
-
-  clear(): void {
-    this.kept.length = 0;
-  }
 }

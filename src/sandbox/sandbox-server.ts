@@ -4,10 +4,10 @@ import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '.
 import type { FilePorts } from '../state/file.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, send, type Served } from './serve-request.ts';
+import { answer, RequestLog, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import { type LoggedRequest, RequestLog } from './request-log.ts';
+import type { LoggedRequest } from './request-log.ts';
 import { openSandboxFile, type Pets, type SandboxFile, Store } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 

@@ -1,4 +1,5 @@
 /** One request of the service over HTTP: read, handled, logged, answered, and what a fault does to it on the way. */
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,7 +9,7 @@ import type { FilePorts } from '../state/file.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
 import { headersOf, respond } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
-import type { RequestLog } from './request-log.ts';
+import type { LoggedRequest } from './request-log.ts';
 
 export interface Served {
   readonly handler: Handler;
@@ -156,5 +157,36 @@ async function* drops(clock: Clock, body: SandboxResponse['body'], ms: number): 
   for (let at = 0; at < whole.length; at += DROP) {
     await clock.sleep(ms);
     yield whole.subarray(at, at + DROP);
+  }
+}
+
+/** Requests that the log keeps. */
+const KEPT = 1_000;
+
+/** The newest requests. Emits each one, and `end` when there will be no more. */
+export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
+  private readonly kept: LoggedRequest[] = [];
+  private ids = 0;
+
+  constructor() {
+    super();
+    // One for each page that is open.
+    this.setMaxListeners(0);
+  }
+
+  add(request: Omit<LoggedRequest, 'id'>): void {
+    const numbered = { id: ++this.ids, ...request };
+    this.kept.push(numbered);
+    if (this.kept.length > KEPT) this.kept.shift();
+    this.emit('request', numbered);
+  }
+
+  /** The kept ones with a larger id, oldest first. */
+  since(id: number): readonly LoggedRequest[] {
+    return this.kept.filter((each) => each.id > id);
+  }
+
+  clear(): void {
+    this.kept.length = 0;
   }
 }
