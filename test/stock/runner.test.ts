@@ -112,7 +112,7 @@ it.each([
   '%s on the Business plan, answered %s: no 429, every full window used to at least 98 %%',
   { timeout: 240_000 },
   async (_rows, _answered, most, latencyMs) => {
-    const count = scaled(most);
+    const count = Math.max(scaled(most), 1_000);
     const rows = Array.from({ length: count }, (_, i) => [i + 24, 500 + (i % 7)] as const);
     const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
     store.replacePets({ generated: count + 25 });
