@@ -137,7 +137,7 @@ function readDrafts(headers: Headers, policies: readonly URLSearchParams[], cloc
   return { window: found.find((each) => each.isOfRequests)?.window, left, resets };
 }
 
-/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone of what is none, as in draft 7. */
+/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone of another header, as in draft 7. */
 function membersOf(line: string): URLSearchParams[] {
   try {
     return parseList(line).map(([name, parameters]) => {

@@ -13,7 +13,7 @@ import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox extends Pick<Serving, 'baseUrl'> {
   readonly apiKey: string;
-  /** Answers what has been asked, for at most so many ms (by default none), then cuts off what is in flight. */
+  /** Answers what has been asked, for at most `graceMs` (by default 0), then cuts off what is in flight. */
   close(graceMs?: number): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ export interface Served {
   readonly handler: Handler;
   readonly faults: Faults;
   readonly log: RequestLog;
-  /** The sandbox's clock runs ahead of this machine's by so many ms. */
+  /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   skewMs: number;
 }
 

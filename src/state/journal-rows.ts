@@ -64,7 +64,7 @@ const NUMBERS = new Set(['line', 'startedAt', 'endedAt', 'sentAt', 'seq', 'done'
 /** Integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity']);
 
-/** Returns a row whose columns have the names of T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is none */
+/** Returns a row whose columns have the names of T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
 export function fromRow<T>(row: SqlRow): T {
   const result: Record<string, unknown> = {};

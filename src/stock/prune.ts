@@ -15,7 +15,7 @@ import { plural } from '../view/words.ts';
 const PRUNE_AT = 'prune-at';
 /** Changes that one transaction removes, within 200 ms. */
 const AT_ONCE = 1_000;
-/** Transactions at a time; what is left goes on the next day. */
+/** Transactions at a time; what is left is removed the next day. */
 const MOST_TRANSACTIONS = 50;
 /** How long to wait for a process that writes, ms. */
 const PATIENCE_MS = 1_000;
