@@ -33,6 +33,8 @@ export interface ServiceError {
   readonly status: number;
   readonly code?: string;
   readonly message?: string;
+  /** Of a gateway's 412: what the pet has. */
+  readonly quantity?: bigint | undefined;
   /** First bytes of a body that is not an Error body; shown with --debug only. */
   readonly raw?: string;
 }

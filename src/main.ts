@@ -1,4 +1,4 @@
-import { argv, exit, nextTurn, printAndEnd, width } from './node/process.ts';
+import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
 import type { Place } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
@@ -20,12 +20,20 @@ async function start(): Promise<void> {
     printAndEnd(await complete(tree, argv.slice(1), petsHere));
     return;
   }
-  if (argv.length === 0 || argv.includes('-h') || argv.includes('--help')) {
-    const [{ helpFor }, tree] = await Promise.all([import('./cli/help/render.ts'), loadTree()]);
-    const text = helpFor(tree, argv, width());
+  const line = argv[0] === 'help' ? ['--help', ...argv.slice(1)] : argv;
+  if (line.length === 0 || line.includes('-h') || line.includes('--help')) {
+    const [{ helpFor, withHeadings }, tree, { createStyle, isColoured }] = await Promise.all([
+      import('./cli/help/render.ts'),
+      loadTree(),
+      import('./view/style.ts'),
+    ]);
+    const text = helpFor(tree, line, width());
     if (text !== undefined) {
       commandName = 'help';
-      printAndEnd(text);
+      const isPlain = line.includes('--no-color');
+      const style = await createStyle(isColoured({ choice: isPlain ? 'never' : 'auto', env, isTTY: isTerminal() }));
+      const isPaged = line.includes('--help') && !line.includes('--no-pager');
+      (isPaged ? pageOrPrint : printAndEnd)(withHeadings(text, style));
       return;
     }
   }

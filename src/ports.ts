@@ -325,14 +325,16 @@ export interface ConfigWriter {
   write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-export interface KeyCommandOptions {
-  /** As the user wrote it, for messages. */
-  readonly command: string;
+export interface CommandOptions {
+  /** Its stdin; its stdout is then not read. */
+  readonly input?: string;
   /** Then it is killed. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Receives each line of its stderr. */
   onLine(line: string): void;
+  /** Returns what is thrown. `isLocal`: it could not be started. */
+  fail(problem: string, isLocal: boolean): Error;
 }
 
 export interface Machine {
@@ -376,6 +378,8 @@ export interface Context {
    * A command's own aborts at its --deadline too, with a Failure `deadline`.
    */
   readonly signal: AbortSignal;
+  /** Calls `listen` on each SIGHUP, which then does not end the program. */
+  onHangUp(listen: () => void): void;
   /** Rejects with an error that no code caught, so that it is reported like any other: redacted, as a bug. */
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. */
@@ -393,7 +397,7 @@ export interface Context {
    * Runs a program without a shell and without stdin; returns what it prints on stdout.
    * @throws {Failure} `key-command`; the signal's reason
    */
-  runKeyCommand(words: readonly [string, ...string[]], options: KeyCommandOptions): Promise<string>;
+  runCommand(words: readonly [string, ...string[]], options: CommandOptions): Promise<string>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
    * mode, so that a file of another program may be looked at. `isLock`: only its write lock is used.

@@ -37,14 +37,16 @@ export interface Prompt {
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }
 
-/** A key that was pressed. */
+/** A key that was pressed, or what the mouse did. */
 export interface Key {
-  /** As node:readline names it: `up`, `pagedown`, `return`, `escape`, `a`. */
+  /** As node:readline names it: `up`, `pagedown`, `return`, `escape`, `a`; of the mouse `click`, `wheelup`, `wheeldown`. */
   readonly name: string;
   readonly ctrl: boolean;
   readonly shift: boolean;
   /** What it types; empty for a key that types nothing. */
   readonly text: string;
+  /** Of the mouse: the row of the screen, from 0. */
+  readonly row?: number;
 }
 
 export interface ScreenEvents {

@@ -56,7 +56,13 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     maxWaitMs: 75_000,
     maxBodyBytes: 1 << 20,
     signal,
-    watch: { attempt: () => undefined, backoff: () => undefined, warning: () => undefined, debug: () => undefined },
+    watch: {
+      attempt: () => undefined,
+      backoff: () => undefined,
+      recovered: () => undefined,
+      warning: () => undefined,
+      debug: () => undefined,
+    },
   };
   return { context, sandbox, service };
 }

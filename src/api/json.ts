@@ -25,6 +25,12 @@ export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonOb
 }
 
 const MAX_DEPTH = 128;
+/** Returns an integer of any size; undefined for what is none. */
+export function integer(value: JsonValue | undefined): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
+}
+
 /** A bigint of more takes time that grows faster than its length. */
 export const MOST_DIGITS = 400;
 

@@ -40,6 +40,9 @@ export const ErrorSchema = z.object({
   status: z.int(),
 });
 
+/** A gateway adds to its 412 what the pet has. */
+const ReceivedErrorSchema = z.extend(ErrorSchema, { quantity: z.catch(z.optional(Integer), undefined) });
+
 /** The value breaks the contract; `problem` says which field and how. */
 export class ContractViolation extends Error {
   override name = 'ContractViolation';
@@ -55,9 +58,9 @@ export function readItem(value: JsonValue): InventoryItem {
 }
 
 /** The Error body (part 2), or undefined for any other value. */
-export function readErrorBody(value: JsonValue): { code: string; message: string; status: number } | undefined {
+export function readErrorBody(value: JsonValue): z.output<typeof ReceivedErrorSchema> | undefined {
   if (!(value instanceof Map)) return undefined;
-  const result = ErrorSchema.safeParse(pick(value, ['code', 'message', 'status']));
+  const result = ReceivedErrorSchema.safeParse(pick(value, ['code', 'message', 'status', 'quantity']));
   return result.success ? result.data : undefined;
 }
 

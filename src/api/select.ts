@@ -8,19 +8,22 @@ export interface Filter {
   /** Inclusive bounds of the quantity. */
   readonly min?: bigint;
   readonly max?: bigint;
+  /** A condition of another kind. */
+  readonly where?: (item: InventoryItem) => boolean;
 }
 
-export function isFilter({ status, pet, min, max }: Filter): boolean {
-  return [status, pet, min, max].some((each) => each !== undefined);
+export function isFilter({ status, pet, min, max, where }: Filter): boolean {
+  return [status, pet, min, max, where].some((each) => each !== undefined);
 }
 
-export function matcher({ status, pet, min, max }: Filter): (item: InventoryItem) => boolean {
+export function matcher({ status, pet, min, max, where }: Filter): (item: InventoryItem) => boolean {
   const ids = pet === undefined ? undefined : new Set(pet);
   return (item) =>
     ids?.has(item.petId) !== false &&
     status?.includes(item.status) !== false &&
     (min === undefined || item.quantity >= min) &&
-    (max === undefined || item.quantity <= max);
+    (max === undefined || item.quantity <= max) &&
+    where?.(item) !== false;
 }
 
 /** Collects what a list held beyond the contract, so that one warning each can name it. */
@@ -56,4 +59,15 @@ export class UnexpectedFields {
 /** A hostile list must not fill the memory with names: the first few tell enough. */
 function add(names: Set<string>, name: string): void {
   if (names.size < 10) names.add(name.slice(0, 60));
+}
+
+/** Yields the same items, each after it was shown to `see`. */
+export async function* eachSeen(
+  batches: AsyncGenerator<readonly InventoryItem[]>,
+  see: (item: InventoryItem) => void,
+): AsyncGenerator<readonly InventoryItem[]> {
+  for await (const items of batches) {
+    items.forEach(see);
+    yield items;
+  }
 }

@@ -1,29 +1,23 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
 import { hash } from 'node:crypto';
-import type { InventoryItem } from '../api/item.ts';
-import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
+import type { Filter } from '../api/select.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
-import type { Entry } from '../catalog/local-catalog.ts';
-import { listInventory } from '../client/list.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { openCatalog } from '../session/catalog.ts';
-import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
-import type { CommandContext } from '../session/globals.ts';
+import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Draft, readDraft } from '../state/draft.ts';
 import type { Journal } from '../state/journal.ts';
-import { visible } from '../view/sanitise.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { displayWidth, prepareWidths } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
-import type { Listing } from './selection.ts';
+import { readListing } from './listing.ts';
+import { askWhy } from './why.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -41,12 +35,16 @@ const LISTED = 10;
 export async function browse(context: CommandContext, options: BrowseOptions): Promise<View> {
   if (options.plain !== true) needScreen(context);
   if (options.dryRun !== true) await assertWriteAllowed(context, COMMAND);
-  const origin = originOf(await context.target());
+  const target = await context.target();
+  const origin = originOf(target);
   return withWritableJournal(context, async (journal) => {
     const visit = new Visit(context, journal, options, origin);
+    const { environment } = target;
+    visit.browser.changesOf = (petId, limit) =>
+      [...journal.history({ environment, pet: [petId], limit })].flat().filter((change) => change.origin === origin);
     if (options.dryRun === true || !canAsk(context)) return await visit.run();
     // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
-    using _lock = await lockHere(context, `browse-${hash('sha256', origin).slice(0, 16)}`, COMMAND);
+    using _lock = await lockHere(context, `browse-${hash('sha256', origin).slice(0, 16)}`, 'the table');
     await visit.offerDraft();
     return await visit.run();
   });
@@ -66,8 +64,10 @@ class Visit {
   private readonly journal: Journal;
   private readonly options: BrowseOptions;
   private readonly origin: string;
-  private readonly browser: Browser;
+  readonly browser: Browser;
   private draft: Draft | undefined;
+  /** Of the next changes that are applied. */
+  private why: Why = {};
 
   constructor(context: CommandContext, journal: Journal, options: BrowseOptions, origin: string) {
     this.context = context;
@@ -90,13 +90,13 @@ class Visit {
     };
     if (kept.length === 0) return;
     const { notices, prompt, signal } = context;
-    const [are, them] = kept.length === 1 ? ['is', 'it'] : ['are', 'them'];
-    notices.info(`${plural(kept.length, 'change')} of an earlier petstore ${COMMAND} ${are} not applied:`);
+    const them = kept.length === 1 ? 'it' : 'them';
+    notices.info(`You did not apply ${plural(kept.length, 'change')}:`);
     for (const { petId, current, quantity } of kept.slice(0, LISTED)) {
-      notices.info(`  pet ${petId}: ${current} -> ${quantity}`);
+      notices.info(`  pet ${petId}: ${current} → ${quantity}`);
     }
     if (kept.length > LISTED) notices.info(`  and ${kept.length - LISTED} more`);
-    if (await prompt.confirm(`Continue with ${them}? (n discards ${them})`, signal, true)) {
+    if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
       for (const change of kept) browser.pending.set(change.petId, change);
     } else await draft.save();
   }
@@ -105,6 +105,7 @@ class Visit {
     const { browser, context, options } = this;
     const show = options.plain === true ? byLines(context) : browseOnScreen;
     const reload: Reload = async (own) => {
+      using _old = browser.catalog;
       browser.replace(await readListing(own, options, (petId) => browser.pending.has(petId)));
     };
     let done: RecordView | undefined;
@@ -113,6 +114,10 @@ class Visit {
         const end = await show(context, browser, reload);
         if (end === 'discard') browser.keep(new Set());
         await this.draft?.save();
+        if (end === 'why') {
+          this.why = await askWhy(context, browser, this.why);
+          continue;
+        }
         if (end !== 'apply') break;
         if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => this.plan(stock) });
         const applied = await this.apply();
@@ -125,6 +130,8 @@ class Visit {
     } catch (error) {
       this.tellKept();
       throw error;
+    } finally {
+      browser.catalog?.[Symbol.dispose]();
     }
     this.tellKept();
     return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
@@ -150,9 +157,9 @@ class Visit {
     try {
       using turn = await takeTurn(context, journal, 'browse');
       const applied = await applyPlan(
-        { context, journal, turn },
+        { context: { ...context, why: { ...context.why, ...this.why } }, journal, turn },
         {
-          kind: 'edit',
+          kind: 'browse',
           command: COMMAND,
           // Conflicts stay in the table, for the user to decide.
           plan: (stock) => {
@@ -170,6 +177,7 @@ class Visit {
         },
       );
       if (!run.hasBegun) await begin();
+      this.why = {};
       browser.message = `${applied.text.split('\n')[0] ?? ''} ${conflictWords(run.conflicts.size)}`.trim();
       return applied;
     } catch (error) {
@@ -186,11 +194,9 @@ class Visit {
     const { browser, context, draft } = this;
     const { size } = browser.pending;
     if (size === 0) return;
-    context.notices.info(
-      draft === undefined
-        ? `${browser.pendingWords} not applied.`
-        : `${browser.pendingWords} kept for the next petstore ${COMMAND}.`,
-    );
+    const them = size === 1 ? 'it' : 'them';
+    const kept = draft === undefined ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
+    context.notices.info(`You did not apply ${browser.pendingWords}${kept}`);
   }
 }
 
@@ -204,43 +210,4 @@ function conflictWords(count: number): string {
 
 function messageOf({ clock }: CommandContext, error: unknown): string {
   return isFailure(error) ? describeFailure(error, clock.now()).message : String(error);
-}
-
-/**
- * Reads the stock.
- * @param isWanted adds pets that the filter leaves out
- * @throws {Failure} what connect throws, and what ends a read of the list
- */
-async function readListing(
-  context: CommandContext,
-  filter: Filter,
-  isWanted: (petId: bigint) => boolean,
-): Promise<Listing> {
-  await using session = await connect(context);
-  const matches = matcher(filter);
-  const oddities = new UnexpectedFields(filter.pet);
-  const items: InventoryItem[] = [];
-  let id = 0;
-  let quantity = 0;
-  for await (const batch of listInventory(session.service)) {
-    oddities.see(batch);
-    for (const item of batch) {
-      if (!matches(item) && !isWanted(item.petId)) continue;
-      items.push(item);
-      id = Math.max(id, String(item.petId).length);
-      quantity = Math.max(quantity, String(item.quantity).length);
-    }
-    context.notices.progress(`Reading the stock: ${plural(items.length, 'pet')}`);
-  }
-  context.notices.progress(undefined);
-  for (const warning of oddities.warnings()) context.notices.warning(warning);
-  const catalog = await openCatalog(context, session.origin);
-  const name = await longestName(catalog?.entries.values() ?? []);
-  return { items, catalog, widths: { id, name, quantity } };
-}
-
-async function longestName(entries: Iterable<Entry>): Promise<number> {
-  const names = Array.from(entries, ({ name }) => visible(name));
-  await prepareWidths(names);
-  return names.reduce((most, name) => Math.max(most, displayWidth(name)), 0);
 }

@@ -5,11 +5,11 @@ import { barcodeIn } from '../catalog/barcode.ts';
 import type { Key } from '../ports.ts';
 import type { RateLimit } from '../rate-limit/gate.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { plural } from '../view/words.ts';
-import { Selection } from './selection.ts';
+import { Changing } from './changing.ts';
+import type { Surroundings } from './paint.ts';
 
 /** How a visit to the table ends. */
-export type End = 'apply' | 'leave' | 'discard';
+export type End = 'apply' | 'why' | 'leave' | 'discard';
 /** What the user asks for that needs more than the rows. `stop`: to stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';
 
@@ -25,21 +25,18 @@ export type Mode =
   | { readonly kind: 'leave' }
   | { readonly kind: 'help' };
 
+/** Rows that a step of the mouse's wheel scrolls. */
+const WHEEL = 3;
 const TABLE: Mode = { kind: 'table' };
 
-export class Browser extends Selection {
+export class Browser extends Changing {
   mode: Mode = TABLE;
-  /** One sentence for the user. */
-  message = 'Type to search. Enter or = types a quantity. ? shows all keys.';
+  /** True while the last changes of the pet at the cursor are shown. */
+  hasPane = false;
   /** True while the stock is read. */
   isBusy = false;
+  changesOf: Surroundings['changesOf'] = () => [];
   limits: () => RateLimit | undefined = () => undefined;
-  /** Called when the pending changes are others than before. */
-  onChange: () => void = () => undefined;
-  /** `3 changes` */
-  get pendingWords(): string {
-    return plural(this.pending.size, 'change');
-  }
 
   press(key: Key): Request | undefined {
     const { name, ctrl } = key;
@@ -47,6 +44,10 @@ export class Browser extends Selection {
     if (!this.hasStock) return undefined;
     if (this.isBusy && name === 'escape') return 'stop';
     if (!this.isBusy) this.message = '';
+    if (key.row !== undefined) {
+      if (this.mode.kind === 'table') this.point(name, key.row - this.firstRow);
+      return undefined;
+    }
     switch (this.mode.kind) {
       case 'help':
         this.mode = TABLE;
@@ -59,6 +60,11 @@ export class Browser extends Selection {
       case 'table':
         return this.pressInTable(key);
     }
+  }
+
+  private point(name: string, row: number): void {
+    if (name === 'click') this.moveTo(row);
+    else this.scroll(name === 'wheelup' ? -WHEEL : WHEEL);
   }
 
   private leave(): Request | undefined {
@@ -87,7 +93,8 @@ export class Browser extends Selection {
     else if (name === 'tab') this.nextStatus(shift ? -1 : 1);
     else if (name === 'escape') this.showAll();
     else if (name === 'backspace') this.searchFor(this.text.replace(/.$/u, ''));
-    else if (name === 'delete') this.forget();
+    else if (name === 'delete') this.change(this.targets, ({ quantity }) => quantity);
+    else if (name === 'insert') this.mark();
     else if (text !== '') this.searchFor((this.text + text).trimStart());
     else this.move(name);
     return undefined;
@@ -102,6 +109,8 @@ export class Browser extends Selection {
         if (this.pending.size > 0) return 'apply';
         this.message = 'There is no change to apply. Enter types the quantity of the pet at the cursor.';
         return undefined;
+      case 'w':
+        return this.isBusy ? undefined : 'why';
       case 'l':
         this.showLow(!this.isLowOnly);
         return undefined;
@@ -115,51 +124,33 @@ export class Browser extends Selection {
       case 'u':
         this.searchFor('');
         return undefined;
+      case 'o':
+        this.hasPane = !this.hasPane;
+        return undefined;
+      case 'z':
+        this.undo();
+        return undefined;
+      case 'y':
+        this.redo();
+        return undefined;
+      // Ctrl-Space, as node:readline names it.
+      case '`':
+        this.mark();
+        return undefined;
+      case 'a':
+        this.markAll();
+        return undefined;
       default:
         return undefined;
     }
   }
 
-  /** The quantity that the pet will have. */
-  quantityOf({ petId, quantity }: InventoryItem): bigint {
-    return this.pending.get(petId)?.quantity ?? quantity;
-  }
-
-  /** True where the stock is not what it was when the user made the change. */
-  isOutdated({ petId, quantity }: InventoryItem): boolean {
-    const change = this.pending.get(petId);
-    return change !== undefined && change.current !== quantity;
-  }
-
   private changeBy(by: bigint): void {
-    const item = this.selected;
-    if (item !== undefined) this.change(item, this.quantityOf(item) + by);
-  }
-
-  private forget(): void {
-    const item = this.selected;
-    if (item !== undefined) this.change(item, item.quantity);
-  }
-
-  /** Notes the quantity to set; the quantity that the pet has takes the change back. Returns whether it is allowed. */
-  change({ petId, quantity: current }: InventoryItem, quantity: bigint): boolean {
-    if (quantity < 0n && quantity < current) {
-      this.message = `Pet ${petId}: a quantity below zero is set with petstore inventory set --allow-negative.`;
-      return false;
-    }
-    if (quantity === current) this.pending.delete(petId);
-    else this.pending.set(petId, { petId, current, quantity });
-    this.onChange();
-    return true;
-  }
-
-  /** Keeps only these changes. */
-  keep(petIds: ReadonlySet<bigint>): void {
-    for (const petId of this.pending.keys()) if (!petIds.has(petId)) this.pending.delete(petId);
+    this.change(this.targets, (item) => this.quantityOf(item) + by);
   }
 
   private askQuantity(text: string): void {
-    if (this.selected === undefined) this.message = 'No pet matches.';
+    if (this.targets.length === 0) this.message = 'No pet matches.';
     else this.mode = { kind: 'quantity', text };
   }
 
@@ -171,27 +162,30 @@ export class Browser extends Selection {
   }
 
   private endQuantity(typed: string): void {
-    const item = this.selected;
-    if (item === undefined || typed === '') {
+    const { targets } = this;
+    const [first] = targets;
+    if (first === undefined || typed === '') {
       this.endPrompt();
       return;
     }
     // A scanner does not know that a quantity is asked for.
     const barcode = barcodeIn(typed, (code) => this.catalog?.ownerOf(code) !== undefined);
-    const quantity = parseQuantity(typed, this.quantityOf(item));
-    if (barcode !== undefined) this.scan(barcode, item);
-    else if (quantity === undefined) {
+    if (barcode !== undefined) this.scan(barcode, targets);
+    else if (parseQuantity(typed, 0n) === undefined) {
       this.mode = TABLE;
       this.message = `${JSON.stringify(typed)} is not a quantity.`;
     } else {
-      this.change(item, quantity);
+      const present = (item: InventoryItem): bigint => this.quantityOf(item);
+      if (this.change(targets, (item) => parseQuantity(typed, present(item)) ?? present(item))) this.marked.clear();
       this.endPrompt();
     }
   }
 
-  private scan(barcode: string, { petId }: InventoryItem): void {
+  private scan(barcode: string, targets: readonly InventoryItem[]): void {
     const owner = this.catalog?.ownerOf(barcode);
-    const unchanged = `The quantity of pet ${petId} was not changed.`;
+    const pets = targets.length === 1 ? `pet ${targets[0]?.petId}` : `${targets.length} pets`;
+    const unchanged = `The quantity of ${pets} was not changed.`;
+    this.marked.clear();
     if (owner === undefined) {
       this.mode = TABLE;
       this.message = `${barcode} is a barcode that no pet has. ${unchanged}`;

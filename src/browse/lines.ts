@@ -12,6 +12,7 @@ const PAGE = 10;
 const HELP = [
   '  7 12           sets the quantity of pet 7 to 12 once it is applied; 7 +3 adds, 7 -3 takes away',
   '  7 =            takes the change of pet 7 back',
+  '  undo, redo     takes the last change back, makes it again',
   '  find TEXT      only pets with this in their id or name, or with this barcode; find alone: all',
   `  status WORD    only this status: ${PET_STATUSES.join(', ')}; status alone: all`,
   '  low            only low stock; low again: all',
@@ -20,6 +21,7 @@ const HELP = [
   '  changes        the changes that are not applied yet',
   '  refresh        reads the stock again',
   '  apply          shows what will change, and asks',
+  '  why            asks for a cause and a remark, which the history keeps',
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
@@ -82,12 +84,19 @@ class Lines {
         if (browser.pending.size > 0) return 'apply';
         this.say('There is no change to apply.');
         break;
+      case 'why':
+        return 'why';
       case '?':
       case 'help':
         for (const text of HELP) this.say(text);
         break;
       case 'changes':
         this.changes();
+        break;
+      case 'undo':
+      case 'redo':
+        browser[first.toLowerCase() as 'undo' | 'redo']();
+        this.say(browser.message);
         break;
       case 'next':
         this.list(this.at);
@@ -133,7 +142,7 @@ class Lines {
   private changes(): void {
     const { browser } = this;
     for (const { petId, current, quantity } of browser.pending.values()) {
-      this.say(`${petLabel(petId, browser.catalog)}: ${current} -> ${quantity}`);
+      this.say(`${petLabel(petId, browser.catalog)}: ${current} → ${quantity}`);
     }
     this.say(`${browser.pendingWords} to apply.`);
   }
@@ -156,7 +165,7 @@ class Lines {
     const { browser } = this;
     const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
     if (quantity === undefined) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
-    else if (browser.change(item, quantity)) this.say(this.line(item));
+    else if (browser.change([item], () => quantity)) this.say(this.line(item));
     else this.refuse(browser.message);
   }
 

@@ -3,17 +3,22 @@ import { Failure, isFailure } from '../errors.ts';
 import { type Clock, type FullScreen, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
+import { hasUnicode } from '../view/bar.ts';
 import { waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';
+import { prepareWidths } from '../view/width.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
-import { drawScreen, pageOf } from './draw.ts';
+import { drawScreen, firstRowOf, pageOf } from './draw.ts';
+import { paintOf } from './paint.ts';
 
 const SECOND = 1_000;
 
 export const browseOnScreen: Show = async (context, browser, reload) => {
   const { clock, env, globals, signal } = context;
-  const style = await createStyle(isColoured({ choice: globals.color, env, isTTY: true }));
+  const paint = paintOf(await createStyle(isColoured({ choice: globals.color, env, isTTY: true })));
+  await prepareWidths(['→']);
+  const isUnicode = hasUnicode(context);
   const { environment } = await context.target();
   const shown = (text: string): string => visible(context.secrets.redact(text));
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
@@ -45,7 +50,9 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   const draw = (): string[] => {
     const { columns, rows } = screen;
     browser.page = pageOf(rows);
-    return drawScreen(browser, { environment, columns, rows, now: clock.now(), style, shown });
+    browser.firstRow = firstRowOf(rows);
+    const { changesOf } = browser;
+    return drawScreen(browser, { environment, columns, rows, now: clock.now(), paint, isUnicode, shown, changesOf });
   };
   const painter = painterOf({ screen, clock, draw, onFailure: fail });
   signal.addEventListener('abort', onSignal, { once: true });
@@ -92,7 +99,7 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
 
 /** Returns notices that appear in the line for messages. */
 function onScreen(
-  { clock, notices }: CommandContext,
+  { clock, globals, notices }: CommandContext,
   browser: Browser,
   say: (text: string) => void,
   warn: (text: string) => void,
@@ -102,13 +109,17 @@ function onScreen(
     info: say,
     warning: warn,
     debug: () => undefined,
-    attempt: () => undefined,
+    // Lines on stderr would be on the screen; a log takes them.
+    attempt: (facts) => {
+      if (!globals.verbose && !globals.debug) notices.attempt(facts);
+    },
     progress: (line) => {
       if (line !== undefined) say(line);
     },
     waiting: (next) => {
       if (next !== undefined) say(waitLines({ ...next, now: clock.now() })[0]);
     },
+    recovered: () => undefined,
     backoff: (next) => {
       if (next !== undefined) say(waitLines({ why: 'backoff', ...next, now: clock.now() })[0]);
     },

@@ -2,16 +2,10 @@
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
 import { parseInt64, PET_STATUSES, type PetStatus } from '../api/values.ts';
+import { type Orders, ordersOf } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
-
-/** The stock as it was read. */
-export interface Listing {
-  readonly items: readonly InventoryItem[];
-  readonly catalog: Catalog | undefined;
-  /** The longest text of each column, in columns of the terminal. */
-  readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
-}
+import type { Listing } from './listing.ts';
 
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];
@@ -22,18 +16,23 @@ export class Selection {
   isLowOnly = false;
   isChangedOnly = false;
   order: Order = 'as listed';
-  /** How many rows fit the screen. */
+  /** How many rows fit the screen, and on which line of it the first one is. */
   page = 10;
+  firstRow = 0;
   /** True once the stock has been read. */
   hasStock = false;
-  /** The largest quantity that counts as low stock. */
+  /** The largest quantity that counts as low stock, of a pet without a minimum. */
   readonly low: bigint;
   readonly pending = new Map<bigint, DraftChange>();
   private listing: Listing = { items: [], catalog: undefined, widths: { id: 0, name: 0, quantity: 0 } };
   private ordered: readonly InventoryItem[] = [];
   protected found: readonly InventoryItem[] = [];
+  private sum = 0n;
   private cursor = 0;
   private top = 0;
+  /** Tell whether a pet is at or below its own minimum, or else at or below `low`. */
+  private belowMinimum: Orders;
+  private belowLow: Orders;
 
   constructor(low: bigint) {
     this.low = low;
@@ -47,9 +46,19 @@ export class Selection {
     return this.listing.widths;
   }
 
-  /** How many pets there are, and how many of them match. */
-  get counts(): { readonly all: number; readonly found: number } {
-    return { all: this.listing.items.length, found: this.found.length };
+  /** How many pets there are, how many of them match, and how much there is of these. */
+  get counts(): { readonly all: number; readonly found: number; readonly quantity: bigint } {
+    return { all: this.listing.items.length, found: this.found.length, quantity: this.sum };
+  }
+
+  /** True if some pet has a minimum of its own. */
+  get hasLevels(): boolean {
+    return this.belowMinimum !== undefined;
+  }
+
+  /** True for a pet at or below its minimum. */
+  isLow(item: InventoryItem): boolean {
+    return this.belowMinimum?.(item) !== undefined;
   }
 
   /** The pets on the screen, and which of them the cursor is on. */
@@ -70,6 +79,11 @@ export class Selection {
     return this.found.slice(from, to);
   }
 
+  /** Returns these pets, whether they match or not. */
+  protected among(petIds: ReadonlySet<bigint>): readonly InventoryItem[] {
+    return this.listing.items.filter(({ petId }) => petIds.has(petId));
+  }
+
   /** Returns the pet, whether it matches or not. */
   find(petId: bigint): InventoryItem | undefined {
     return this.listing.items.find((item) => item.petId === petId);
@@ -80,6 +94,9 @@ export class Selection {
     const petId = this.selected?.petId;
     this.listing = listing;
     this.ordered = inOrder(listing, this.order);
+    const hasLevels = (listing.catalog?.levels().size ?? 0) > 0;
+    this.belowMinimum = hasLevels ? ordersOf(true, listing.catalog) : undefined;
+    this.belowLow = ordersOf(this.low, listing.catalog);
     this.hasStock = true;
     this.search(petId);
   }
@@ -101,17 +118,31 @@ export class Selection {
     this.cursor = Math.max(0, Math.min(this.found.length - 1, this.cursor + (steps[name] ?? 0)));
   }
 
+  /** Moves the cursor to this row of the screen, if there is one. */
+  protected moveTo(row: number): void {
+    const place = this.top + row;
+    if (row >= 0 && row < this.page && place < this.found.length) this.cursor = place;
+  }
+
+  /** Scrolls by so many rows; the cursor stays on its pet as long as that is on the screen. */
+  protected scroll(by: number): void {
+    this.top = Math.max(0, Math.min(this.top + by, this.found.length - this.page));
+    const last = Math.min(this.top + this.page, this.found.length) - 1;
+    this.cursor = Math.max(this.top, Math.min(this.cursor, last));
+  }
+
   /** Searches. The cursor stays on the pet if it is still shown; else it goes to the one whose id is typed. */
   protected search(petId?: bigint): void {
-    const { low, pending, status } = this;
+    const { belowLow, pending, status } = this;
     const isMatch = matcherOf(this.text.trimEnd(), this.catalog);
     this.found = this.ordered.filter(
       (item) =>
         (status === undefined || item.status === status) &&
-        (!this.isLowOnly || item.quantity <= low) &&
+        (!this.isLowOnly || belowLow?.(item) !== undefined) &&
         (!this.isChangedOnly || pending.has(item.petId)) &&
         isMatch?.(item.petId) !== false,
     );
+    this.sum = this.found.reduce((sum, { quantity }) => sum + quantity, 0n);
     const id = petId ?? parseInt64(this.text.trimEnd());
     this.cursor = Math.max(
       0,
@@ -160,7 +191,7 @@ export class Selection {
 /** Returns a test of a pet's id, for a part of the id or the name, or a barcode; undefined where all match. */
 function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint) => boolean) | undefined {
   if (text === '') return undefined;
-  const ids = new Set((catalog?.containing(text) ?? []).map(({ petId }) => petId));
+  const ids = new Set(catalog?.containing(text));
   const owner = catalog?.ownerOf(text);
   if (owner !== undefined) ids.add(owner.petId);
   const mayBeId = /^-?[0-9]*$/.test(text);
@@ -169,20 +200,9 @@ function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint)
 
 function inOrder({ catalog, items }: Listing, order: Order): readonly InventoryItem[] {
   if (order === 'as listed') return items;
-  if (order === 'name') return byName(items, catalog);
+  if (order === 'name') return catalog?.byName(items) ?? items;
   const sort: Sort = order === 'quantity, largest first' ? '-quantity' : order;
   const sorted = new SortedItems();
   sorted.add(items);
   return [...sorted.batches(sort)].flat();
-}
-
-/** Returns pets without a name last. */
-function byName(items: readonly InventoryItem[], catalog: Catalog | undefined): InventoryItem[] {
-  const entries = [...(catalog?.entries.values() ?? [])].filter(({ name }) => name !== '');
-  const { compare } = new Intl.Collator(undefined, { numeric: true });
-  const places = new Map(entries.sort((a, b) => compare(a.name, b.name)).map(({ petId }, place) => [petId, place]));
-  return items
-    .map((item) => ({ item, place: places.get(item.petId) ?? places.size }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ item }) => item);
 }

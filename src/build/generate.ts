@@ -5,10 +5,12 @@ import { format, resolveConfig } from 'prettier';
 import { openapiDocument } from './openapi.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 import { ROOT } from './package.ts';
+import { schemas } from './schemas.ts';
 
 /** Path below the root -> its text, from the one that it has. */
 const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {
   'src/api/openapi.json': () => `${JSON.stringify(openapiDocument(), null, 2)}\n`,
+  'schemas.json': schemas,
   'docs/commands.md': async (text, path) => formatted(path, await generateCommands(text)),
   'docs/exit-codes.md': (text, path) => formatted(path, generateExitCodes(text)),
 };

@@ -131,7 +131,7 @@ function withStatus(item: JSONSchema.BaseSchema): JSONSchema.BaseSchema {
 }
 
 /** JSON Schema of what goes over the wire, where an exact integer is a plain integer. */
-function schemaOf(schema: z.core.$ZodType): JSONSchema.BaseSchema {
+export function schemaOf(schema: z.core.$ZodType): JSONSchema.BaseSchema {
   const made = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
@@ -139,6 +139,8 @@ function schemaOf(schema: z.core.$ZodType): JSONSchema.BaseSchema {
       // The bounds of a double are zod's, not the service's.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      // The format says it.
+      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
       if (zodSchema !== Int64 && zodSchema !== Integer) return;
       delete jsonSchema.anyOf;
       jsonSchema.type = 'integer';

@@ -1,7 +1,8 @@
 /** Checks changes of a catalog: all of them are made, or none. */
 import { visible } from '../view/sanitise.ts';
 import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
-import type { Catalog, EntryChange, Owner } from './local-catalog.ts';
+import type { Catalog, Owner, StockLevel } from './local-catalog.ts';
+import type { EntryChange } from './store.ts';
 
 const MOST_CHARACTERS = 200;
 
@@ -14,6 +15,9 @@ export interface CatalogRow {
   readonly name?: string | undefined;
   /** As they were written. Undefined leaves the pet's barcodes as they are. */
   readonly barcodes?: readonly string[] | undefined;
+  /** Undefined leaves it as it is; null removes it. */
+  readonly min?: bigint | null | undefined;
+  readonly target?: bigint | null | undefined;
 }
 
 export interface Changes {
@@ -31,19 +35,28 @@ interface CheckOptions {
   readonly force?: boolean | undefined;
 }
 
+/** A change while the rows of its pet are read. */
+interface Draft extends EntryChange {
+  name?: string | undefined;
+  barcodes?: Set<string>;
+  min?: bigint | null | undefined;
+  target?: bigint | null | undefined;
+}
+
 /** Turns rows into changes of the catalog, and finds what is wrong with each bad row. */
 export function checkRows(
   rows: readonly CatalogRow[],
-  catalog: Catalog | undefined,
+  catalog: Pick<Catalog, 'has' | 'levels' | 'ownerOf'> | undefined,
   { force = false }: CheckOptions = {},
 ): Changes {
-  const pets = new Map<bigint, { name: string | undefined; barcodes: Set<string> | undefined }>();
+  const pets = new Map<bigint, Draft>();
   const problems: Problem[] = [];
   const known = new Known(rows, catalog, force);
-  for (const { line, petId, name, barcodes } of rows) {
-    const pet = pets.get(petId) ?? { name: undefined, barcodes: undefined };
+  for (const row of rows) {
+    const { line, petId, name, barcodes } = row;
+    const pet = pets.get(petId) ?? {};
     pets.set(petId, pet);
-    const reasons = [known.idProblem(petId)];
+    const reasons = [known.idProblem(petId), levelProblem(row, pet, catalog?.levels(petId).get(petId))];
     if (name !== undefined) {
       reasons.push(nameProblem(name, petId, pet.name));
       pet.name = name === '' ? (pet.name ?? '') : name;
@@ -51,7 +64,7 @@ export function checkRows(
     if (barcodes !== undefined) pet.barcodes ??= new Set();
     for (const text of barcodes ?? []) {
       const barcode = parseBarcode(text);
-      reasons.push(barcode === undefined ? barcodeProblem(text) : known.add(barcode, petId, line));
+      reasons.push(barcode === undefined ? barcodeProblem(text) : known.add(text, barcode, petId, line));
       if (barcode !== undefined) pet.barcodes?.add(barcode);
     }
     const found = new Set(reasons.filter((reason) => reason !== undefined));
@@ -60,41 +73,66 @@ export function checkRows(
   return { pets, problems };
 }
 
+/** Adds a row's minimum and target to the pet's. Returns why it cannot have them. @param before what the catalog has */
+function levelProblem(row: CatalogRow, pet: Draft, before: StockLevel = {}): string | undefined {
+  for (const column of ['min', 'target'] as const) {
+    const [value, earlier] = [row[column], pet[column]];
+    if (value === undefined) continue;
+    if (value !== null && value < 0n) return `${column} is ${value}, below zero`;
+    if (value !== null && typeof earlier === 'bigint' && earlier !== value) {
+      return `pet ${row.petId} has a ${column} of ${earlier} on an earlier line, and of ${value} here`;
+    }
+    pet[column] = value ?? earlier ?? null;
+  }
+  const { min = before.min, target = before.target } = pet;
+  const isWrong = typeof min === 'bigint' && typeof target === 'bigint' && target < min;
+  return isWrong ? `target is ${target}, below min, which is ${min}` : undefined;
+}
+
 /** The ids and barcodes that the catalog will have: those of the rows, and those that they do not replace. */
 class Known {
+  private readonly catalog: Pick<Catalog, 'has' | 'ownerOf'> | undefined;
   private readonly ids: ReadonlySet<bigint>;
-  private readonly owners: Map<string, Partial<Owner> & { readonly petId: bigint; readonly line?: number }>;
+  /** The pets whose barcodes the rows replace. */
+  private readonly replaced: ReadonlySet<bigint>;
+  private readonly added = new Map<string, { readonly petId: bigint; readonly line: number }>();
   private readonly force: boolean;
 
-  constructor(rows: readonly CatalogRow[], catalog: Catalog | undefined, force: boolean) {
-    const replaced = new Set(rows.flatMap(({ petId, barcodes }) => (barcodes === undefined ? [] : [petId])));
-    this.ids = new Set([...(catalog?.entries.keys() ?? []), ...rows.map(({ petId }) => petId)]);
-    this.owners = new Map([...(catalog?.owners ?? [])].filter(([, { petId }]) => !replaced.has(petId)));
+  constructor(rows: readonly CatalogRow[], catalog: Known['catalog'], force: boolean) {
+    this.catalog = catalog;
+    this.ids = new Set(rows.map(({ petId }) => petId));
+    this.replaced = new Set(rows.flatMap(({ petId, barcodes }) => (barcodes === undefined ? [] : [petId])));
     this.force = force;
   }
 
   /** Returns why a pet cannot have the barcode; without a reason, notes that it has. */
-  add(barcode: string, petId: bigint, line: number): string | undefined {
-    const owner = this.owners.get(barcode);
+  add(code: string, barcode: string, petId: bigint, line: number): string | undefined {
+    const row = this.added.get(barcode);
+    const owner = row ?? this.stored(code);
     if (owner !== undefined && owner.petId !== petId) {
-      const where = owner.line === undefined ? '' : ` (line ${owner.line})`;
+      const where = row === undefined ? '' : ` (line ${row.line})`;
       return `barcode ${labelOf(barcode)} belongs to pet ${owner.petId}${where}`;
     }
     const id = BigInt(barcode);
-    if (!this.force && id !== petId && this.ids.has(id)) {
+    if (!this.force && id !== petId && (this.ids.has(id) || this.catalog?.has(id) === true)) {
       return `barcode ${labelOf(barcode)} is also the id of pet ${id}; to have both, add --force`;
     }
-    this.owners.set(barcode, { petId, line });
+    this.added.set(barcode, { petId, line });
     return undefined;
   }
 
   /** Returns why a pet cannot be in the catalog: a barcode of another one has the digits of its id. */
   idProblem(petId: bigint): string | undefined {
-    const owner = this.owners.get(barcodeWithDigitsOf(petId));
+    const code = barcodeWithDigitsOf(petId);
     // Of a barcode in the rows, the row is named.
-    if (this.force || owner === undefined || owner.petId === petId || owner.line !== undefined) return undefined;
-    if (owner.isForced === true) return undefined;
+    const owner = this.force || this.added.has(code) ? undefined : this.stored(code);
+    if (owner === undefined || owner.petId === petId || owner.isForced) return undefined;
     return `petId ${petId} is also a barcode of pet ${owner.petId}; to have both, add --force`;
+  }
+
+  private stored(code: string): Owner | undefined {
+    const owner = this.catalog?.ownerOf(code);
+    return owner === undefined || owner.isProvided || this.replaced.has(owner.petId) ? undefined : owner;
   }
 }
 

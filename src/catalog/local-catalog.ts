@@ -1,88 +1,205 @@
 /**
- * The catalog of an address: names and barcodes of its pets, which the service does not have. It is in the tables
- * `catalogPet` and `catalogBarcode` of the state database.
+ * The catalog of an address: names, barcodes, minimum and target of its pets, which the service does not have. It is in
+ * the tables `catalogPet` and `catalogBarcode` of the state database, and only what is asked for is read from them.
  */
 import { parseInt64 } from '../api/values.ts';
-import type { Database } from '../ports.ts';
+import { type Database, DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
 import { integer, optional, text } from '../state/journal-rows.ts';
+import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
-export interface Entry {
+/** How much of a pet there should be. */
+export interface StockLevel {
+  /** At this quantity or below, stock is low. */
+  readonly min?: bigint | undefined;
+  /** What an order fills the stock up to. */
+  readonly target?: bigint | undefined;
+}
+
+export interface Entry extends StockLevel {
   readonly petId: bigint;
-  /** Empty for a pet with barcodes only. */
+  /** Empty for a pet without one. */
   readonly name: string;
   /** With 14 digits each, in ascending order. */
   readonly barcodes: readonly string[];
+  /** It came with the catalog of the service itself, of a gateway or the sandbox. */
+  readonly isProvided: boolean;
 }
 
 export interface Owner {
   readonly petId: bigint;
   /** Stored with --force: in a stocktake the barcode comes before a pet's id with the same digits. */
   readonly isForced: boolean;
+  /** The pet came with the catalog of the service itself. */
+  readonly isProvided: boolean;
 }
 
-/** What the catalog is to have for a pet; what is undefined stays as it is. */
-export interface EntryChange {
-  readonly name: string | undefined;
-  /** With 14 digits each. */
-  readonly barcodes: ReadonlySet<string> | undefined;
-}
+/** Entries in one query. */
+const PAGE = 1_000;
 
-export class Catalog {
-  /** By id, in ascending order. */
-  readonly entries: ReadonlyMap<bigint, Entry>;
-  /** By barcode. */
-  readonly owners: ReadonlyMap<string, Owner>;
+export class Catalog implements Disposable {
+  private readonly database: Pick<Database, 'all'> & Partial<Disposable>;
+  private readonly origin: string;
+  private byFoldedName: Map<string, Pick<Entry, 'petId' | 'name'>[]> | undefined;
 
-  constructor(names: Iterable<readonly [petId: bigint, name: string]>, owners: ReadonlyMap<string, Owner>) {
-    const barcodes = Map.groupBy(owners, ([, { petId }]) => petId);
-    this.entries = new Map(
-      [...names].map(([petId, name]) => {
-        const own = (barcodes.get(petId) ?? []).map(([barcode]) => barcode);
-        return [petId, { petId, name, barcodes: own.toSorted() }];
-      }),
-    );
-    this.owners = owners;
+  /** @param database closed with the catalog, if it can be */
+  constructor(database: Pick<Database, 'all'> & Partial<Disposable>, origin: string) {
+    this.database = database;
+    this.origin = origin;
+  }
+
+  [Symbol.dispose](): void {
+    this.database[Symbol.dispose]?.();
   }
 
   /** Returns the pet's name; empty without one. */
   nameOf(petId: bigint): string {
-    return this.entries.get(petId)?.name ?? '';
+    return this.namesOf([petId]).get(petId) ?? '';
+  }
+
+  /** Returns the names of those of the pets that have one. */
+  namesOf(petIds: readonly bigint[]): ReadonlyMap<bigint, string> {
+    return readable(() => namesIn(this.database, this.origin, petIds)) ?? new Map();
+  }
+
+  has(petId: bigint): boolean {
+    return this.query('SELECT 1 FROM catalogPet WHERE origin = ? AND petId = ?', petId).length > 0;
   }
 
   /** Returns the pet with this barcode, in any spelling. */
   ownerOf(code: string): Owner | undefined {
     const barcode = parseBarcode(code);
-    return barcode === undefined ? undefined : this.owners.get(barcode);
+    if (barcode === undefined) return undefined;
+    const [row] = this.query(OWNER, barcode);
+    if (row === undefined) return undefined;
+    const [isForced, isProvided] = [integer(row, 'forced') !== 0n, integer(row, 'provided') !== 0n];
+    return { petId: integer(row, 'petId'), isForced, isProvided };
   }
 
-  /** Returns the pets with exactly this name; without one, those whose name contains the text in any case. */
-  named(text: string): readonly Entry[] {
-    const wanted = folded(text);
-    const all = [...this.entries.values()];
-    const tests: readonly ((name: string) => boolean)[] = [(name) => name === text, (name) => folded(name) === wanted];
-    for (const test of tests) {
-      const found = all.filter(({ name }) => test(name));
-      if (found.length > 0) return found;
+  /** Returns the pets with exactly this name; without one, those that a search finds. */
+  named(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
+    const { where, words } = searched(wanted);
+    const found = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...words).map(
+      (row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }),
+    );
+    const exact = found.filter(({ name }) => name === wanted);
+    if (exact.length > 0) return exact;
+    const same = found.filter(({ name }) => folded(name) === folded(wanted));
+    return same.length > 0 ? same : found;
+  }
+
+  /** Returns the pets whose name has each word of the text in it, in any order. */
+  containing(wanted: string): readonly bigint[] {
+    const { where, words } = searched(wanted);
+    // As one row: as many rows as pets would take three times as long.
+    const [row] = this.query(`SELECT group_concat(petId) AS ids FROM catalogPet WHERE ${where}`, ...words);
+    const ids = row === undefined ? undefined : optional(row, 'ids', text);
+    return ids === undefined ? [] : ids.split(',').map(BigInt);
+  }
+
+  /** Returns the pet's minimum and target; without a pet, those of all pets that have one of them. */
+  levels(petId?: bigint): ReadonlyMap<bigint, StockLevel> {
+    const rows = this.query(
+      `SELECT petId, min, target FROM catalogPet
+       WHERE origin = ? ${petId === undefined ? '' : 'AND petId = ?'} AND (min IS NOT NULL OR target IS NOT NULL)`,
+      ...(petId === undefined ? [] : [petId]),
+    );
+    return new Map(rows.map((row) => [integer(row, 'petId'), levelIn(row)]));
+  }
+
+  /** Returns the longest names, the longest first. */
+  longestNames(count: number): readonly string[] {
+    const sql = `SELECT name FROM catalogPet WHERE origin = ? ORDER BY length(name) DESC LIMIT ${count}`;
+    return this.query(sql).map((row) => text(row, 'name'));
+  }
+
+  /** Returns the items by name, those without one last. @param isDown from Z to A */
+  byName<Item extends { readonly petId: bigint }>(items: readonly Item[], isDown = false): Item[] {
+    const names = this.namesOf(items.map(({ petId }) => petId));
+    const { compare } = new Intl.Collator(undefined, { numeric: true });
+    const named = [...names].sort(([, a], [, b]) => (isDown ? compare(b, a) : compare(a, b)));
+    const places = new Map(named.map(([petId], place) => [petId, place]));
+    const placeOf = ({ petId }: Item): number => places.get(petId) ?? places.size;
+    return items.toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+
+  /** Returns what each change of the catalog changes. */
+  version(): string {
+    const [row] = this.query("SELECT value FROM meta WHERE name = 'catalog ' || ?");
+    return row === undefined ? '' : text(row, 'value');
+  }
+
+  /** Yields all pets by id. */
+  *entries(): Generator<Entry[]> {
+    let next = -(2n ** 63n);
+    for (;;) {
+      const entries = this.query(ENTRIES, next).map(toEntry);
+      yield entries;
+      next = (entries.at(-1)?.petId ?? next) + 1n;
+      if (entries.length < PAGE || next === 2n ** 63n) return;
     }
-    return this.containing(text);
   }
 
-  /** Returns the pets whose name contains the text in any case. */
-  containing(text: string): readonly Entry[] {
-    const wanted = folded(text);
-    return [...this.entries.values()].filter(({ name }) => folded(name).includes(wanted));
+  /** Returns the pets with just this name, in any case: for many names, one after the other. */
+  called(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
+    const rows = (): SqlRow[] => this.query('SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId');
+    this.byFoldedName ??= Map.groupBy(
+      rows().map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') })),
+      ({ name }) => folded(name),
+    );
+    return this.byFoldedName.get(folded(wanted)) ?? [];
   }
+
+  private query(sql: string, ...values: SqlValue[]): SqlRow[] {
+    return readable(() => this.database.all(sql, this.origin, ...values)) ?? [];
+  }
+}
+
+const OWNER = `
+  SELECT petId, forced, provided FROM catalogBarcode JOIN catalogPet USING (origin, petId)
+  WHERE origin = ? AND barcode = ?`;
+
+const ENTRIES = `
+  SELECT petId, name, min, target, provided,
+    (SELECT group_concat(barcode) FROM catalogBarcode AS code
+     WHERE code.origin = pet.origin AND code.petId = pet.petId) AS barcodes
+  FROM catalogPet AS pet WHERE origin = ? AND petId >= ? ORDER BY petId LIMIT ${PAGE}`;
+
+function toEntry(row: SqlRow): Entry {
+  const barcodes = optional(row, 'barcodes', text)?.split(',').toSorted() ?? [];
+  const isProvided = integer(row, 'provided') !== 0n;
+  return { petId: integer(row, 'petId'), name: text(row, 'name'), barcodes, isProvided, ...levelIn(row) };
+}
+
+function levelIn(row: SqlRow): StockLevel {
+  const [min, target] = [optional(row, 'min', text), optional(row, 'target', text)];
+  return { ...(min !== undefined && { min: BigInt(min) }), ...(target !== undefined && { target: BigInt(target) }) };
+}
+
+/** Names are never worth a failure. Returns undefined if the database cannot be read. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DatabaseFailure) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the name as it is searched: without case and accents. */
+export function folded(name: string): string {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+function searched(wanted: string): { readonly where: string; readonly words: readonly string[] } {
+  const words = folded(wanted).split(/\s+/).filter(Boolean);
+  return { where: ['origin = ?', ...words.map(() => 'instr(search, ?)')].join(' AND '), words };
 }
 
 /** Returns `pet 7`, or `pet 7 (Goldfish)`. */
 export function petLabel(petId: bigint, catalog: Pick<Catalog, 'nameOf'> | undefined): string {
   const name = catalog?.nameOf(petId) ?? '';
   return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
-}
-
-function folded(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }
 
 /** Returns the pet with this id or barcode, as a scanner has read it, or why there is none. */
@@ -103,61 +220,4 @@ export function petOfCode(
     `${code} is the id of pet ${id} and a barcode of pet ${petId} ` +
     `(to take it for pet ${petId}, store the barcode with catalog set --force)`
   );
-}
-
-/** Returns the catalog of an address; undefined if it has no pet. */
-export function readCatalog(database: Pick<Database, 'all'>, origin: string): Catalog | undefined {
-  // As one row: as many rows as pets would take three times as long.
-  const [pets] = database.all(
-    `SELECT group_concat(petId) AS ids, json_group_array(name) AS names
-     FROM (SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId)`,
-    origin,
-  );
-  const ids = pets === undefined ? undefined : optional(pets, 'ids', text);
-  if (pets === undefined || ids === undefined) return undefined;
-  const names = JSON.parse(text(pets, 'names')) as readonly string[];
-  const barcodes = database.all('SELECT barcode, petId, forced FROM catalogBarcode WHERE origin = ?', origin);
-  return new Catalog(
-    ids.split(',').map((id, i) => [BigInt(id), names[i]!] as const),
-    new Map(
-      barcodes.map((row) => [
-        text(row, 'barcode'),
-        { petId: integer(row, 'petId'), isForced: integer(row, 'forced') !== 0n },
-      ]),
-    ),
-  );
-}
-
-/** Stores checked changes; part of the caller's transaction. `force`: their barcodes come before ids. */
-export function writeChanges(
-  database: Pick<Database, 'run'>,
-  origin: string,
-  pets: ReadonlyMap<bigint, EntryChange>,
-  force: boolean,
-): void {
-  for (const [petId, { barcodes }] of pets) {
-    if (barcodes !== undefined) deleteBarcodes(database, origin, petId);
-  }
-  for (const [petId, { name, barcodes = [] }] of pets) {
-    const keep = name === undefined ? 'NOTHING' : 'UPDATE SET name = excluded.name';
-    database.run(
-      `INSERT INTO catalogPet (origin, petId, name) VALUES (?, ?, ?) ON CONFLICT DO ${keep}`,
-      origin,
-      petId,
-      name ?? '',
-    );
-    for (const barcode of barcodes) {
-      database.run('INSERT INTO catalogBarcode VALUES (?, ?, ?, ?)', origin, barcode, petId, force ? 1n : 0n);
-    }
-  }
-}
-
-/** Removes a pet; part of the caller's transaction. Returns whether it was there. */
-export function removePet(database: Pick<Database, 'run'>, origin: string, petId: bigint): boolean {
-  deleteBarcodes(database, origin, petId);
-  return database.run('DELETE FROM catalogPet WHERE origin = ? AND petId = ?', origin, petId).changes > 0n;
-}
-
-function deleteBarcodes(database: Pick<Database, 'run'>, origin: string, petId: bigint): void {
-  database.run('DELETE FROM catalogBarcode WHERE origin = ? AND petId = ?', origin, petId);
 }

@@ -11,6 +11,7 @@ function settingOption<T>(setting: Setting<T> & { readonly flags: string; readon
 const OPTIONS = {
   ...under('Where', {
     env: option(SETTINGS.env.flags, SETTINGS.env.parser, SETTINGS.env.about),
+    profile: option(SETTINGS.profile.flags, SETTINGS.profile.parser, SETTINGS.profile.about),
   }),
   ...under('Output', {
     output: settingOption(SETTINGS.output),
@@ -20,6 +21,7 @@ const OPTIONS = {
       no: 'short for --color never',
     }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
+    log: option('--log <file>', textValue, 'add each request, the start and the end to a file, as JSON lines'),
     debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
   ...under('Questions', {
@@ -35,6 +37,7 @@ const OPTIONS = {
     timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', { shownDefault: '60s' }),
     maxWait: settingOption(SETTINGS.maxWait),
     wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
+    retryFor: option(SETTINGS.retryFor.flags, SETTINGS.retryFor.parser, SETTINGS.retryFor.about),
     reserve: settingOption(SETTINGS.reserve),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
     maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', { shownDefault: '256MiB' }),
@@ -61,7 +64,8 @@ export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[]
 /** Answered before a command runs. */
 export const HELP_OPTIONS = optionsOf({
   options: under('Help', {
-    help: flag('-h, --help', 'show help'),
+    help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),
+    pager: flag('--no-pager', 'print long help without PAGER'),
     version: flag('-V, --version', 'print the version'),
   }),
 });

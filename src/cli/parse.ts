@@ -81,7 +81,8 @@ export async function resolveRequest(
  * Undefined for a topic. @throws {Failure} `usage`
  */
 async function helpOn(line: Line<LineOption>, commands: Commands, width: number): Promise<string | undefined> {
-  const topic = argumentsIn(line).join(' ');
+  const words = argumentsIn(line);
+  const topic = words[0] === 'schemas' ? 'schemas' : words.join(' ');
   const isPath = Object.keys(commands.loaders).some((path) => path === topic || path.startsWith(`${topic} `));
   if (isPath || topic === '' || topic === 'options') return help(commands, { path: topic }, width);
   const { isTopic, unknownTopic } = await import('./usage-errors.ts');

@@ -22,6 +22,8 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
     stderr: redactedOutput(context.stderr, secrets),
     files: redactedFiles(context.files, secrets),
     prompt: redactedPrompt(context.prompt, secrets),
+    runCommand: (words, { input, ...options }) =>
+      context.runCommand(words, { ...options, ...(input !== undefined && { input: secrets.redact(input) }) }),
     openScreen: async (events) => redactedScreen(await context.openScreen(events), secrets),
     openHttp: async () => redactedHttp(await context.openHttp(), secrets),
   };

@@ -2,18 +2,30 @@
  * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
  * each is one line of JSON, and information only appears with --verbose.
  */
-import type { AttemptFacts } from '../client/service.ts';
+import type { AttemptFacts, Backoff } from '../client/service.ts';
+import type { RunLog } from './run-log.ts';
 import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
 import type { Failure, ServiceError } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
-import { limitLine, LiveLine, runWaitLine, waitLines } from '../view/progress.ts';
+import {
+  type Began,
+  duration,
+  limitWords,
+  LiveLine,
+  progressLines,
+  runWaitLine,
+  type Share,
+  waitLines,
+} from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
-import type { Style } from '../view/style.ts';
+import { forPeople, type Style } from '../view/style.ts';
 import { stringifyJson, type JsonValue } from '../api/json.ts';
 import { describeFailure } from '../report/failures.ts';
 
-/** Less of the limit than this is worth a line on a terminal. */
+/** How often the progress of a run is a line of a log. */
+const LOG_PACE_MS = 10_000;
+/** Less of the limit than this needs attention. */
 const LOW_SHARE = 0.2;
 
 export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
@@ -23,10 +35,13 @@ export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbo
 
 interface Parts {
   readonly stderr: Output;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly settings: ReporterSettings;
   readonly style: Style;
   readonly animate: boolean;
+  /** stdout is a terminal: nothing reads the data but a person. */
+  readonly isWatched: boolean;
+  readonly isUnicode: boolean;
   redact(text: string): string;
 }
 
@@ -35,9 +50,14 @@ export class Reporter implements Notices {
   private readonly live: LiveLine | undefined;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
+  private log: RunLog | undefined;
   private announced = false;
+  /** Whether the time of --retry-for has been announced. */
+  private isRetrying = false;
   /** Of a run under way: its waits are shown with it. */
   private progressLine: string | undefined;
+  private share: Share | undefined;
+  private began: (Began & { loggedAt: number }) | undefined;
 
   constructor(parts: Parts) {
     this.parts = parts;
@@ -46,7 +66,7 @@ export class Reporter implements Notices {
 
   info(text: string): void {
     const { quiet, verbose, debug } = this.parts.settings;
-    if (!quiet && (!this.isJson || verbose || debug)) this.say('info', this.shown(text));
+    if (text !== '' && !quiet && (!this.isJson || verbose || debug)) this.say('info', this.shown(text));
   }
 
   warning(text: string): void {
@@ -57,7 +77,14 @@ export class Reporter implements Notices {
     if (this.parts.settings.debug) this.say('debug', this.shown(text));
   }
 
-  attempt({ method, url, status, failure, ms }: AttemptFacts): void {
+  /** Sends what happens from now on to a log, too. */
+  logTo(log: RunLog): void {
+    this.log = log;
+  }
+
+  attempt(facts: AttemptFacts): void {
+    const { method, url, status, failure, ms } = facts;
+    this.log?.attempt(facts, this.newestLimits());
     if (!this.parts.settings.verbose && !this.parts.settings.debug) return;
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const limits = this.newestLimits();
@@ -70,11 +97,19 @@ export class Reporter implements Notices {
     return this.live !== undefined;
   }
 
-  progress(line: string | undefined): void {
-    this.progressLine = line;
+  progress(line: string | undefined, share?: Share): void {
     const { live } = this;
-    if (live === undefined) return;
-    this.later(() => (line === undefined ? live.clear() : live.draw(this.shown(line))));
+    const at = this.parts.clock.monotonic();
+    this.progressLine = line;
+    this.share = share;
+    this.began = share && { at, done: share[0], loggedAt: at, ...this.began };
+    if (line === undefined || live !== undefined) {
+      const lines = progressLines(this.shown(line ?? ''), share, this.began, at, this.parts.isUnicode);
+      this.later(() => (line === undefined ? live?.clear() : live?.draw(...lines)));
+    } else if (this.began !== undefined && at - this.began.loggedAt >= LOG_PACE_MS) {
+      this.began.loggedAt = at;
+      this.info(`${line}.`);
+    }
   }
 
   waiting(wait: Wait | undefined): void {
@@ -85,20 +120,28 @@ export class Reporter implements Notices {
     this.wait(wait === undefined ? undefined : { why: 'backoff', ...wait });
   }
 
+  recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {
+    if (!this.isRetrying) return;
+    this.isRetrying = false;
+    this.info(`The service answers again, after ${duration(ms)} (${attempts} tries).`);
+  }
+
   watchLimits(newest: () => RateLimit | undefined): void {
     this.newestLimits = newest;
   }
 
-  /** Prints `Rate limit 7/60 left, …`: where it was asked for, and on a terminal once little is left. */
+  /** Prints `7 of 60 requests left, …`: where it was asked for, and for people on a terminal. */
   limits(): void {
     const limits = this.newestLimits();
     if (limits === undefined || this.parts.settings.quiet) return;
     const { showLimits, verbose, debug } = this.parts.settings;
-    const isLow = this.parts.stderr.isTTY && limits.remaining < LOW_SHARE * limits.limit;
-    if (!isLow && !showLimits && !verbose && !debug) return;
+    const { isWatched, stderr, style } = this.parts;
     const { limit, remaining, resetAt } = limits;
+    const isLow = remaining < LOW_SHARE * limit;
+    const isForPeople = stderr.isTTY && !this.isJson && (isWatched || isLow);
+    if (!isForPeople && !showLimits && !verbose && !debug) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.write(this.parts.style.dim(limitLine({ ...limits, now: this.parts.clock.now() })));
+    else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
   failure(failure: Failure): void {
@@ -107,7 +150,7 @@ export class Reporter implements Notices {
     if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
-    else for (const line of formatErrorLines(failure, now, this.parts.style, env)) this.write(line);
+    else this.print(formatErrorLines(failure, now, env));
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */
@@ -125,22 +168,25 @@ export class Reporter implements Notices {
     else this.write(text);
   }
 
-  private wait(wait: (Omit<Wait, 'why'> & { why: Wait['why'] | 'backoff' }) | undefined): void {
+  private wait(wait: Wait | (Backoff & { why: 'backoff' }) | undefined): void {
     if (wait === undefined) {
       this.announced = false;
-      this.progress(this.progressLine);
+      this.progress(this.progressLine, this.share);
       return;
     }
     const now = this.parts.clock.now();
     const lines: readonly [string, ...string[]] =
       this.progressLine === undefined
-        ? waitLines({ ...wait, now })
+        ? waitLines({ ...wait, now, canStop: this.live !== undefined })
         : [this.shown(runWaitLine(this.progressLine, { ...wait, now }))];
+    // One line for all waits of --retry-for.
+    const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
+    this.isRetrying ||= 'giveUpAt' in wait;
     if (this.live !== undefined) {
       const { live } = this;
       this.later(() => live.draw(...lines));
       this.announced = true;
-    } else if (!this.announced && lines[0] !== this.progressLine) {
+    } else if (!isAnnounced && lines[0] !== this.progressLine) {
       // Without a terminal, one line for each wait.
       this.info(lines[0]);
       this.announced = true;
@@ -158,18 +204,24 @@ export class Reporter implements Notices {
 
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {
     if (this.isJson) this.object(kind, { message: text });
-    else if (kind === 'warning') this.write(`${this.parts.style.yellow('warning:')} ${text}`);
-    else this.write(kind === 'debug' ? `debug: ${text}` : text);
+    else this.print([kind === 'info' ? text : `${kind}: ${text}`]);
   }
 
   private object(kind: string, members: Readonly<Record<string, string | number>>): void {
     this.write(JSON.stringify({ [kind]: members }));
   }
 
-  private write(line: string): void {
+  private print(lines: readonly string[], paint: (text: string) => string = String): void {
+    const { stderr, style } = this.parts;
+    if (lines.length === 0) return;
+    this.write(forPeople(lines, { width: stderr.isTTY ? stderr.columns : undefined, style }).then(paint));
+  }
+
+  private write(line: string | Promise<string>): void {
     this.later(async () => {
+      const text = await line;
       await this.live?.clear();
-      await this.parts.stderr.write(`${line}\n`);
+      await this.parts.stderr.write(`${text}\n`);
     });
   }
 
@@ -189,14 +241,14 @@ function withEnvironment(hint: string, env: string | undefined): string {
 }
 
 /** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
-function formatErrorLines(failure: Failure, now: number, style: Style, env?: string): string[] {
+function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
   const { message, text: form, lines = [], hint } = describeFailure(failure, now);
   if (form === 'none') return [];
   const text = [
-    form === 'plain' ? visible(message) : `${style.red('error:')} ${visible(message)}`,
+    form === 'plain' ? visible(message) : `error: ${visible(message)}`,
     ...lines.map((line) => `  ${visible(line)}`),
   ];
-  if (hint !== undefined) text.push(`${style.cyan('hint:')} ${visible(withEnvironment(hint, env))}`);
+  if (hint !== undefined) text.push(`hint: ${visible(withEnvironment(hint, env))}`);
   return text;
 }
 

@@ -3,10 +3,12 @@ import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { lazySettings, once } from '../session/target.ts';
+import { partsOf } from '../session/environments.ts';
 import { find, SETTINGS, type Stored } from '../session/settings.ts';
 import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { type Ending, endingOf } from './ending.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
+import type { RunLog, RunStart } from './run-log.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import { decoded, Secrets } from '../redact.ts';
@@ -17,7 +19,7 @@ import { wordIn } from './values.ts';
 import { render } from '../view/formats.ts';
 import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
-import type { View } from '../view/view.ts';
+import type { ChartView, RowsView, View } from '../view/view.ts';
 
 /**
  * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
@@ -31,7 +33,7 @@ export async function run(
 ): Promise<number> {
   const secrets = new Secrets();
   addFromEnvironment(secrets, context.env);
-  const safe = redactedPorts(context, secrets);
+  const safe = { ...redactedPorts(context, secrets) };
   const configFile = once(() => readConfigFile(safe));
   const stored = async (): Promise<Stored> => {
     // A command that needs the config reports what is wrong with it.
@@ -42,6 +44,7 @@ export async function run(
   let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
+    safe.env = { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) };
     onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
     if (typeof invocation === 'string') {
@@ -52,7 +55,14 @@ export async function run(
     const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
     return reportEarly(request?.line, error, safe, secrets, format);
   }
-  return runCommand(invocation, { ...safe, configFile }, secrets);
+  const options = request.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
+  return runCommand({ ...invocation, options }, { ...safe, configFile }, secrets);
+}
+
+/** Returns the profile that the line names, or else the variables. */
+function profileOn({ line }: Request, env: Context['env']): string | undefined {
+  const [said, set] = [lastValue(line, '--env'), env.PETSTORE_ENV].map((place = '') => partsOf(place).profile);
+  return said ?? lastValue(line, '--profile') ?? set ?? env.PETSTORE_PROFILE;
 }
 
 function codeName({ line }: Request, env: Context['env']): string {
@@ -61,7 +71,7 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  invocation: RunInvocation,
+  invocation: RunInvocation & Pick<RunStart, 'options'>,
   context: Context & Pick<CommandContext, 'configFile'>,
   secrets: Secrets,
 ): Promise<number> {
@@ -73,7 +83,15 @@ async function runCommand(
   const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
+  let failed: Failure | undefined;
+  let log: RunLog | undefined;
   try {
+    if (globals.log !== undefined) {
+      const { openRunLog } = await import('./run-log.ts');
+      const start = { command: command.path, options: invocation.options };
+      log = await openRunLog({ ...context, notices }, globals.log, start);
+      notices.logTo(log);
+    }
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
@@ -94,7 +112,7 @@ async function runCommand(
       );
       if (failure !== undefined) throw failure;
       if (view.view !== 'rows' && view.view !== 'chart') return;
-      if (count === 0 && FORMAT_FACTS[globals.output].isForPeople && view.empty !== '') notices.info(view.empty);
+      if (FORMAT_FACTS[globals.output].isForPeople) notices.info(lineBelow(view, count, isTTY));
       const failed = view.view === 'rows' ? view.check?.(count) : undefined;
       if (failed !== undefined) throw failed;
     };
@@ -106,11 +124,19 @@ async function runCommand(
       notices.limits();
       notices.failure(failure);
       code = describeFailure(failure, context.clock.now()).exit;
+      failed = failure;
     }
   }
+  await log?.end(code, failed?.kind);
   await ending.taken(notices.flush()).catch(() => undefined);
   ending.cancel();
   return code;
+}
+
+/** Returns what is printed on stderr below a table or in its place; empty for nothing. */
+function lineBelow(view: RowsView | ChartView, count: number, isTTY: boolean): string {
+  if (count === 0) return view.empty;
+  return isTTY && view.view === 'rows' ? (view.summary?.(count) ?? '') : '';
 }
 
 /** True for the confirmation of a command that has changed something, all of it. */
@@ -171,10 +197,19 @@ async function reportEarly(
 type ConsoleSettings = ReporterSettings & Pick<Globals, 'color'>;
 
 async function consoleFor(context: Context, settings: ConsoleSettings, secrets: Secrets): Promise<Reporter> {
-  const { stderr, clock } = context;
+  const { stdout, stderr, clock } = context;
   const style = await styleFor(context, stderr, settings.color);
   const animate = stderr.isTTY && context.env.TERM !== 'dumb';
-  return new Reporter({ stderr, clock, settings, style, animate, redact: (text) => secrets.redact(text) });
+  return new Reporter({
+    stderr,
+    clock,
+    settings,
+    style,
+    animate,
+    isWatched: stdout.isTTY,
+    isUnicode: hasUnicode(context),
+    redact: (text) => secrets.redact(text),
+  });
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {

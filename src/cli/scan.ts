@@ -150,14 +150,15 @@ class Scanner<O extends ScanOption> {
   private readPlain(index: number, text: string): void {
     if (this.variadic !== undefined) {
       this.tokens.push({ role: 'value', index, text, option: this.variadic });
-    } else if (this.isCommand) {
-      this.tokens.push({ role: 'argument', index, text });
     } else {
       const words = this.path === '' ? text : `${this.path} ${text}`;
       const path = ALIASES[words] ?? words;
       const isCommand = this.grammar.commands.includes(path);
       const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
-      if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);
+      // `proxy` is a command, and the first word of others.
+      const isDeeper = (isCommand || isGroup) && this.tokens.at(-1)?.role === 'command';
+      if (this.isCommand && !isDeeper) this.tokens.push({ role: 'argument', index, text });
+      else if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);
       else {
         Object.assign(this, { path, isCommand });
         this.tokens.push({ role: 'command', index, text });

@@ -1,5 +1,5 @@
 /** Parsers for the values of options and arguments. */
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { isLine, parseInt64, parseInteger } from '../api/values.ts';
 import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 
@@ -99,6 +99,16 @@ export function countValue(least = 0, most = 1_000_000): Parser<number> {
     return value !== undefined && value >= least && value <= most ? Number(value) : undefined;
   });
 }
+
+/** Parses one line of text that people read. */
+export function lineValue(most: number): Parser<string> {
+  return parserOf(`one line of 1 to ${most} characters, without control characters`, (text) =>
+    isLine(text, most) ? text : undefined,
+  );
+}
+
+/** Parses a remark that the history keeps. */
+export const noteValue = lineValue(200);
 
 const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
 const BYTES: Readonly<Record<string, number>> = {

@@ -5,7 +5,7 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
-import type { AttemptFacts, Call, ClientWatch, Service } from './service.ts';
+import { type AttemptFacts, type Call, type ClientWatch, GATEWAY_HEADER, type Service } from './service.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
@@ -54,6 +54,7 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
     tell({ status: reply.status });
+    if (reply.headers.has(GATEWAY_HEADER)) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
@@ -95,6 +96,14 @@ function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
   return Promise.race([work, stopped]).finally(cancel);
 }
 
+/** The connections that lead to a gateway, by an answer that came over them. */
+const gateways = new WeakSet<Service['http']>();
+
+/** True where an answer has shown that the base URL is that of a `petstore proxy`. */
+export function isGateway({ http }: Service): boolean {
+  return gateways.has(http);
+}
+
 /** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
 export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
@@ -107,6 +116,7 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
     accept: 'application/json',
     'user-agent': service.userAgent,
     ...(call.body !== undefined && { 'content-type': 'application/json' }),
+    ...(call.ifMatch !== undefined && { 'if-match': `"${call.ifMatch}"` }),
   };
   return {
     method: call.method,

@@ -26,6 +26,8 @@ export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' |
   readonly isWrite: boolean;
   /** The pet that a write is for. */
   readonly petId?: bigint;
+  /** See Call. */
+  readonly ifMatch?: bigint | undefined;
   readonly url: string;
   readonly attempts: number;
 }
@@ -36,11 +38,16 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-export function requestInfo(service: Service, { method, path }: Call, attempts = 1, petId?: bigint): RequestInfo {
+export function requestInfo(
+  service: Service,
+  { method, path, ifMatch }: Call,
+  attempts = 1,
+  petId?: bigint,
+): RequestInfo {
   const { baseUrl, environment, keySource, timeoutMs } = service;
   const url = `${baseUrl.href}${path}`;
   const pet = petId !== undefined && { petId };
-  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ...pet };
+  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ifMatch, ...pet };
 }
 
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
@@ -83,6 +90,9 @@ export function judgeStatus(
   if (status === 401)
     return never(new Failure('unauthorized', { serviceError, environment, keySource: asked.keySource }));
   if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
+  const { ifMatch: expected, petId } = asked;
+  if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
+    return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
   if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     return never(

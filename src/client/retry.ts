@@ -1,5 +1,6 @@
 /**
- * The loop around one request: send, judge the answer, wait, send again, at most ATTEMPTS times.
+ * The loop around one request: send, judge the answer, wait, send again, at most ATTEMPTS times, or for the time of
+ * --retry-for.
  * A 429 is not counted: the gate waits before the next request, or ends it.
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
@@ -12,6 +13,8 @@ import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
 const ATTEMPTS = 3;
+/** The longest backoff, in ms. */
+const LONGEST_MS = 60_000;
 /** Shorter waits are not announced. */
 const NOTICED_MS = 200;
 
@@ -44,12 +47,17 @@ export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
  */
 export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<Outcome<T>> {
   const { call, petId, repeats = true } = operation;
+  let period: RetryPeriod | undefined;
   for (let attempt = spent + 1; ;) {
     const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt, petId));
-    if ('value' in outcome) return outcome;
+    if ('value' in outcome) {
+      period?.end(attempt);
+      return outcome;
+    }
     const { trouble } = outcome;
     if (trouble.repeat === 'rate') continue;
-    if (!repeats || !(await mayTryAgain(service, trouble, attempt))) return outcome;
+    period ??= retryPeriod(service);
+    if (!repeats || !(await mayTryAgain(service, trouble, attempt, period))) return outcome;
     attempt++;
   }
 }
@@ -90,24 +98,62 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
 }
 
-/** Waits before a further attempt; returns false where no other may follow. */
-async function mayTryAgain(service: Service, { repeat, retryAfterMs }: Trouble, attempt: number): Promise<boolean> {
-  if (repeat !== 'unsent' && repeat !== 'read') return false;
-  // The longest that the backoff may be, so that chance does not decide.
-  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
-  return waitBefore(service, attempt, retryAfterMs);
+/** How long the failures of one operation are met by another attempt. */
+export interface RetryPeriod {
+  /** In ms; 0 or less: it is over, or there is none. */
+  left(): number;
+  /** The service has answered. */
+  end(attempts: number): void;
 }
 
-/** Waits as long as the service asks, at least the backoff; false where the service asks for longer than allowed. */
-export async function waitBefore(service: Service, attempt: number, askedMs = 0): Promise<boolean> {
+/** Starts the time of --retry-for. */
+export function retryPeriod({ clock, retryForMs = 0, watch }: Service): RetryPeriod {
+  const from = clock.monotonic();
+  const left = (): number => from + retryForMs - clock.monotonic();
+  return {
+    left,
+    end: (attempts) => {
+      if (retryForMs > 0) watch.recovered({ attempts, ms: clock.monotonic() - from });
+    },
+  };
+}
+
+/** Waits before a further attempt; returns false where no other may follow. */
+async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, period: RetryPeriod): Promise<boolean> {
+  if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
+  if (period.left() > 0) return waitBefore(service, attempt, trouble, period);
+  // The longest that the backoff may be, so that chance does not decide.
+  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
+  return waitBefore(service, attempt, trouble);
+}
+
+/**
+ * Waits as long as the service asks, at least the backoff, at most to the end of the period; returns false where the
+ * service asks for longer than allowed.
+ */
+export async function waitBefore(
+  service: Service,
+  attempt: number,
+  { retryAfterMs: askedMs = 0, reply, facts }: Classified & Pick<Trouble, 'reply' | 'facts'>,
+  period?: RetryPeriod,
+): Promise<boolean> {
   const { clock, maxWaitMs, random, signal, watch } = service;
-  if (askedMs > maxWaitMs) return false;
-  const ms = Math.max(random() * longestBackoffMs(attempt), askedMs);
+  const leftMs = Math.max(0, period?.left() ?? 0);
+  if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
+  const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
+  const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const end = clock.monotonic() + ms;
   const until = clock.now() + ms;
+  const facing = {
+    until,
+    attempt: attempt + 1,
+    ...(reply !== undefined && { status: reply.status }),
+    ...(facts !== undefined && { failure: facts }),
+    ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: ATTEMPTS }),
+  };
   try {
     for (let left = ms; left > 0; left = end - clock.monotonic()) {
-      if (ms >= NOTICED_MS) watch.backoff({ until, remainingMs: left, attempt: attempt + 1, attempts: ATTEMPTS });
+      if (ms >= NOTICED_MS) watch.backoff({ ...facing, remainingMs: left });
       await clock.sleep(Math.min(left, 1_000), signal);
     }
   } finally {
@@ -117,9 +163,9 @@ export async function waitBefore(service: Service, attempt: number, askedMs = 0)
 }
 
 /**
- * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s. It is anything from 0 to that: full
- * jitter, so that many clients do not return together.
+ * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
+ * to that: full jitter, so that many clients do not return together.
  */
 function longestBackoffMs(attempt: number): number {
-  return 500 * 2 ** (attempt - 1);
+  return Math.min(500 * 2 ** (attempt - 1), LONGEST_MS);
 }

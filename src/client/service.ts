@@ -19,12 +19,17 @@ export interface Service {
   readonly timeoutMs: number;
   /** Longest wait before a further attempt, in ms. */
   readonly maxWaitMs: number;
+  /** How long an operation is tried again from its first failure on, in ms, if longer than three tries take. */
+  readonly retryForMs?: number;
   /** Most bytes of a decoded body. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */
   readonly signal: AbortSignal;
   readonly watch: ClientWatch;
 }
+
+/** The header of every answer of `petstore proxy`: it checks the `If-Match` of an update. */
+export const GATEWAY_HEADER = 'petstore-gateway';
 
 export const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
@@ -33,6 +38,8 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
+  /** The quantity that the pet must have: a gateway refuses the update where it has another one. */
+  readonly ifMatch?: bigint;
   /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */
   readonly isCurrent?: () => boolean;
   /** What another client sent, to be passed on as it is: in place of petstore's own headers and the body. */
@@ -48,11 +55,24 @@ export interface AttemptFacts {
   readonly ms: number;
 }
 
+/** The wait before a further attempt, due at `until` (epoch ms). */
+export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
+  readonly until: number;
+  readonly remainingMs: number;
+  readonly attempt: number;
+  /** Absent where the time is limited (--retry-for), not the number. */
+  readonly attempts?: number;
+  /** Epoch ms. */
+  readonly giveUpAt?: number;
+}
+
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
-  /** A retry after a failure is due at `until` (epoch ms); undefined: the wait is over. */
-  backoff(wait: { until: number; remainingMs: number; attempt: number; attempts: number } | undefined): void;
+  /** Undefined: the wait is over. */
+  backoff(wait: Backoff | undefined): void;
+  /** The service answered after it had been tried again for a time. */
+  recovered(facts: { readonly attempts: number; readonly ms: number }): void;
   warning(text: string): void;
   debug(text: string): void;
 }

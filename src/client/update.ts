@@ -3,18 +3,21 @@
  *
  * The service has no idempotency key. When it is not known whether a write was applied, the list is read once: the write
  * counts as done if the stock is what was asked for. It is sent again only if the stock is as it was before, where that
- * is known: any other quantity was set by another client.
+ * is known: any other quantity was set by another client. A gateway is told that quantity, and refuses the update where
+ * the pet has another one by then.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { ContractViolation, readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
+import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { isGateway } from './attempt.ts';
 import type { Classified } from './classify.ts';
 import { listInventory, refuseWebPage } from './list.ts';
 import { matcher } from '../api/select.ts';
-import { type Operation, perform, waitBefore } from './retry.ts';
+import { type Operation, perform, type RetryPeriod, retryPeriod, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** Bytes; an item is far smaller. */
@@ -59,26 +62,35 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { isCurrent = always, isLocked = always } = update;
+  const condition = update.before !== undefined && isGateway(service) && { ifMatch: update.before };
   const operation: Operation<InventoryItem> = {
-    call: { ...updateCall(update), isCurrent: () => isLocked() && isCurrent() },
+    call: { ...updateCall(update), ...condition, isCurrent: () => isLocked() && isCurrent() },
     petId: update.petId,
     read: (reply) => readStored(reply, update, service),
   };
   const first = await sendOnce(service, operation, 0);
   if (!('repeat' in first)) return finished(service, first, update);
+  const period = retryPeriod(service);
+  let last = first;
   for (let looks = 1; ; looks++) {
-    const seen = await look(service, update, first);
+    const seen = await look(service, update, last, { looks, period });
+    const rest = { ...service, retryForMs: Math.max(0, period.left()) };
     if (seen !== undefined) return finished(service, seen, update);
-    if (first.repeat === 'look-only') throw first.failure;
+    if (last.repeat === 'look-only') throw last.failure;
     const isFresh = isRecent(service);
     const again = { ...operation, call: { ...operation.call, isCurrent: () => isLocked() && isFresh() } };
-    const second = await sendOnce(service, again, 1).catch((error: unknown) => {
+    const second = await sendOnce(rest, again, period.left() > 0 ? looks : 1).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first one may still be on its way, or at work behind a gateway that has given up.
-      throw isFailure(error) ? unknown(service, update, first, { looked: true }) : error;
+      throw isFailure(error) ? unknown(service, update, last, { looked: true }) : error;
     });
-    if (second !== undefined && !('repeat' in second)) return finished(service, second, update);
-    if (second !== undefined || looks === MOST_LOOKS) throw unknown(service, update, second ?? first, { looked: true });
+    if (second !== undefined && !('repeat' in second)) {
+      period.end(looks + 1);
+      return finished(service, second, update);
+    }
+    last = second ?? last;
+    if (period.left() > 0) continue;
+    if (second !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, last, { looked: true });
   }
 }
 
@@ -95,7 +107,7 @@ async function sendOnce(
   service: Service,
   operation: Operation<InventoryItem>,
   spent: number,
-): Promise<InventoryItem | Classified> {
+): Promise<InventoryItem | Trouble> {
   const outcome = await perform(service, operation, spent);
   if ('value' in outcome) return outcome.value;
   const { trouble } = outcome;
@@ -107,14 +119,21 @@ async function sendOnce(
  * Returns the item if the write turns out to be applied, and undefined if it may be sent again.
  * @throws {Failure} `outcome-unknown`
  */
-async function look(service: Service, update: Update, trouble: Classified): Promise<InventoryItem | undefined> {
+async function look(
+  service: Service,
+  update: Update,
+  trouble: Trouble,
+  { looks, period }: { readonly looks: number; readonly period: RetryPeriod },
+): Promise<InventoryItem | undefined> {
   // What ends the wait does not make the write unsent.
-  const isDue = !service.signal.aborted && (await waitBefore(service, 1, trouble.retryAfterMs).catch(() => false));
+  const attempt = period.left() > 0 ? looks : 1;
+  const isDue = !service.signal.aborted && (await waitBefore(service, attempt, trouble, period).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
   service.watch.warning(
     `It is not known whether pet ${update.petId} was set to ${update.quantity}: reading the list to check.`,
   );
-  const found = await findPet(service, update.petId).catch((error: unknown) => {
+  const reader = { ...service, retryForMs: Math.max(0, period.left()) };
+  const found = await findPet(reader, update.petId).catch((error: unknown) => {
     if (!isFailure(error)) throw error;
     throw unknown(service, update, trouble);
   });
@@ -139,6 +158,24 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
       throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
   }
   return found[0];
+}
+
+/**
+ * Checks the `If-Match` of an update: a quantity in quotes, or `*`. Returns the pet's quantity; undefined for `*`.
+ * @throws {Failure} `usage`, `pet-not-found`, `precondition-failed`: nothing is to be sent
+ */
+export async function checkCondition(service: Service, petId: bigint, ifMatch: string): Promise<bigint | undefined> {
+  const condition = ifMatch.trim();
+  if (condition === '*') return undefined;
+  const expected = parseInteger(/^"(.*)"$/.exec(condition)?.[1] ?? '');
+  if (expected === undefined) {
+    const problem = `If-Match is ${condition}, but must be a quantity in quotes, such as "10", or *`;
+    throw new Failure('usage', { problem: `${problem}; nothing was sent.` });
+  }
+  const found = await findPet(service, petId);
+  if (found === undefined) throw new Failure('pet-not-found', { petId, environment: service.environment });
+  if (found.quantity === expected) return expected;
+  throw new Failure('precondition-failed', { petId, expected, found: found.quantity });
 }
 
 /** @param look whether the list was read, and its quantity where that is neither the earlier nor the wanted one */

@@ -2,6 +2,7 @@ import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
 import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -43,20 +44,21 @@ const OPTIONS = {
   input: option('--input <file>', textValue, 'the body; - for stdin', { conflicts: ['field'] }),
   dryRun: flag('--dry-run', 'show the request and send nothing'),
   include: flag('-i, --include', 'print status and headers before the body'),
+  ...WHY_OPTIONS,
 };
 
 type ApiInput = InputOf<typeof ARGUMENTS & typeof OPTIONS>;
 
 export const api = defineCommand({
   path: 'api',
-  summary: 'Send a raw request with the same key and rate-limit handling',
+  summary: 'Send a raw request, with the same key and rate limit',
   description:
     'Prints the answer as it came, and exits by its status. The path is below the base URL: /inventory. ' +
     'After a 429 it waits as every command does. Nothing else is retried, because it is unknown whether an ' +
     'undocumented operation may run twice. A write to production follows the same rule as inventory set.',
   examples: [
     { says: 'The list, as the service sends it', command: 'petstore api /inventory' },
-    { says: 'Status and headers too', command: 'petstore api GET /pets/7 -i' },
+    { says: 'Status and headers too', command: 'petstore api GET /inventory -i' },
     { says: 'A body from fields: numbers stay exact', command: 'petstore api PATCH /inventory/7 -f quantity=12' },
     { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
   ],
@@ -68,20 +70,26 @@ export const api = defineCommand({
     if (isOneOf(METHODS, input.path)) throw new Failure('usage', { problem: "Missing required argument 'path'." });
     const baseUrl = requireBaseUrl(await context.settings(), context.globals);
     const path = pathBelow(baseUrl, input.path);
-    if (input.dryRun === true) return dryRun(input, `${baseUrl.href}${path}`, context);
-    const { callRaw } = await import('../client/raw.ts');
-    const { recordedCall } = await import('../stock/write-one.ts');
     const { isWrite } = await import('../client/classify.ts');
-    if (isWrite(method)) await assertWriteAllowed(context, `api ${method} ${input.path}`);
+    if (isWrite(method) && input.dryRun !== true) await assertWriteAllowed(context, `api ${method} ${input.path}`);
     const body = await bodyOf(input, context);
+    const call = { method, path, ...(body !== undefined && { body }) };
+    const { isRecorded, recordedCall } = await import('../stock/write-one.ts');
+    if ((input.cause ?? input.note ?? input.person) !== undefined && !isRecorded(call)) {
+      throw new Failure('usage', {
+        problem: 'This request sets no quantity, so --cause, --note and --person do not apply.',
+      });
+    }
+    if (input.dryRun === true) return dryRun({ method, url: `${baseUrl.href}${path}`, body }, context);
+    const { callRaw } = await import('../client/raw.ts');
     await using session = await connect(context);
     if (isWrite(method)) {
       const source = environmentSource(await context.settings());
       context.notices.info(`Sending ${method} ${path} to ${session.environment} (${source}).`);
     }
-    const call = { method, path, ...(body !== undefined && { body }) };
     const { service } = session;
-    const answer = await recordedCall(context, session, { command: 'api', call }, () => callRaw(service, call));
+    const by = { command: 'api', call };
+    const answer = await recordedCall(withWhy(context, input), session, by, () => callRaw(service, call));
     return {
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
@@ -91,17 +99,18 @@ export const api = defineCommand({
   },
 });
 
-async function dryRun(input: ApiInput, url: string, context: CommandContext): Promise<RecordView> {
-  const { method = 'GET' } = input;
+async function dryRun(
+  { method, url, body }: { method: string; url: string; body: string | undefined },
+  context: CommandContext,
+): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
-  const body = (await bodyOf(input, context)) ?? null;
-  const request = `${method} ${url}${body === null ? '' : `\n${body}`}`;
+  const request = `${method} ${url}${body === undefined ? '' : `\n${body}`}`;
   return record(`Dry run in ${environment}: nothing is sent.\n${request}`, [
     ['dryRun', true],
     ['environment', environment],
     ['method', method],
     ['url', url],
-    ['body', body],
+    ['body', body ?? null],
   ]);
 }
 

@@ -1,15 +1,18 @@
 import { labelOf } from '../catalog/barcode.ts';
 import { type CatalogRow, type Changes, checkRows } from '../catalog/changes.ts';
-import { readCatalog, removePet, writeChanges } from '../catalog/local-catalog.ts';
+import { Catalog, type Entry } from '../catalog/local-catalog.ts';
+import { removePet, writeChanges } from '../catalog/store.ts';
 import { CATALOG_FILE, parseMapping } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/values.ts';
-import { catalogOrigin, openCatalog } from '../session/catalog.ts';
+import { catalogOrigin, openCatalog, provideCatalog } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
+import { parseInteger } from '../api/values.ts';
 import { Failure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { confirmation, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
 
@@ -18,21 +21,34 @@ const WHERE =
 
 const FORCE = flag('--force', 'allow a barcode with the digits of a pet id; inventory count takes it for the barcode');
 
-const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, name or barcode', (text) =>
+const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${CATALOG_FILE.columns.join(', ')}`, (text) =>
   parseMapping(text, CATALOG_FILE),
+);
+
+/** Parses a minimum or a target. */
+const levelValue = parserOf(
+  'a whole number from 0 up, or none',
+  (text): bigint | 'none' | undefined => {
+    if (text === 'none') return text;
+    const level = parseInteger(text);
+    return level !== undefined && level >= 0n ? level : undefined;
+  },
+  { words: ['none'] },
 );
 
 export const catalogImport = defineCommand({
   path: 'catalog import',
   common: 'environment',
-  summary: 'Read names and barcodes of pets from a CSV file',
+  summary: 'Read names, barcodes and stock levels of pets from a CSV file',
   description:
-    'The columns are petId, name and barcode, in any order and with any delimiter. A pet with several barcodes has ' +
-    'several rows, or several codes in one cell with spaces, ";" or "|" between them. What the file has replaces the ' +
-    'name or the barcodes of the pets in it; other pets are not changed. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
+    'The columns are petId, name, barcode, min and target, in any order and with any delimiter. A pet with several ' +
+    'barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. What the file has ' +
+    'replaces what is known of the pets in it, column by column, and an empty cell removes it; other pets are not ' +
+    'changed. min is the quantity at which stock is low, target the one to fill up to, as petstore inventory list ' +
+    '--low computes it. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
     `their check digits are checked. If any row is bad, nothing is imported. ${WHERE}`,
   examples: [
-    { says: 'Columns petId, name and barcode', command: 'petstore catalog import catalog.csv' },
+    { says: 'A file with these columns', command: 'petstore catalog import catalog.csv' },
     {
       says: 'Other headings',
       command: 'petstore catalog import articles.csv --map "Article=petId" --map "EAN=barcode"',
@@ -47,7 +63,7 @@ export const catalogImport = defineCommand({
     map: option(
       '--map <heading=column>',
       repeated(mappingValue),
-      'use a column with another heading as petId, name or barcode; repeatable',
+      'use a column with another heading as one of these columns; repeatable',
     ),
     force: FORCE,
   },
@@ -57,7 +73,7 @@ export const catalogImport = defineCommand({
     const { parseCatalog } = await import('../stock/file-rows.ts');
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
-    if (ignored.length > 0) context.notices.info(`Not used: ${ignored.slice(0, 10).join(', ')}.`);
+    for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
     const pets = await store(context, rows, force, (found) => {
       const all = [...problems, ...found].toSorted((a, b) => a.line - b.line);
       const { unchanged } = CATALOG_FILE;
@@ -74,8 +90,10 @@ export const catalogImport = defineCommand({
 export const catalogList = defineCommand({
   path: 'catalog list',
   common: 'environment',
-  summary: 'Show the names and barcodes of the catalog',
-  description: `With -o csv, the output is a file that petstore catalog import reads. ${WHERE}`,
+  summary: 'Show the catalog: names, barcodes, minimum and target',
+  description:
+    'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
+    `imported here, and service for what a gateway (petstore proxy) or the sandbox brings along. ${WHERE}`,
   examples: [
     { says: 'All of it', command: 'petstore catalog list' },
     { says: 'As a file to edit and import again', command: 'petstore catalog list -o csv > catalog.csv' },
@@ -83,43 +101,69 @@ export const catalogList = defineCommand({
   more: ['environments', 'output'],
   async run(_input, context) {
     const catalog = await openCatalog(context, await catalogOrigin(context));
-    return list(
-      [...(catalog?.entries.values() ?? [])],
+    const view = list<Entry>(
+      [],
       {
         petId: ({ petId }) => petId,
         name: ({ name }) => name,
         barcode: ({ barcodes }) => barcodes.map(labelOf).join(' '),
+        min: ({ min }) => min,
+        target: ({ target }) => target,
+        ...(FORMAT_FACTS[context.globals.output].isForPeople && {
+          source: ({ isProvided }: Entry) => sourceOf(isProvided),
+        }),
       },
       {
-        jsonText: ({ petId, name, barcodes }) =>
-          stringifyJson(jsonObject({ petId, name, barcodes: barcodes.map(labelOf) })),
+        jsonText: ({ petId, name, barcodes, isProvided, min = null, target = null }) => {
+          const source = sourceOf(isProvided);
+          return stringifyJson(jsonObject({ petId, name, barcodes: barcodes.map(labelOf), min, target, source }));
+        },
         empty: `The catalog of ${await environmentOf(context)} is empty. Import one: petstore catalog import FILE`,
       },
     );
+    return { ...view, rows: entriesOf(catalog) };
   },
 });
+
+/** Returns where a pet of the catalog comes from: from this machine's user, or from the gateway or the sandbox. */
+function sourceOf(isProvided: boolean): string {
+  return isProvided ? 'service' : 'local';
+}
+
+/** Yields the pets of a catalog, and closes it. */
+function* entriesOf(catalog: Catalog | undefined): Generator<readonly Entry[]> {
+  using _catalog = catalog;
+  if (catalog !== undefined) yield* catalog.entries();
+}
 
 export const catalogSet = defineCommand({
   path: 'catalog set',
   common: 'environment',
-  summary: 'Set the name or the barcodes of one pet',
-  description: `Adds the pet to the catalog, or replaces what is given: its name, or all of its barcodes. ${WHERE}`,
+  summary: 'Set name, barcodes, minimum or target of one pet',
+  description:
+    'Adds the pet to the catalog, or replaces what is given: its name, all of its barcodes, its minimum (at this ' +
+    `quantity or below, stock is low) or its target (what an order fills it up to). ${WHERE}`,
   examples: [
     { says: 'Name pet 7', command: 'petstore catalog set 7 --name "Goldfish, small"' },
     { says: 'With two barcodes', command: 'petstore catalog set 7 --barcode 4006381333931 73513537' },
+    { says: 'Low at five, order up to twenty', command: 'petstore catalog set 7 --min 5 --target 20' },
   ],
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   options: {
     name: option('--name <name>', nameValue, 'its name'),
     barcode: option('--barcode <code...>', listOf(textValue), 'its barcodes, in place of those it has'),
+    min: option('--min <quantity>', levelValue, 'the quantity at which its stock is low; none removes it'),
+    target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
     force: FORCE,
   },
   more: ['environments', 'exit-codes'],
-  async run({ petId, name, barcode: barcodes, force }, context) {
-    if (name === undefined && barcodes === undefined) {
-      throw new Failure('usage', { problem: 'Set what? Use --name or --barcode.' });
+  async run({ petId, name, barcode: barcodes, force, min, target }, context) {
+    const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));
+    const row = { line: 1, petId, name, barcodes, min: least, target: most };
+    if ([name, barcodes, min, target].every((each) => each === undefined)) {
+      throw new Failure('usage', { problem: 'Set what? Use --name, --barcode, --min or --target.' });
     }
-    await store(context, [{ line: 1, petId, name, barcodes }], force, ([problem]) => {
+    await store(context, [row], force, ([problem]) => {
       if (problem === undefined) return;
       throw new Failure('usage', { problem: `${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, hint: SEE });
     });
@@ -131,7 +175,7 @@ export const catalogRemove = defineCommand({
   path: 'catalog remove',
   common: 'environment',
   summary: 'Remove one pet from the catalog',
-  description: `Removes the name and the barcodes of a pet. Its stock is not changed. ${WHERE}`,
+  description: `Removes all that the catalog has of a pet. Its stock is not changed. ${WHERE}`,
   examples: [{ says: 'Pet 7', command: 'petstore catalog remove 7' }],
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   more: ['environments', 'exit-codes'],
@@ -167,7 +211,7 @@ function store(
 ): Promise<Changes['pets']> {
   const safe = rows.map((row) => ({ ...row, ...(row.name && { name: context.secrets.redact(row.name) }) }));
   return update(context, (database, origin) => {
-    const { pets, problems } = checkRows(safe, readCatalog(database, origin), { force });
+    const { pets, problems } = checkRows(safe, new Catalog(database, origin), { force });
     refuse(problems);
     writeChanges(database, origin, pets, force === true);
     return pets;
@@ -180,6 +224,7 @@ async function update<T>(
   work: (database: State['database'], origin: string) => T,
 ): Promise<T> {
   const origin = await catalogOrigin(context);
+  await provideCatalog(context, origin);
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(() => work(state.database, origin), { durable: true });
 }

@@ -73,12 +73,14 @@ export async function knownPets(context: Context, place?: Place): Promise<readon
 }
 
 /** Returns what tells the service apart from others; undefined where an option, a variable or the config is wrong. */
-async function originAt(context: Context, { env, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
-  const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf }] = await Promise.all([
+async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
+  const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
     import('../session/environments.ts'),
   ]);
+  const named = partsOf(env ?? '').profile ?? profile;
+  const context = named === undefined ? ports : { ...ports, env: { ...ports.env, PETSTORE_PROFILE: named } };
   try {
     const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
     const { config } = await readConfigFile(context);

@@ -1,6 +1,7 @@
 import { argument, defineCommand } from '../cli/command.ts';
 import { textValue, wordValue } from '../cli/values.ts';
-import { changeConfig, configPath, requireReadable, withValues } from '../session/config-file.ts';
+import { changeConfig, configPath, readConfigFile, requireReadable, withValues } from '../session/config-file.ts';
+import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/key.ts';
 import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
@@ -85,6 +86,39 @@ export const configUnset = defineCommand({
   async run({ setting }, context) {
     const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: undefined }));
     return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
+  },
+});
+
+export const configProfiles = defineCommand({
+  path: 'config profiles',
+  common: 'output',
+  summary: 'Show the profiles: one for each of several shops',
+  description:
+    'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; --profile, ' +
+    'PETSTORE_PROFILE or --env NAME/ENVIRONMENT uses it. The rate limit of a key holds in all of them.',
+  examples: [
+    { says: 'All profiles', command: 'petstore config profiles' },
+    { says: 'A new one', command: 'petstore login --profile berlin' },
+  ],
+  more: ['environments'],
+  async run(_input, context) {
+    const names = await context.files.list(profilesFolder(context));
+    const profiles = await Promise.all(
+      names.toSorted().map(async (name) => {
+        const { config } = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });
+        return { name, config };
+      }),
+    );
+    return list(
+      profiles,
+      {
+        profile: ({ name }) => name,
+        environment: ({ config }) => config.environment,
+        production: ({ config }) => config['production.base-url'],
+        staging: ({ config }) => config['staging.base-url'],
+      },
+      { empty: 'There are no profiles. Create one: petstore login --profile berlin' },
+    );
   },
 });
 

@@ -73,7 +73,7 @@ type DoctorInput = InputOf<typeof OPTIONS>;
 export const doctor = defineCommand({
   path: 'doctor',
   common: 'requests',
-  summary: 'Diagnose this machine, the connection to the service, or a custom domain',
+  summary: 'Check this machine, the connection, or a custom domain',
   description:
     'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +
     'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +

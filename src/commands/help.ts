@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
 import { type Topic, TOPICS } from '../cli/help/topics.ts';
-import type { RowsView } from '../view/view.ts';
+import { list, type RowsView, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
 
@@ -17,11 +17,12 @@ export const help = defineCommand({
   examples: [
     { says: 'What each exit code means', command: 'petstore help exit-codes' },
     { says: 'The options of a command', command: 'petstore help inventory set' },
+    { says: 'The JSON Schema of the error object', command: 'petstore help schemas error' },
   ],
   arguments: {
     topic: {
       parser: repeated({ ...textValue, words: NAMES }),
-      description: `a command, or one of ${NAMES.join(', ')}`,
+      description: `a command, or one of ${NAMES.join(', ')}; after schemas, the name of one`,
       optional: true,
       variadic: true,
     },
@@ -29,6 +30,7 @@ export const help = defineCommand({
   run({ topic }, { stdout }) {
     const name = NAMES.find((each) => each === topic.join(' '));
     if (name === 'exit-codes') return Promise.resolve(exitCodes());
+    if (topic[0] === 'schemas') return schemas(...topic.slice(1));
     if (name !== undefined) {
       return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
     }
@@ -49,4 +51,18 @@ function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
     header: true,
     empty: '',
   };
+}
+
+/** Lists the JSON Schemas, or prints one. @throws {Failure} `invalid-value` */
+async function schemas(name?: string): Promise<View> {
+  const { default: all } = await import('../../schemas.json', { with: { type: 'json' } });
+  const rows = Object.values<{ readonly title: string; readonly description: string }>(all);
+  if (name === undefined) return list(rows, { schema: ({ title }) => title, of: ({ description }) => description });
+  const found = rows.find(({ title }) => title === name);
+  if (found !== undefined) return { view: 'text', text: JSON.stringify(found, null, 2) };
+  throw new Failure('invalid-value', {
+    name: 'schema',
+    value: name,
+    expected: 'a name that petstore help schemas lists',
+  });
 }

@@ -23,6 +23,7 @@ export const SECTIONS: readonly Section[] = [
       'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
       'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
       'inventory undo': async () => (await import('./inventory-undo.ts')).inventoryUndo,
+      'inventory redo': async () => (await import('./inventory-redo.ts')).inventoryRedo,
       'inventory runs': async () => (await import('./inventory-runs.ts')).inventoryRuns,
     },
   },
@@ -36,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
       'config get': async () => (await import('./config.ts')).configGet,
       'config set': async () => (await import('./config.ts')).configSet,
       'config unset': async () => (await import('./config.ts')).configUnset,
+      'config profiles': async () => (await import('./config.ts')).configProfiles,
       'config path': async () => (await import('./config.ts')).configPathCommand,
       'catalog import': async () => (await import('./catalog.ts')).catalogImport,
       'catalog list': async () => (await import('./catalog.ts')).catalogList,
@@ -53,6 +55,7 @@ export const SECTIONS: readonly Section[] = [
       wait: async () => (await import('./wait.ts')).wait,
       api: async () => (await import('./api.ts')).api,
       proxy: async () => (await import('./proxy.ts')).proxy,
+      'proxy token add': async () => (await import('./proxy.ts')).proxyTokenAdd,
     },
   },
   {
@@ -75,7 +78,8 @@ export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Obj
 /** The groups that hold them. */
 export const GROUPS: Readonly<Record<string, string>> = {
   inventory: 'Stock levels of the pets',
-  catalog: 'Names and barcodes of the pets, kept on this machine',
+  catalog: 'Names, barcodes, minimum and target of the pets',
   config: 'Settings in the config file',
+  'proxy token': 'Tokens of the clients of the proxy',
   sandbox: 'The service itself, on this machine',
 };

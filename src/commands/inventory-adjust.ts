@@ -2,6 +2,7 @@ import { parseInteger } from '../api/values.ts';
 import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
 import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 /** A plus sign is natural here. */
 const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
@@ -15,7 +16,7 @@ export const inventoryAdjust = defineCommand({
     'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
     'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
     'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
-    'write is overwritten.',
+    'write is overwritten, except behind petstore proxy: there the pet is read again.',
   examples: [
     { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
     { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
@@ -32,6 +33,7 @@ export const inventoryAdjust = defineCommand({
     dryRun: flag('--dry-run', 'read the quantity, show what would be sent, and send no write'),
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
+    ...WHY_OPTIONS,
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
@@ -39,6 +41,6 @@ export const inventoryAdjust = defineCommand({
     const missing = missingArgument('inventory adjust', 'delta');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(context, { ...input, petId });
+    return changePet(withWhy(context, input), { ...input, petId });
   },
 });

@@ -1,6 +1,7 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import { integerValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 export const inventoryBrowse = defineCommand({
   path: 'inventory browse',
@@ -17,17 +18,18 @@ export const inventoryBrowse = defineCommand({
   ],
   options: {
     ...FILTER_OPTIONS,
-    low: option('--low <quantity>', integerValue, 'the largest quantity that Ctrl-L shows as low stock', {
+    low: option('--low <quantity>', integerValue, 'low stock of a pet without a minimum, for Ctrl-L', {
       default: 5n,
       shownDefault: '5',
     }),
     plain: flag('--plain', 'lines of text in place of a full screen'),
     dryRun: flag('--dry-run', 'Ctrl-X shows what would change, and sends no write'),
+    ...WHY_OPTIONS,
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { browse } = await import('../browse/browse.ts');
-    return browse(context, input);
+    return browse(withWhy(context, input), input);
   },
 });

@@ -1,5 +1,6 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 export const inventoryEdit = defineCommand({
   path: 'inventory edit',
@@ -16,11 +17,12 @@ export const inventoryEdit = defineCommand({
     ...FILTER_OPTIONS,
     dryRun: flag('--dry-run', 'show what you changed and send no write'),
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+    ...WHY_OPTIONS,
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { edit } = await import('../stock/edit.ts');
-    return edit(context, input);
+    return edit(withWhy(context, input), input);
   },
 });

@@ -5,7 +5,7 @@ import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
 import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { petIdValue } from '../cli/values.ts';
-import { tableCatalog } from '../session/catalog.ts';
+import { tableNames } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
 import { visible } from '../view/sanitise.ts';
@@ -32,9 +32,9 @@ export const inventoryGet = defineCommand({
     const oddities = new UnexpectedFields();
     oddities.see([item]);
     for (const warning of oddities.warnings()) context.notices.warning(warning);
-    const name = (await tableCatalog(context, origin))?.nameOf(petId);
-    const named = (name ?? '') === '' ? '' : `name      ${name}\n`;
-    const text = `petId     ${petId}\n${named}quantity  ${item.quantity}\nstatus    ${visible(item.status)}`;
+    const name = (await tableNames(context, origin, [petId]))?.get(petId);
+    const named = (name ?? '') === '' ? '' : `Name      ${name}\n`;
+    const text = `Pet       ${petId}\n${named}Quantity  ${item.quantity}\nStatus    ${visible(item.status)}`;
     return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
   },
 });

@@ -1,10 +1,12 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import { countValue, instantValue, integerValue, listOf, petIdValue } from '../cli/values.ts';
+import { countValue, instantValue, integerValue, listOf, petIdValue, textValue, wordValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
-import { openNames } from '../session/catalog.ts';
+import { openNamesByOrigin } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
+import { CAUSES } from '../state/journal-rows.ts';
+import { SUMS } from '../stock/history-sums.ts';
 import type { Journal } from '../state/journal.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import type { View } from '../view/view.ts';
@@ -18,35 +20,45 @@ export const inventoryHistory = defineCommand({
     'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
     'Changes made elsewhere are not included. Where --env, PETSTORE_ENV or the config names an environment, only its ' +
     'changes are shown; --all-environments shows all of them. The table has the names of the catalog. --chart draws a ' +
-    'bar for the quantity after each change, oldest first; a change that may not have been applied has none.',
+    'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
+    'up the changes that were applied: how many, plus, minus and net.',
   examples: [
     { says: 'The newest fifty', command: 'petstore inventory history' },
     { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
     { says: 'Since yesterday', command: 'petstore inventory history --since 1d' },
     { says: 'The quantity of one pet as bars', command: 'petstore inventory history --pet 7 --chart' },
     { says: 'One run', command: 'petstore inventory history --run 3' },
+    { says: 'What died this month', command: 'petstore inventory history --cause died --since 30d --by pet' },
+    { says: 'Each day, by sums', command: 'petstore inventory history --by day' },
     { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
   ],
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
     run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
+    cause: option('--cause <cause>', wordValue(CAUSES), `only this cause: ${CAUSES.join(', ')}`),
+    person: option('--person <name>', textValue, 'only changes of this person'),
     since: option(
       '--since <time>',
       instantValue('its start'),
       'from this time on: 2026-03-01, 2026-03-01T14:00, 2h, 7d',
     ),
     until: option('--until <time>', instantValue('its end'), 'until this time; a date includes its whole day'),
-    limit: option('-n, --limit <count>', countValue(1), 'number of changes to show', { default: 50 }),
+    limit: option('-n, --limit <count>', countValue(1), 'number of rows to show', {
+      shownDefault: '50; with --by, all',
+    }),
+    by: option('--by <what>', wordValue(SUMS), `sum up by ${SUMS.join(', ')}`, { conflicts: ['chart'] }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
     chart: flag('--chart', 'draw the quantity of one pet over its changes'),
   },
   more: ['output', 'exit-codes'],
-  async run({ pet, run, since, until, limit, allEnvironments, chart }, context) {
+  async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
     const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
-    const filter = { limit, pet, run, environment, since: since?.(now), until: until?.(now) };
+    const instants = { since: since?.(now), until: until?.(now) };
+    const filter = { limit: limit ?? 50, pet, run, cause, person, environment, ...instants };
+    if (by !== undefined) return sums({ ...filter, limit: EVERY, isNet: true }, { by, limit: limit ?? EVERY }, context);
     return chart === true ? chartView(filter, context) : rowsView(filter, context);
   },
 });
@@ -68,6 +80,26 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
   }
 }
 
+const EVERY = Number.MAX_SAFE_INTEGER;
+
+async function sums(
+  filter: HistoryFilter,
+  { by, limit }: { readonly by: (typeof SUMS)[number]; readonly limit: number },
+  context: CommandContext,
+): Promise<View> {
+  const { withJournal } = await import('../stock/open-journal.ts');
+  const { sumsView } = await import('../stock/history-sums.ts');
+  const { isForPeople } = FORMAT_FACTS[context.globals.output];
+  const { unsized, uncertain, ...view } = await withJournal(context, async (journal) => {
+    const names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : undefined;
+    return { ...sumsView(journal.history(filter), { by, names, limit }), empty: emptyText(journal, filter) };
+  });
+  const { notices } = context;
+  if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: in no plus, minus or net.`);
+  if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
+  return view;
+}
+
 async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
   const { readJournal, withJournal } = await import('../stock/open-journal.ts');
   const { historyView } = await import('../stock/history-view.ts');
@@ -75,7 +107,7 @@ async function rowsView(filter: HistoryFilter, context: CommandContext): Promise
   const rows = readJournal(context, (journal) => journal.history(filter));
   if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, now);
   return withJournal(context, async (journal) => {
-    const names = await openNames(context, () => journal.petsOf(filter));
+    const names = await openNamesByOrigin(context, journal.petsOf(filter));
     return historyView(rows, now, { table: { journal, filter, names }, empty: emptyText(journal, filter) });
   });
 }
@@ -85,7 +117,7 @@ async function chartView(filter: HistoryFilter, context: CommandContext): Promis
   const { quantityChart } = await import('../stock/history-view.ts');
   const now = context.clock.now();
   const { failed, ...view } = await withJournal(context, async (journal) => {
-    const names = await openNames(context, () => journal.petsOf(filter));
+    const names = await openNamesByOrigin(context, journal.petsOf(filter));
     return quantityChart(journal.history(filter), { names, now, empty: emptyText(journal, filter) });
   });
   if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);

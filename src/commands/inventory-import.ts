@@ -1,21 +1,24 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { parseMapping } from '../stock/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 import { Failure } from '../errors.ts';
 
-const mappingValue = parserOf('HEADING=COLUMN, where COLUMN is petId, quantity, delta or current', (text) =>
-  parseMapping(text),
+const mappingValue = parserOf(
+  'HEADING=COLUMN, where COLUMN is petId, barcode, name, quantity, delta or current',
+  (text) => parseMapping(text),
 );
 
 export const inventoryImport = defineCommand({
   path: 'inventory import',
   summary: 'Set or add to the stock of many pets from a file',
   description:
-    'Reads CSV (any order, any delimiter) or JSON (an array, or one object per line). The columns are petId and either ' +
-    'quantity, which sets the stock, or delta, which adds to it. A column current guards a row: it is applied only if ' +
-    'the pet has that quantity. All rows are checked, then compared with the current stock, and only what differs is ' +
-    'sent. Each row is recorded before it is sent, so an interrupted import continues with "inventory runs resume", and no ' +
-    'acknowledged row is sent or added twice. Importing a file that adds again adds its rows again.',
+    'Reads CSV (any order, any delimiter) or JSON (an array, or one object per line). The columns are petId (or barcode ' +
+    'or name, as in the catalog) and either quantity, which sets the stock, or delta, which adds to it. A column ' +
+    'current guards a row: it is applied only if the pet has that quantity; cause and note are kept in the ' +
+    'history. All rows are checked, then compared with the current stock, and only what differs is sent. Each row is ' +
+    'recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged row is sent or ' +
+    'added twice. A file that adds the rows of an earlier one is added only if you say so.',
   examples: [
     { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
     { says: 'Add a delivery (columns petId and delta)', command: 'petstore inventory import delivery.csv' },
@@ -27,7 +30,10 @@ export const inventoryImport = defineCommand({
       says: 'Ten thousand rows, waiting as often as needed',
       command: 'petstore inventory import stock.csv --wait --yes',
     },
-    { says: 'Continue what was interrupted', command: 'petstore inventory runs resume --wait' },
+    {
+      says: 'In a crontab: continue what was interrupted, or begin',
+      command: 'petstore --env production inventory import stock.csv --resume --yes --wait',
+    },
   ],
   arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
   options: {
@@ -38,10 +44,15 @@ export const inventoryImport = defineCommand({
       map: option(
         '--map <heading=column>',
         repeated(mappingValue),
-        'use a column with another heading as petId, quantity, delta or current; repeatable',
+        'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
       ),
+      again: flag('--again', 'add rows that an earlier import has added already'),
+      resume: flag('--resume', 'continue the unfinished import of this file, if there is one', {
+        conflicts: ['dryRun'],
+      }),
       allowNegative: flag('--allow-negative', 'allow quantities below zero'),
     }),
+    ...WHY_OPTIONS,
     ...under('While it runs', {
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
         conflicts: ['dryRun'],
@@ -58,6 +69,6 @@ export const inventoryImport = defineCommand({
       });
     }
     const { dryRun, runImport } = await import('../stock/import.ts');
-    return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
+    return input.dryRun === true ? dryRun(context, input) : runImport(withWhy(context, input), input);
   },
 });

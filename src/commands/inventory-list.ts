@@ -1,7 +1,8 @@
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
-import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
-import { type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
+import { ITEM_FIELDS } from '../api/values.ts';
+import { eachSeen, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, type Sort, SORTS } from '../api/long-list.ts';
+import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -9,10 +10,12 @@ import { FILTER_OPTIONS } from '../cli/pet-options.ts';
 import {
   countValue,
   durationValue,
+  integerValue,
   listOf,
   nameValue,
   parserOf,
   petIdValue,
+  textValue,
   wordIn,
   wordValue,
 } from '../cli/values.ts';
@@ -23,11 +26,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure } from '../errors.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
-
-/** The columns of a table where there is a catalog. */
-const NAMED_FIELDS = ['petId', 'name', 'quantity', 'status'] as const;
-/** Rows to read before a column that none of them has is refused. */
-const MOST_HELD = 10_000;
+import { plural } from '../view/words.ts';
 
 const columnValue = parserOf(
   'names of fields with commas between them',
@@ -37,12 +36,19 @@ const columnValue = parserOf(
 
 const OPTIONS = {
   ...FILTER_OPTIONS,
-  ...under('Filters', { name: option('--name <text>', nameValue, 'only pets with this in their name in the catalog') }),
+  ...under('Filters', {
+    name: option('--name <text>', nameValue, 'only pets with these words in their name in the catalog'),
+    low: option(
+      '--low [quantity]',
+      integerValue,
+      'only pets at or below their minimum in the catalog, and how many to order; quantity: for those without one',
+    ),
+  }),
   ...under('Rows and columns', {
     sort: option(
       '--sort <field>',
-      wordValue(SORTS),
-      `sort by ${ITEM_FIELDS.join(', ')}; -quantity: the largest first (default: the service's order)`,
+      wordValue([...SORTS, 'name', '-name']),
+      `sort by ${ITEM_FIELDS.join(', ')}, name; -quantity: the largest first (default: the service's order)`,
     ),
     desc: flag('--desc', 'with --sort: the largest first'),
     limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
@@ -59,6 +65,11 @@ const OPTIONS = {
       durationValue(1_000),
       'keep checking and print changes (default: every 10s, less often if few requests remain)',
       { conflicts: ['sort', 'desc', 'limit', 'columns', 'failIfAny', 'failIfNone'] },
+    ),
+    onChange: option(
+      '--on-change <command>',
+      textValue,
+      'with --watch: run this for changes, with an array of them as JSON on its stdin (no shell; 60s at most)',
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
     failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
@@ -81,6 +92,7 @@ export const inventoryList = defineCommand({
     { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
     { says: 'Two pets', command: 'petstore inventory list 7 12' },
     { says: 'By names in the catalog', command: 'petstore inventory list --name gold' },
+    { says: 'What to order', command: 'petstore inventory list --low --status available -o csv' },
     { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
     { says: 'For a program', command: 'petstore inventory list -o ndjson' },
   ],
@@ -98,74 +110,99 @@ export const inventoryList = defineCommand({
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
       const { watchView } = await import('../watch/watch.ts');
-      const filter = filterOf(input, await catalogFor(input, context));
-      return watchView(context, filter, input.watch === true ? undefined : input.watch);
+      using catalog = await catalogFor(input, context);
+      const filter = filterOf(input, catalog, ordersOf(input.low, catalog));
+      const intervalMs = input.watch === true ? undefined : input.watch;
+      return watchView(context, filter, { intervalMs, onChange: input.onChange });
     }
-    if (!input.header && !FORMAT_FACTS[context.globals.output].hasHeader) {
-      throw new Failure('usage', {
-        problem: `--no-header does not go with ${context.globals.output}, which has none.`,
-      });
-    }
-    if (input.desc === true && input.sort === undefined) {
-      throw new Failure('usage', { problem: '--desc needs --sort.', hint: 'Add --sort quantity.' });
-    }
+    requireSense(input, context);
     const catalog = await catalogFor(input, context);
-    const filter = filterOf(input, catalog);
-    const { columns } = input;
-    const names = catalog !== undefined && showsNames(input, context) ? catalog : undefined;
-    const fields = columns?.filter((name) => names === undefined || name !== 'name');
-    const rows = filtered(input, filter, fields, context);
-    const sort = (input.desc === true && SORTS.find((each) => each === `-${input.sort}`)) || input.sort;
-    const ordered = sort === undefined ? limited(rows, input.limit) : sorted(rows, sort, input.limit);
+    const orders = ordersOf(input.low, catalog);
+    const filter = filterOf(input, catalog, orders);
+    const names = showsNames(input, context) ? catalog : undefined;
+    const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
+    const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
+    const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
+    const listed = inOrder(filtered(input, filter, fields, context), input, catalog);
+    const isWatched = context.stdout.isTTY && FORMAT_FACTS[context.globals.output].isForPeople;
+    const levels = isWatched ? names?.levels() : undefined;
+    const isLow = ({ petId, quantity }: InventoryItem): boolean =>
+      quantity > 0n && quantity <= (levels?.get(petId)?.min ?? 0n);
+    let stock = 0n;
+    const rows = isWatched ? eachSeen(listed, ({ quantity }) => (stock += quantity)) : listed;
     return {
       view: 'rows',
-      columns: (columns ?? (names === undefined ? ITEM_FIELDS : NAMED_FIELDS)).map(column),
-      rows: names === undefined ? ordered : named(ordered, names),
-      jsonText: columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
-      csvText: csvTextOfFields(columns ?? ITEM_FIELDS),
+      columns: columns.map((name) => ({
+        ...column(name),
+        ...(input.columns !== undefined && { heading: name }),
+        ...(name === 'quantity' && { role: (item: InventoryItem) => (isLow(item) ? 'attention' : undefined) }),
+      })),
+      rows: catalog === undefined && orders === undefined ? rows : withFields(rows, { catalog, names, orders }),
+      jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
+      csvText: csvTextOfFields(columns),
       header: input.header,
+      summary: (count) => `${plural(count, 'pet')}, ${stock.toLocaleString('en')} in stock`,
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
     };
   },
 });
 
+/** @throws {Failure} `usage`: an option without the one that it is for */
+function requireSense({ header, desc, sort, onChange }: ListInput, { globals }: CommandContext): void {
+  if (!header && !FORMAT_FACTS[globals.output].hasHeader) {
+    throw new Failure('usage', { problem: `--no-header does not go with ${globals.output}, which has none.` });
+  }
+  if (onChange !== undefined) {
+    throw new Failure('usage', { problem: '--on-change needs --watch.', hint: 'Add --watch.' });
+  }
+  if (desc === true && sort === undefined) {
+    throw new Failure('usage', { problem: '--desc needs --sort.', hint: 'Add --sort quantity.' });
+  }
+}
+
 function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: CommandContext): boolean {
   return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
 }
 
-/** Opens the catalog where names are shown or filtered by. @throws {Failure} `usage`: --name without a catalog */
+/** Opens the catalog where an option needs it. @throws {Failure} `usage`: there is none */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
-  if (input.name !== undefined) {
-    return requireCatalog(context, '--name');
-  }
-  if (input.watch !== undefined || !showsNames(input, context)) return undefined;
+  const { low, name, sort = '', watch } = input;
+  const needed = [name !== undefined && '--name', low === true && '--low', sort.endsWith('name') && '--sort name'];
+  const option = needed.find((each) => each !== false);
+  if (option !== undefined) return requireCatalog(context, option);
+  if (low === undefined && (watch !== undefined || !showsNames(input, context))) return undefined;
   return openCatalog(context, originOf(await context.target()));
 }
 
-/** Turns --name into the ids that have it. */
-function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefined): Filter {
-  if (name === undefined) return { ...filter, ...(pet !== undefined && { pet }) };
-  const found = catalog?.containing(name).map(({ petId }) => petId) ?? [];
-  return { ...filter, pet: found.filter((petId) => pet?.includes(petId) !== false) };
-}
-
-/** Returns the items with a field `name`; empty for a pet that the catalog does not have. */
-async function* named(
-  batches: AsyncIterable<readonly InventoryItem[]>,
-  catalog: Catalog,
-): AsyncGenerator<readonly InventoryItem[]> {
-  for await (const items of batches) {
-    yield items.map(({ petId, quantity, status, extra }) => {
-      const name = ['name', catalog.nameOf(petId)] as const;
-      return { petId, quantity, status, extra: new Map([...(extra ?? []), name]) };
-    });
-  }
+/** Turns --name into the ids that have it, and --low into a condition. */
+function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefined, orders: Orders): Filter {
+  const found = name === undefined ? pet : catalog?.containing(name).filter((petId) => pet?.includes(petId) !== false);
+  return {
+    ...filter,
+    ...(found !== undefined && { pet: found }),
+    ...(orders !== undefined && { where: (item) => orders(item) !== undefined }),
+  };
 }
 
 function column(name: string): Column<InventoryItem> {
   const of = memberOf(name);
   return { name, cell: (item) => jsonCell(of(item) ?? null) };
+}
+
+/** Returns the items as --sort, --desc and --limit want them. */
+function inOrder(
+  batches: AsyncGenerator<readonly InventoryItem[]>,
+  { sort, desc, limit }: ListInput,
+  catalog: Catalog | undefined,
+): AsyncGenerator<readonly InventoryItem[]> {
+  if (sort === undefined) return limited(batches, limit);
+  const isDown = desc === true || sort.startsWith('-');
+  const field = sort.replace('-', '');
+  const name = ITEM_FIELDS.find((each) => each === field);
+  return name === undefined
+    ? limited(sortedByName(batches, catalog, isDown), limit)
+    : sorted(batches, isDown ? `-${name}` : name, limit);
 }
 
 async function* sorted(
@@ -189,34 +226,6 @@ async function* limited(
     left -= items.length;
     if (left <= 0) return;
   }
-}
-
-/**
- * Holds rows back until every column has been seen in one of them, so that a mistyped name prints nothing.
- * @throws {Failure} `usage`
- */
-async function* withColumns(
-  batches: AsyncIterable<readonly InventoryItem[]>,
-  columns: readonly string[],
-): AsyncGenerator<readonly InventoryItem[]> {
-  const missing = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
-  const held: InventoryItem[] = [];
-  for await (const items of batches) {
-    if (missing.size === 0) {
-      yield items;
-      continue;
-    }
-    for (const { extra } of items) for (const name of extra?.keys() ?? []) missing.delete(name);
-    held.push(...items);
-    if (missing.size > 0 && held.length >= MOST_HELD) break;
-    if (missing.size === 0) yield held;
-  }
-  if (missing.size === 0 || held.length === 0) return;
-  const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
-  throw new Failure('usage', {
-    problem: `Unknown column ${[...missing].map((name) => JSON.stringify(name)).join(', ')}: the pets have ${known.join(', ')}.`,
-    ...(missing.has('name') && { hint: 'Names come from a catalog: petstore catalog import FILE' }),
-  });
 }
 
 /** Streams. The session lives as long as its rows are read. */

@@ -1,6 +1,7 @@
 import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
 import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 import { allowQuantity } from '../session/write-policy.ts';
 
 export const inventorySet = defineCommand({
@@ -32,12 +33,13 @@ export const inventorySet = defineCommand({
     expect: option(
       '--expect <quantity>',
       integerValue,
-      'only if the current quantity is this (else exit 13); a change between check and write is not detected',
+      'only if the current quantity is this (else exit 13); a change between check and write is detected only behind petstore proxy',
     ),
     readFirst: flag('--read-first', 'read the old quantity first, so undo works; the default on a terminal', {
       no: 'send one request only; undo is not possible then',
     }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
+    ...WHY_OPTIONS,
   },
   experimental: true,
   more: ['environments', 'rate-limits', 'exit-codes'],
@@ -46,6 +48,6 @@ export const inventorySet = defineCommand({
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(context, { ...input, petId });
+    return changePet(withWhy(context, input), { ...input, petId });
   },
 });

@@ -1,13 +1,14 @@
 import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
 import { integerValue } from '../cli/values.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 export const inventoryUndo = defineCommand({
   path: 'inventory undo',
   summary: 'Undo changes made from this machine',
   description:
-    'Takes back the last command of the environment: one change, or a whole import, count, edit or undo. Shows what ' +
-    'would change and asks; without a terminal, add --yes. Pets changed since are reported as conflicts and skipped. ' +
-    'An undo can be undone.',
+    'Takes back the last command of the environment: one change, or a whole import, count or edit. The next undo takes ' +
+    'back the command before, and "inventory redo" brings back what was undone last. Shows what would change and ' +
+    'asks; without a terminal, add --yes. Pets changed since are reported as conflicts and skipped.',
   examples: [
     { says: 'The last command', command: 'petstore inventory undo' },
     { says: 'One change that the history shows', command: 'petstore inventory undo 12' },
@@ -18,11 +19,12 @@ export const inventoryUndo = defineCommand({
   options: {
     run: option('--run <run>', integerValue, 'all changes of a run'),
     dryRun: flag('--dry-run', 'show what would change and send no write'),
+    ...WHY_OPTIONS,
   },
   experimental: true,
   more: ['output', 'exit-codes'],
   async run(input, context) {
     const { undo } = await import('../stock/undo.ts');
-    return undo(context, input);
+    return undo(withWhy(context, input), input);
   },
 });

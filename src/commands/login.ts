@@ -3,13 +3,20 @@ import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
 import { textValue } from '../cli/values.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
-import { parseBaseUrl, REMOTE_ENVIRONMENTS, type RemoteEnvironment, suggestBaseUrl } from '../session/environments.ts';
+import {
+  parseBaseUrl,
+  partsOf,
+  placeIn,
+  REMOTE_ENVIRONMENTS,
+  type RemoteEnvironment,
+  suggestBaseUrl,
+} from '../session/environments.ts';
 import type { Target } from '../session/resolve.ts';
 import { changeConfig, type Config, withValues } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords, takeKey } from '../session/key.ts';
 import { keyFromCommand } from '../session/target.ts';
-import { find, keyOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
+import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -27,7 +34,9 @@ const OPTIONS = {
 type LoginInput = InputOf<typeof OPTIONS>;
 
 /** Where the key is for. */
-type Place = Pick<Target, 'environment' | 'baseUrl'>;
+interface Place extends Pick<Target, 'baseUrl'> {
+  readonly environment: RemoteEnvironment;
+}
 
 export const login = defineCommand({
   path: 'login',
@@ -67,30 +76,37 @@ export const login = defineCommand({
       }),
     );
     warnOfShadows(context, environment, config);
-    return loggedIn(input, place, path, useText(environment, before, config));
+    return loggedIn(input, place, path, useText(context, environment, before, config));
   },
 });
 
 /** How to use the environment, where it is not the default one already. */
-function useText(environment: string, before: Config, after: Config): string {
+function useText({ env }: CommandContext, environment: RemoteEnvironment, before: Config, after: Config): string {
+  const profile = profileOf(env);
+  const said = profile === undefined ? '' : `--profile ${profile} `;
   if (after.environment !== environment) {
-    return ` Use it with --env ${environment}, or always: petstore config set environment ${environment}`;
+    const place = placeIn(profile, environment);
+    return ` Use it with --env ${place}, or always: petstore ${said}config set environment ${environment}`;
   }
+  if (said !== '') return ` Use it with ${said.trim()}.`;
   return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
 }
 
 async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
   const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
-  const name = found.value;
+  const name = partsOf(found.value).environment;
   if (!isSaidNow(found)) {
     if (canAsk(context)) return await askEnvironment(context, isOneOf(REMOTE_ENVIRONMENTS, name) ? name : 'production');
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
   if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
   if (name === 'sandbox') {
+    const isVariable = found.source.from === 'variable';
     throw new Failure('usage', {
-      problem: 'The sandbox is built in and needs no login.',
-      hint: 'Use it at once: petstore --env sandbox inventory list',
+      problem: `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
+      hint: isVariable
+        ? 'To log in to your store: petstore login --env production'
+        : 'Use it at once: petstore --env sandbox inventory list',
     });
   }
   const expected = REMOTE_ENVIRONMENTS.join(' or ');
@@ -140,7 +156,8 @@ async function chooseKey(
 /** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
 async function tryKey(context: CommandContext, place: Place, apiKey: string): Promise<void> {
   context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
-  await using session = await open(context, { ...place, apiKey, keySource: 'this login' });
+  const environment = placeIn(profileOf(context.env), place.environment);
+  await using session = await open(context, { ...place, environment, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
   await listInventory(session.service).next();
 }

@@ -1,5 +1,5 @@
 import { defineCommand, flag } from '../cli/command.ts';
-import { REMOTE_ENVIRONMENTS } from '../session/environments.ts';
+import { partsOf, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
 import { changeConfig, requireReadable, withValues } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
@@ -24,7 +24,7 @@ export const logout = defineCommand({
       });
     }
     const file = requireReadable(await context.configFile());
-    const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === value);
+    const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === partsOf(value).environment);
     const keysOf = (name: string): string[] => [`${name}.api-key`, `${name}.key-command`];
     const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
     if (dropped.length > 0) {

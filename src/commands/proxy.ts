@@ -1,6 +1,9 @@
-import { defineCommand, flag, option, under } from '../cli/command.ts';
-import { countValue, parserOf, textValue } from '../cli/values.ts';
+import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
+import { countValue, parserOf, repeated, textValue } from '../cli/values.ts';
+import { isProduction } from '../session/environments.ts';
 import { Failure } from '../errors.ts';
+import { isClientName, shareOf } from '../proxy/clients.ts';
+import { record } from '../view/view.ts';
 
 /** How long requests that were sent may take once the proxy is to end, and all of it, in ms. */
 const DRAIN_MS = 20_000;
@@ -11,11 +14,27 @@ const headerValue = parserOf('the name of a header', (text) =>
 );
 
 const OPTIONS = {
-  port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4011 }),
+  ...under('Where', {
+    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4011 }),
+    host: option(
+      '--host <address>',
+      textValue,
+      'address to listen on; beyond this machine only with TLS and --tokens',
+      {
+        default: '127.0.0.1',
+      },
+    ),
+    tlsCert: option('--tls-cert <file>', textValue, 'certificate with its chain, PEM; read again when it changes'),
+    tlsKey: option('--tls-key <file>', textValue, 'private key of the certificate, PEM'),
+    allowHost: option('--allow-host <name...>', repeated(textValue), 'host names by which clients reach the proxy'),
+  }),
   readOnly: flag('--read-only', 'refuse all but GET, HEAD and OPTIONS'),
   ...under('Who may use it', {
     tokenFile: option('--token-file <file>', textValue, 'the token that clients send; created if it is missing'),
     token: flag('--no-token', 'let every program of this machine use it', { conflicts: ['tokenFile'] }),
+    tokens: option('--tokens <file>', textValue, 'clients by name, with tokens of petstore proxy token add', {
+      conflicts: ['tokenFile', 'token'],
+    }),
   }),
   priorityHeader: option(
     '--priority-header <name>',
@@ -28,12 +47,13 @@ const OPTIONS = {
 export const proxy = defineCommand({
   path: 'proxy',
   common: 'requests',
-  summary: 'Let other programs use the key through a local HTTP proxy that keeps the rate limit',
+  summary: 'Let other programs use the key, within its rate limit',
   description:
     'Programs use http://127.0.0.1:4011/v1 as their base URL, and the token as their API key; the key itself is accepted ' +
-    'too. Each request is held until the rate limit allows it. Clients, told apart by their User-Agent, take turns. A ' +
+    'too. Each request is held until the rate limit allows it. Clients, told apart by their name in --tokens or their User-Agent, take turns. A ' +
     'wait longer than --max-wait is answered with 429 and Retry-After at once. Runs until Ctrl-C or SIGTERM, then ' +
-    'finishes the requests that were sent. /__petstore/status and /__petstore/metrics tell how it is doing.',
+    'finishes the requests that were sent. /__petstore/status and /__petstore/metrics tell how it is doing, ' +
+    '/__petstore/health whether it is there.',
   examples: [
     { says: 'In front of staging', command: 'petstore proxy --env staging' },
     { says: 'Production, for reading only', command: 'petstore proxy --env production --read-only' },
@@ -48,26 +68,22 @@ export const proxy = defineCommand({
   async run(input, context) {
     const { environment } = await context.settings();
     const isSaid = environment.source.from === 'flag' || environment.source.from === 'variable';
-    if (environment.value === 'production' && !isSaid) {
+    if (isProduction(environment.value) && !isSaid) {
       throw new Failure('usage', {
         problem: 'A proxy for production must be asked for.',
         hint: 'Run petstore proxy --env production',
       });
     }
-    const { bearerHash, openToken } = await import('../proxy/access.ts');
+    const { openCredentials, passedSocket, requireGuard } = await import('../proxy/credentials.ts');
+    requireGuard(input, input.host);
+    const passed = passedSocket(context, input);
     const { introduce, openLog, stopped } = await import('../serve/serve.ts');
     const { startProxy } = await import('../proxy/server.ts');
     const { logLine, logObject } = await import('../proxy/requests.ts');
     const { connect } = await import('../session/connect.ts');
     const { stateFolder } = await import('../session/paths.ts');
     const { apiKey } = await context.target();
-    const { tokenFile } = input;
-    const made = Buffer.from(context.randomBytes(32)).toString('base64url');
-    const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
-    const tokenRow =
-      tokenFile === undefined
-        ? (['Token', 'token', token] as const)
-        : (['Token file', 'tokenFile', tokenFile] as const);
+    const credentials = await openCredentials(context, input, apiKey);
     const log = await openLog(context, input.log, { line: logLine, object: logObject });
     // Ends what is still on its way when the time to finish is over.
     const hard = new AbortController();
@@ -77,21 +93,25 @@ export const proxy = defineCommand({
       throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
     }
     const running = await startProxy(serving, session, {
+      host: input.host,
       port: input.port,
-      tokens: input.token ? [token, apiKey].map(bearerHash) : undefined,
+      passed,
+      credentials,
       isReadOnly: input.readOnly === true,
       ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
       ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
     });
+    credentials.onIdentity = running.renew;
     return {
       view: 'serving',
       record: introduce([
         ['Base URL', 'baseUrl', running.baseUrl],
         ['Environment', 'environment', session.environment],
-        ...(input.token ? [tokenRow] : []),
+        ...credentials.shown,
       ]),
       async ended() {
         await stopped(context);
+        credentials.end();
         const cancel = context.clock.alarm(DRAIN_MS, () => {
           hard.abort(context.signal.reason);
         });
@@ -101,5 +121,44 @@ export const proxy = defineCommand({
         await log.close();
       },
     };
+  },
+});
+
+const clientValue = parserOf('a name of at most 80 characters, without spaces and quotes', (text) =>
+  isClientName(text) ? text : undefined,
+);
+
+export const proxyTokenAdd = defineCommand({
+  path: 'proxy token add',
+  common: 'output',
+  summary: 'Make a token for a client of the proxy',
+  description:
+    'Prints the token, which cannot be shown again, and adds its name and SHA-256 to the file. A running proxy with ' +
+    '--tokens FILE accepts it within seconds. To take it back, remove its line from the file.',
+  examples: [
+    { says: 'For a till', command: 'petstore proxy token add till-1 --tokens tokens' },
+    {
+      says: 'For a report that only reads, with a tenth of the rate limit at most',
+      command: 'petstore proxy token add report --read --share 10% --tokens tokens',
+    },
+  ],
+  arguments: { name: argument(clientValue, 'who uses it: the person in the history of changes') },
+  options: {
+    tokens: option('--tokens <file>', textValue, 'the file; created if it is missing'),
+    read: flag('--read', 'refuse all but GET, HEAD and OPTIONS'),
+    share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'its part of the rate limit at most'),
+  },
+  async run({ name, tokens, read, share }, context) {
+    if (tokens === undefined)
+      throw new Failure('usage', { problem: 'The file of the tokens is missing: --tokens FILE' });
+    const { addClient, digestOf } = await import('../proxy/clients.ts');
+    const token = Buffer.from(context.randomBytes(32)).toString('base64url');
+    await addClient(context, tokens, { name, digest: digestOf(token), isReadOnly: read === true, share });
+    context.notices.info(`Added ${name} to ${tokens}. The token is shown only here.`);
+    return record(token, [
+      ['name', name],
+      ['token', token],
+      ['tokens', tokens],
+    ]);
   },
 });

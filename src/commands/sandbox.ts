@@ -1,5 +1,6 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
+import { storeSandboxCatalog } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure } from '../errors.ts';
@@ -20,7 +21,7 @@ export const sandboxReset = defineCommand({
   more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
-    const { seedItems } = await import('../sandbox/seed.ts');
+    const { seedCatalog, seedItems } = await import('../sandbox/seed.ts');
     const pets = await changeStore(context, file, (store) => {
       store.replacePets(seedItems());
       store.forgetAllowances();
@@ -30,6 +31,7 @@ export const sandboxReset = defineCommand({
     if (data === undefined) {
       const { withWritableJournal } = await import('../stock/open-journal.ts');
       await withWritableJournal(context, (journal) => journal.forget('sandbox'));
+      await storeSandboxCatalog(context, seedCatalog());
     }
     return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file.file, pets);
   },
@@ -63,6 +65,11 @@ export const sandboxSeed = defineCommand({
     const count = await changeStore(context, file, (store) => {
       store.replacePets(others);
     });
+    if (data === undefined) {
+      // Pets of a file are others than those of the sandbox's own catalog.
+      const { seedCatalog } = await import('../sandbox/seed.ts');
+      await storeSandboxCatalog(context, pets === undefined ? [] : seedCatalog());
+    }
     return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
   },
 });

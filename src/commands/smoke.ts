@@ -1,5 +1,6 @@
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
+import { isProduction } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
@@ -7,18 +8,19 @@ import type { ReportFormat } from '../smoke/reporters.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
-const FORMATS = ['text', 'junit', 'tap', 'json', 'github'] as const satisfies readonly ReportFormat[];
+const FORMATS = ['text', 'junit', 'tap', 'json', 'github', 'markdown'] as const satisfies readonly ReportFormat[];
 
 const BY_ENDING: Readonly<Record<string, ReportFormat>> = {
   xml: 'junit',
   tap: 'tap',
   json: 'json',
+  md: 'markdown',
   txt: 'text',
   log: 'text',
 };
 
 const outValue = parserOf(
-  'a file that ends in .xml, .tap, .json or .txt; or junit=FILE, tap=FILE and so on',
+  'a file that ends in .xml, .tap, .json, .md or .txt; or junit=FILE, tap=FILE and so on',
   (text): { format: ReportFormat; path: string } | undefined => {
     const [name = '', ...rest] = text.split('=');
     const named = FORMATS.find((format) => format === name);
@@ -36,7 +38,7 @@ const OPTIONS = {
     out: option(
       '--out <file>',
       repeated(outValue),
-      'a report as well: JUnit for .xml, TAP for .tap, JSON for .json; or format=file; may be repeated',
+      'a report as well: JUnit for .xml, TAP for .tap, JSON for .json, Markdown for .md; or format=file; may be repeated',
     ),
   }),
   ...under('Which checks', {
@@ -67,7 +69,7 @@ export const smoke = defineCommand({
     '--write one pet is set, sent invalid updates, and restored (also after Ctrl-C). Prints how many requests this ' +
     'needs, and sends none if fewer remain. Exits 13 if the service answers but breaks its contract (docs/service.md); ' +
     'a refused key (4), the rate limit (6), the network (7), a service that is down (8) and a ban (12) exit as in ' +
-    'every command, and the reports are written all the same.',
+    'every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY set, a table is added to that file.',
   examples: [
     { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
     { says: 'Including updates', command: 'petstore --env staging smoke --write --pet 7' },
@@ -106,7 +108,7 @@ async function writablePet({ write, pet }: SmokeInput, context: CommandContext):
 /** @throws {Failure} `usage` */
 async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
   if (provoke429 !== true) return;
-  if ((await context.settings()).environment.value !== 'production') return;
+  if (!isProduction((await context.settings()).environment.value)) return;
   throw new Failure('usage', {
     problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
     hint: 'Use --env staging or --env sandbox.',

@@ -20,7 +20,7 @@ import { record, type RecordView } from '../view/view.ts';
 export const status = defineCommand({
   path: 'status',
   common: 'environment',
-  summary: 'Show the active settings, the rate limit and unfinished runs',
+  summary: 'Show settings, rate limit and unfinished runs',
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command or ' +
@@ -58,6 +58,9 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
     ['apiKey', keyCommand ?? (apiKey && { ...apiKey, value: maskKey(apiKey.value) })],
   ];
 }
+
+/** For people. */
+const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
 type Note = readonly [name: string, words: string];
 
@@ -108,7 +111,8 @@ async function describe(
 ): Promise<RecordView> {
   const file = await context.configFile();
   const width = Math.max(...lines.map(([name]) => name.length));
-  const text = lines.map(([name, found]) => {
+  const text = lines.map(([member, found]) => {
+    const name = LABELS[member] ?? member;
     if (found === undefined) return `${name.padEnd(width)}  none`;
     const hidden = found.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
     return `${name.padEnd(width)}  ${found.value}  (${words(found.source)}${hidden})`;

@@ -2,8 +2,9 @@ import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, petOptions } from '../cli/pet-options.ts';
-import { durationValue, integerValue, petIdValue, wordValue } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
+import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/values.ts';
+import { Failure, isFailure } from '../errors.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -20,6 +21,11 @@ export const wait = defineCommand({
   examples: [
     { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
     { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
+    { says: 'Until it has to be ordered', command: 'petstore wait --pet 7 --low --for 8h' },
+    {
+      says: 'With a command at the end',
+      command: "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
+    },
     { says: 'Until a new pet is listed', command: 'petstore wait --pet 7 --min 0 --allow-missing --for 1h' },
   ],
   options: {
@@ -29,8 +35,16 @@ export const wait = defineCommand({
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
+      low: flag('--low', 'at most its minimum in the catalog', { conflicts: ['max'] }),
       status: option('--status <status>', wordValue(PET_STATUSES), PET_STATUSES.join(', ')),
       allowMissing: flag('--allow-missing', 'wait also while the list does not have the pet; without it, exit 5'),
+    }),
+    ...under('Then', {
+      exec: option(
+        '--exec <command>',
+        textValue,
+        'run this, with an array of the pet as JSON on its stdin (no shell; 60s at most); if it fails, exit 3',
+      ),
     }),
     ...under('How long', {
       for: option(
@@ -46,26 +60,48 @@ export const wait = defineCommand({
   },
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { pet: petId, name, barcode, quantity, min, max, status } = input;
+    const { pet: petId, name, barcode, quantity, min, low, status } = input;
     const missing = { problem: 'Which pet? Use --pet, --name or --barcode.' };
     const pet = await petIdOf(context, { petId, name, barcode }, missing);
+    const max = low === true ? await minimumOf(context, pet) : input.max;
     if ([quantity, min, max, status].every((each) => each === undefined)) {
-      throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max or --status.' });
+      throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max, --low or --status.' });
     }
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
       throw new Failure('usage', { problem: 'No quantity can be all of what --quantity, --min and --max say.' });
     }
-    const { waitFor } = await import('../watch/watch.ts');
+    const { Alerts, waitFor } = await import('../watch/watch.ts');
+    const alert = input.exec === undefined ? undefined : new Alerts(context, '--exec', input.exec);
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,
+      ...(max !== undefined && { max }),
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
-    return record(text, [...itemToJson(found)], { csv: itemMembers(found) });
+    const failure = await alert?.run([itemToJson(found)]).then(() => undefined, asFailure);
+    return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });
+
+/** Returns a failure, so that the pet is shown all the same. */
+function asFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  throw error;
+}
+
+/** @throws {Failure} `usage`: the catalog has none for the pet */
+async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
+  const { requireCatalog } = await import('../session/catalog.ts');
+  using catalog = await requireCatalog(context, '--low');
+  const min = catalog.levels(petId).get(petId)?.min;
+  if (min !== undefined) return min;
+  throw new Failure('usage', {
+    problem: `Pet ${petId} has no minimum in the catalog.`,
+    hint: `Set one: petstore catalog set ${petId} --min 5`,
+  });
+}
 
 function isAbove(least: bigint | undefined, most: bigint | undefined): boolean {
   return least !== undefined && most !== undefined && least > most;

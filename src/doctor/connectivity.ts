@@ -7,9 +7,9 @@ import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
-import { plural } from '../view/words.ts';
-import { bad, certificate, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
-import { type Answer, dateOf, probe } from '../client/probe.ts';
+import { capital, plural } from '../view/words.ts';
+import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { type Answer, probe } from '../client/probe.ts';
 
 /** A clock that is off by more than this makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -181,16 +181,17 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
 }
 
 function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
-  const date = dateOf(answer);
-  const skew = date === undefined ? 0 : answer.receivedAt - date;
-  if (date === undefined) {
+  const difference = clockDifference(answer);
+  if (difference === undefined) {
     const fix = 'Tell its owners: limits are safer with a Date.';
     yield warn('clock', 'The service tells no time that can be read.', fix);
-  } else if (Math.abs(skew) <= SKEW_MS) yield ok('clock', "This machine's clock agrees with the service's.");
-  else {
-    const says = `This machine's clock is ${duration(Math.abs(skew))} ${skew < 0 ? 'behind' : 'ahead of'} the service's.`;
-    const fix = 'Set it by NTP (timedatectl set-ntp true). Waits do not depend on it, certificates and logs do.';
-    yield warn('clock', says, fix);
+  } else if (Math.abs(difference.ms) <= SKEW_MS) {
+    yield ok('clock', "This machine's clock agrees with the service's.");
+  } else {
+    const fix =
+      'Check this machine first (timedatectl set-ntp true); if its clock is right, tell the owners of the service. ' +
+      'Waits do not depend on either, certificates and logs do.';
+    yield warn('clock', `${capital(difference.words)}.`, fix);
   }
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));

@@ -1,8 +1,10 @@
 /** What `doctor` finds: the result in a sentence, and how to fix it. */
+import { type Answer, dateOf } from '../client/probe.ts';
 import { DAY_MS } from '../duration.ts';
 import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
+import { duration } from '../view/progress.ts';
 import { type Format, FORMAT_FACTS } from '../view/output-formats.ts';
 import { list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -24,6 +26,17 @@ export const note = (id: string, says: string): Diagnosis => ({ id, health: 'not
 export const skipped = (id: string, says: string): Diagnosis => ({ id, health: 'skip', says });
 export const warn = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'warn', says, fix });
 export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'fail', says, fix });
+
+/** Returns how far the service's clock is ahead of this machine's, in ms and in words; undefined: it tells no time. */
+export function clockDifference(
+  answer: Pick<Answer, 'headers' | 'receivedAt'>,
+): { readonly ms: number; readonly words: string } | undefined {
+  const date = dateOf(answer);
+  if (date === undefined) return undefined;
+  const ms = date - answer.receivedAt;
+  const words = `the service's clock ${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return { ms, words };
+}
 
 /** A failure in its own words. @throws anything that is not a Failure */
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {

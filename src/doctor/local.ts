@@ -157,7 +157,8 @@ async function* key(
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
-  if (await isDamaged(context, path)) {
+  const size = (await context.files.facts(path))?.size ?? 0;
+  if (size > 0 && (await isDamaged(context, path, size))) {
     yield bad(
       'state',
       `${path} is damaged.`,
@@ -176,7 +177,8 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
     return true;
   }
   const open = await openToOthers(context, 'state', folder, path);
-  yield* open.length > 0 ? open : [ok('state', `${path} is sound, and can be written.`)];
+  const checked = size > MOST_CHECKED ? `as far as it was read (the newest ${MOST_CHANGES} changes), ` : '';
+  yield* open.length > 0 ? open : [ok('state', `${path} is sound, ${checked}and can be written.`)];
   yield note('state-size', await stateSize(context, folder));
   for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
     const fix = nextSteps(run).map(capital).join('\n');
@@ -185,12 +187,18 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   return true;
 }
 
-/** Reads all of its structure, and changes nothing. */
-async function isDamaged({ files, openDatabase }: CommandContext, path: string): Promise<boolean> {
+/** A database of more bytes is not read whole, which takes a second for each 60 MB; and how many changes of it are. */
+const [MOST_CHECKED, MOST_CHANGES] = [32_000_000, 100_000];
+
+/** Reads its structure, of a large one all but the older changes; changes nothing. */
+async function isDamaged({ openDatabase }: CommandContext, path: string, size: number): Promise<boolean> {
   try {
-    if ((await files.facts(path)) === undefined) return false;
     using database = await openDatabase(path, { readOnly: true });
-    return Object.values(database.get('PRAGMA quick_check(1)') ?? {})[0] !== 'ok';
+    const check = (of: string): boolean => Object.values(database.get(`PRAGMA quick_check(${of})`) ?? {})[0] === 'ok';
+    if (size <= MOST_CHECKED) return !check('1');
+    const tables = database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'change'");
+    database.get(`SELECT sum(length(after)) FROM (SELECT after FROM change ORDER BY id DESC LIMIT ${MOST_CHANGES})`);
+    return !tables.every(({ name }) => check(String(name)));
   } catch (error) {
     // Whatever else is wrong with it shows when it is opened as always.
     return error instanceof DatabaseFailure && error.problem === 'corrupt';

@@ -1,7 +1,8 @@
 /** What the HTTP servers of petstore have in common: a port, limits for slow and large clients, and their end. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo, ListenOptions, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -27,10 +28,21 @@ interface RefusalResponse {
   readonly body: string;
 }
 
+/** A certificate with those that it is signed by, and its private key, PEM. */
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
 interface ServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** A socket that another process listens with, in place of host and port. `check` throws where it may not be used. */
+  readonly passed?: { readonly fd: number; check(address: string): void } | undefined;
+  /** Speaks TLS. */
+  readonly identity?: Identity | undefined;
+  readonly mostConnections?: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
   /** Resolves once it has been answered, and never rejects. */
@@ -39,12 +51,14 @@ interface ServerOptions {
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
   /** Refused in the same way. Default: what Node does with them. */
   readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
-  readonly onConnection?: (socket: Duplex) => void;
+  readonly onConnection?: (socket: Socket) => void;
 }
 
 export interface Serving {
   /** `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
+  /** Uses another certificate for the connections that come. */
+  renew(identity: Identity): void;
   /** Accepts no more connections; answers what was asked for at most `graceMs`, then closes all that are left. */
   close(graceMs: number): Promise<void>;
 }
@@ -56,18 +70,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, handle, host, onConnection, refuse, unsupported = {} } = options;
-  const { headMs, requestMs } = options.patience ?? PATIENCE;
-  const server = createServer({
-    headersTimeout: headMs,
-    requestTimeout: requestMs,
-    connectionsCheckingInterval: Math.min(1_000, headMs),
-    maxHeaderSize: LONGEST_HEAD,
-    keepAlive: true,
-    noDelay: true,
-  });
-  server.maxConnections = MOST_CONNECTIONS;
-  server.timeout = SILENCE_MS;
+  const { clock, handle, onConnection, refuse, unsupported = {} } = options;
+  const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     unanswered.add(outgoing);
@@ -85,7 +89,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
     const last = lastOn(socket);
-    if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // Of TLS, there is no connection to answer on.
+    if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(code) || !socket.writable) socket.destroy();
     // The connection ends with it.
     else if (last !== undefined) last.shouldKeepAlive = false;
     else refuseRaw(socket, REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']);
@@ -97,9 +102,17 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     });
   }
   if (onConnection !== undefined) server.on('connection', onConnection);
-  const port = await listen(server, host, options.port);
+  const { host, port } = await listen(server, options);
   return {
-    baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
+    baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
+    renew(next) {
+      if (secure === undefined) return;
+      // Another runtime than Node's may have no such function.
+      if (!('setSecureContext' in secure)) {
+        throw new Failure('usage', { problem: 'A new certificate needs a restart here.' });
+      }
+      secure.setSecureContext(next);
+    },
     async close(graceMs) {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
@@ -114,10 +127,28 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
 }
 
-/** Returns the port. @throws {Failure} `port` */
-async function listen(server: Server, host: string, port: number): Promise<number> {
+function openServer({ identity, mostConnections, patience }: ServerOptions) {
+  const { headMs, requestMs } = patience ?? PATIENCE;
+  const settings = {
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.min(1_000, headMs),
+    maxHeaderSize: LONGEST_HEAD,
+    keepAlive: true,
+    noDelay: true,
+  };
+  const secure = identity && createSecureServer({ ...settings, ...identity, handshakeTimeout: headMs });
+  const server = secure ?? createServer(settings);
+  server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
+  server.timeout = SILENCE_MS;
+  return { server, secure };
+}
+
+/** Returns where it listens. @throws {Failure} `port` */
+async function listen(server: Server, { host, port, passed }: ServerOptions) {
+  if (passed !== undefined) return listenWith(server, passed);
   try {
-    return await tryListen(server, host, port);
+    return { host, port: (await tryListen(server, { host, port })).port };
   } catch (cause) {
     const code = errorCode(cause) ?? '';
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
@@ -125,16 +156,29 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   }
 }
 
-async function tryListen(server: Server, host: string, port: number): Promise<number> {
-  server.listen(port, host);
+async function listenWith(server: Server, { fd, check }: NonNullable<ServerOptions['passed']>) {
+  const { address, port } = await tryListen(server, { fd }).catch((cause: unknown) => {
+    throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${errorCode(cause)}.` });
+  });
+  try {
+    check(address);
+    return { host: address, port };
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+}
+
+async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {
+  server.listen(where);
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+  return server.address() as AddressInfo;
 }
 
 async function freePort(host: string): Promise<number | undefined> {
   const probe = createServer();
   try {
-    return await tryListen(probe, host, 0);
+    return (await tryListen(probe, { host, port: 0 })).port;
   } catch {
     return undefined;
   } finally {

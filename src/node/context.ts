@@ -50,13 +50,13 @@ export function nodeContext(): Context {
       },
     },
     signal,
+    onHangUp: (listen) => void hangUps.push(listen),
     uncaught: uncaughtError(),
     openHttp: async () => (await import('./http.ts')).openHttp(process.env),
     openNetwork: async (limits) => (await import('./network.ts')).openNetwork(process.env, limits),
     openEditor: async (path, until) => (await import('./user-programs.ts')).openEditor(process.env, path, until),
     openScreen: async (events) => (await import('./full-screen.ts')).openScreen(events),
-    runKeyCommand: async (words, options) =>
-      (await import('./user-programs.ts')).runKeyCommand(process.env, words, options),
+    runCommand: async (words, options) => (await import('./user-programs.ts')).runCommand(process.env, words, options),
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
@@ -127,11 +127,17 @@ function namespace(kind: 'pid' | 'time'): string {
   }
 }
 
+const hangUps: (() => void)[] = [];
+
 /** The first signal stops the work in an orderly way, a second one ends the process at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of SIGNALS) {
     process.on(signal, () => {
+      if (signal === 'SIGHUP' && hangUps.length > 0) {
+        for (const listen of hangUps) listen();
+        return;
+      }
       if (controller.signal.aborted) exit(EXIT[signal]);
       controller.abort(new Failure('interrupted', { signal }));
     });

@@ -1,12 +1,13 @@
 /** The whole terminal: the alternate screen, and each key as it is pressed. */
 import { writeSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { nodeOutput } from './streams.ts';
 
-/** The alternate screen, without a cursor. */
-const ENTER = '\u001b[?1049h\u001b[?25l';
-const LEAVE = '\u001b[?25h\u001b[?1049l';
+/** The alternate screen, without a cursor; clicks and the wheel of the mouse, in the SGR form. */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
+const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 /** How long Esc waits for what may follow it, in ms: a key such as an arrow comes as Esc and more. */
 const ESCAPE_MS = 50;
 
@@ -38,9 +39,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     restore();
   };
   const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
-    const key = keyOf(text, pressed);
-    if (key.ctrl && key.name === 'z' && process.platform !== 'win32') suspend();
-    else onKey(key);
+    onKey(keyOf(text, pressed));
   };
   // The terminal is restored first: once its child has stopped, the shell has the terminal.
   const suspend = (): void => {
@@ -56,7 +55,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     enter();
     onRedraw();
   };
-  const stopListening = listen(onKeyPress, () => {
+  const stopListening = listen({ onKeyPress, onMouse: onKey }, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
@@ -80,14 +79,53 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   };
 }
 
-function listen(onKeyPress: (text: string | undefined, pressed: KeyPress) => void, onGone: () => void): () => void {
+interface Listeners {
+  readonly onKeyPress: (text: string | undefined, pressed: KeyPress) => void;
+  readonly onMouse: (key: Key) => void;
+}
+
+function listen({ onKeyPress, onMouse }: Listeners, onGone: () => void): () => void {
   const { stdin } = process;
   const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
+  // node:readline would take what the mouse sends for typed text.
+  const keys = new PassThrough();
   // Of an interface only this is used: without it, Esc would wait for half a second.
-  emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_MS } as never);
-  stdin.on('keypress', onKeyPress).on('end', onGone).on('error', onGone);
+  emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
+  keys.on('keypress', onKeyPress);
+  const mouse = mouseFilter(onMouse, (piece) => keys.emit('data', piece));
+  stdin.on('data', mouse).on('end', onGone).on('error', onGone);
   return () => {
-    stdin.off('keypress', onKeyPress).off('end', onGone).off('error', onGone).pause();
+    stdin.off('data', mouse).off('end', onGone).off('error', onGone).pause();
+  };
+}
+
+// eslint-disable-next-line no-control-regex -- xterm's SGR form: button, column and row from 1, M pressed, m released
+const MOUSE = /\u001b\[<(\d+);\d+;(\d+)([Mm])/;
+// eslint-disable-next-line no-control-regex -- the beginning of it
+const MOUSE_BEGUN = /\u001b\[(?:<[\d;]*)?$/;
+const BUTTONS: ReadonlyMap<string, string> = new Map([
+  ['0M', 'click'],
+  ['64M', 'wheelup'],
+  ['65M', 'wheeldown'],
+]);
+
+/** Returns what takes the bytes of a terminal in pieces, and hands them on without what the mouse has sent. */
+function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void): (piece: Buffer) => void {
+  let held = '';
+  const handOn = (text: string): void => {
+    if (text !== '') onRest(Buffer.from(text, 'latin1'));
+  };
+  return (piece) => {
+    let text = held + piece.toString('latin1');
+    for (let found = MOUSE.exec(text); found !== null; found = MOUSE.exec(text)) {
+      handOn(text.slice(0, found.index));
+      text = text.slice(found.index + found[0].length);
+      const [, button = '', row, end = ''] = found;
+      const name = BUTTONS.get(button + end);
+      if (name !== undefined) onMouse({ name, ctrl: false, shift: false, text: '', row: Number(row) - 1 });
+    }
+    held = MOUSE_BEGUN.exec(text)?.[0] ?? '';
+    handOn(text.slice(0, text.length - held.length));
   };
 }
 

@@ -10,6 +10,30 @@ export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
 
+export const { env } = process;
+
+export function isTerminal(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Prints what is longer than the terminal through PAGER, or less, as git does; without one as any other text. */
+export function pageOrPrint(text: string): void {
+  const { PAGER: pager = process.platform === 'win32' ? '' : 'less', TERM } = env;
+  const isLong = process.stdout.isTTY && text.split('\n').length > process.stdout.rows;
+  if (!isLong || TERM === 'dumb' || ['', 'cat'].includes(pager.trim())) {
+    printAndEnd(text);
+    return;
+  }
+  // Ctrl-C is for the pager.
+  process.on('SIGINT', () => undefined);
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
+  const own = { LESS: 'FRX', ...env, PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
+  const isShell = env.PAGER !== undefined;
+  const { status } = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
+  // There is no less, or a shell does not find the program.
+  if (status === null || status === 127) printAndEnd(text);
+}
+
 /** Prints and lets the process end. A reader that has gone is not a failure; a full disk or a closed stdout is. */
 export function printAndEnd(text: string): void {
   const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
@@ -59,12 +83,12 @@ export function nextTurn(): Promise<void> {
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   // Node's older releases abort in process.exit() where the terminal has gone (nodejs/node#58200).
-  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminal)) endBySignal('SIGHUP');
+  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminalFile)) endBySignal('SIGHUP');
   process.exit(code);
 }
 
 /** True also for a terminal that has gone. */
-function isTerminal(fd: number): boolean {
+function isTerminalFile(fd: number): boolean {
   try {
     const found = fstatSync(fd);
     return found.isCharacterDevice() && found.rdev !== statSync('/dev/null').rdev;

@@ -1,10 +1,9 @@
-/** Programs of the user's: an editor on this terminal, and a command that prints a key. */
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+/** Programs of the user's: an editor on this terminal, a command that prints a key or gets an alert. */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { Failure } from '../errors.ts';
-import { errorCode, type KeyCommandOptions, reasonOf } from '../ports.ts';
+import { errorCode, type CommandOptions, reasonOf } from '../ports.ts';
 import { inTime } from './in-time.ts';
 
 /** Variables that may hold a secret; programs of the user's have no use for them. */
@@ -65,18 +64,21 @@ const MOST_BYTES = 16 * 1024;
 /** How long its output may be on its way after it has ended, ms: a program that it has left behind may keep it open. */
 const GRACE_MS = 200;
 
-export async function runKeyCommand(
+export async function runCommand(
   env: NodeJS.ProcessEnv,
   [program, ...args]: readonly [string, ...string[]],
-  { command, timeoutMs, signal, onLine }: KeyCommandOptions,
+  { timeoutMs, signal, onLine, fail, input }: CommandOptions,
 ): Promise<string> {
-  const fail = (problem: string, isLocal = false): Failure => new Failure('key-command', { command, problem, isLocal });
   // At a terminal it stays in this process's group, so that it can ask there; stdin may hold data for petstore.
   const detached = process.platform !== 'win32' && ![0, 1, 2].some((fd) => isatty(fd));
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...SECRETS }, detached });
-  const late = (): Failure => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`);
+  const child = spawn(program, args, { stdio: 'pipe', env: { ...env, ...SECRETS }, detached });
+  // It may end without reading it.
+  child.stdin.on('error', () => undefined).end(input ?? '');
+  const late = (): Error => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`, false);
   try {
-    return await inTime({ timeoutMs, signal }, late, () => outputOf(child, onLine, fail));
+    return await inTime({ timeoutMs, signal }, late, () =>
+      outputOf(child, onLine, fail, input === undefined ? MOST_BYTES : undefined),
+    );
   } finally {
     if (child.exitCode === null && child.signalCode === null) stop(child, detached);
     // Its own children may keep them open.
@@ -96,17 +98,19 @@ function stop({ pid }: ChildProcess, isGroup: boolean): void {
 }
 
 function outputOf(
-  child: ChildProcessByStdio<null, Readable, Readable>,
+  child: ChildProcessWithoutNullStreams,
   onLine: (line: string) => void,
-  fail: (problem: string, isLocal?: boolean) => Failure,
+  fail: CommandOptions['fail'],
+  mostBytes: number | undefined,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
     child.stdout.on('data', (piece: Buffer) => {
+      if (mostBytes === undefined) return;
       pieces.push(piece);
       size += piece.length;
-      if (size > MOST_BYTES) reject(fail(`printed more than ${MOST_BYTES} bytes`));
+      if (size > mostBytes) reject(fail(`printed more than ${mostBytes} bytes`, false));
     });
     createInterface({ input: child.stderr }).on('line', onLine);
     child.on('error', (error) => {
@@ -117,7 +121,7 @@ function outputOf(
       if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));
       // Ctrl-C goes to all programs on the terminal, and this news may come before the signal itself.
       else if (signal === 'SIGINT') reject(new Failure('interrupted', { signal }));
-      else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`));
+      else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`, false));
     };
     child.on('close', end);
     child.on('exit', (code, signal) => setTimeout(end, GRACE_MS, code, signal).unref());

@@ -1,6 +1,7 @@
 /** Selects the headers and paths that the proxy passes on, and sends the service's response to its client. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { SILENCE_MS } from '../http/server.ts';
+import { GATEWAY_HEADER } from '../client/service.ts';
 import { type HttpReply, isWhole } from '../ports.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
@@ -19,7 +20,13 @@ const NOT_SENT = new Set([
   'range',
 ]);
 /** The body is decoded, and framed anew. */
-const NOT_RETURNED = new Set([...HOP_BY_HOP, 'content-encoding', 'content-length', 'proxy-authenticate']);
+const NOT_RETURNED = new Set([
+  ...HOP_BY_HOP,
+  'content-encoding',
+  'content-length',
+  GATEWAY_HEADER,
+  'proxy-authenticate',
+]);
 /** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
 const VIA = 'petstore';
 

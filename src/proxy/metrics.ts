@@ -19,16 +19,23 @@ export interface Gauges {
   readonly sharing?: Sharing | undefined;
 }
 
+type Observed = Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'> & { readonly name?: string | undefined };
+
 export class Metrics {
   /** By method and status. */
   private readonly requests = new Map<string, number>();
+  /** By the name of the client. */
+  private readonly clients = new Map<string, number>();
   private readonly waits = BUCKETS.map(() => 0);
   private waitSum = 0;
   private waitCount = 0;
+  /** Requests with a wrong token. */
+  wrongTokens = 0;
 
-  observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>): void {
+  observe({ method, name, status, waitedMs }: Observed): void {
     const labels = `method="${method}",status="${status}"`;
     this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
+    if (name !== undefined) this.clients.set(name, (this.clients.get(name) ?? 0) + 1);
     const seconds = waitedMs / 1_000;
     this.waitSum += seconds;
     this.waitCount++;
@@ -42,12 +49,16 @@ export class Metrics {
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
         ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
       ]),
+      family('petstore_proxy_client_requests', 'counter', 'Requests of clients with a name.', [
+        ...[...this.clients].map(([name, count]) => [`_total{client="${name}"}`, count] as const),
+      ]),
       family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
         ...buckets,
         ['_bucket{le="+Inf"}', this.waitCount],
         ['_sum', Number(this.waitSum.toFixed(6))],
         ['_count', this.waitCount],
       ]),
+      family('petstore_proxy_wrong_tokens', 'counter', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
       gauge('petstore_proxy_queue_length', 'Requests that wait to be sent.', waiting),
       gauge('petstore_proxy_in_flight', 'Requests that were sent and are not answered yet.', inFlight),
       gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', isBlocked ? 1 : 0),

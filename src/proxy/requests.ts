@@ -1,7 +1,12 @@
 /** One request of a client, while it is being answered and in the log. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isOneOf } from '../api/values.ts';
+import { isWrite } from '../client/classify.ts';
+import { METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
+import { LONGEST_HEAD } from '../http/server.ts';
+import type { Client } from './clients.ts';
 import type { Claim } from './turns.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
@@ -18,6 +23,46 @@ export interface Passing extends Claim {
   error?: string;
   /** Resolves once it has been answered. */
   ended: Promise<void>;
+}
+
+/** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
+export const LARGEST_BODY = 2 ** 20;
+/** Shown of a User-Agent, in characters. */
+const LONGEST_CLIENT = 80;
+export const ID_HEADER = 'x-request-id';
+
+interface Arrival extends Pick<Passing, 'isUrgent' | 'since'> {
+  readonly client: Client | undefined;
+  /** It has shown no token: it must not hold up the client whose name it claims. */
+  readonly isStranger: boolean;
+}
+
+export function newPassing(
+  { headers, method = '' }: IncomingMessage,
+  outgoing: ServerResponse,
+  { client, isStranger, ...arrival }: Arrival,
+): Passing {
+  const gone = new AbortController();
+  const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
+  return {
+    ...arrival,
+    client: client?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    share: client?.share,
+    signal: gone.signal,
+    outgoing,
+    gone,
+    isWrite: !isStranger && isOneOf(METHODS, method) && isWrite(method),
+    size: isStranger ? 0 : LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
+    isGone: false,
+    waitedMs: 0,
+    isSent: false,
+    ended: Promise.resolve(),
+  };
+}
+
+/** Returns the id that a client, or a server before the proxy, has given a request. */
+export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string | undefined {
+  return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
 }
 
 /**
@@ -48,6 +93,8 @@ export async function afterWrites(
 }
 
 export interface ProxiedRequest {
+  /** What the client has in `X-Request-Id`. */
+  readonly id: string;
   /** When it was answered, epoch ms. */
   readonly at: number;
   readonly method: string;
@@ -58,7 +105,7 @@ export interface ProxiedRequest {
   readonly ms: number;
   /** How long of this it waited to be sent, in ms. */
   readonly waitedMs: number;
-  /** The client's User-Agent. */
+  /** Its name, or its User-Agent. */
   readonly client: string;
   /** The code of an Error body of the proxy's own. */
   readonly error?: string;

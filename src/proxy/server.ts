@@ -1,36 +1,56 @@
 /** `petstore proxy`: an HTTP server in front of the service, whose requests all pass the gate of one key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
-import { isWrite } from '../client/classify.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
-import { type Call, METHODS } from '../client/service.ts';
+import { type Call, GATEWAY_HEADER, METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
-import { LONGEST_HEAD, type Patience, readBody, serve, type Serving } from '../http/server.ts';
+import { type Identity, LONGEST_HEAD, type Patience, readBody, serve, type Serving } from '../http/server.ts';
 import type { Session } from '../session/connect.ts';
+import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Access, isOwnPath, refusalOf } from './access.ts';
-import { type Answer, answerOf, answerOfFailure } from './answers.ts';
+import {
+  type Answer,
+  answerOf,
+  answerOfFailure,
+  catalogAnswer,
+  TOO_LARGE,
+  TOO_MANY,
+  TOO_MANY_CONNECTIONS,
+} from './answers.ts';
+import { type Client, clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
 import { Metrics, ownAnswer } from './metrics.ts';
-import { afterWrites, type Passing, type ProxiedRequest } from './requests.ts';
+import {
+  afterWrites,
+  givenId,
+  ID_HEADER,
+  LARGEST_BODY,
+  newPassing,
+  type Passing,
+  type ProxiedRequest,
+} from './requests.ts';
 import { Turns } from './turns.ts';
+import { Visitors } from './visitors.ts';
 
-/** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
-const LARGEST_BODY = 2 ** 20;
 /** Held of one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
-/** Shown of a User-Agent, in characters. */
-const LONGEST_CLIENT = 80;
+/** For load balancers: needs no token, and is not logged. */
+const HEALTH = '/__petstore/health';
 /** Nginx's name for a client that did not wait for its answer. */
 const CLIENT_GONE = 499;
-/** Connections that have shown no token; fewer than an HTTP server of petstore has places for. */
-const MOST_STRANGERS = 500;
+/** A thousand terminals with some connections each. */
+const MOST_CONNECTIONS = 4_000;
 
-export interface ProxyOptions extends Access {
+export interface ProxyOptions {
+  readonly host: string;
   readonly port: number;
+  readonly passed?: Parameters<typeof serve>[0]['passed'];
+  /** As they are at the time. */
+  readonly credentials: Pick<Access, 'clients' | 'names'> & { readonly identity?: Identity | undefined };
+  readonly isReadOnly: boolean;
   /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string;
   readonly patience?: Patience;
@@ -39,25 +59,29 @@ export interface ProxyOptions extends Access {
 
 /** Its `close` refuses what waits, and gives what was sent the time to be answered. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
-  const { patience, port } = options;
+  const { credentials, host, passed, patience, port } = options;
   const proxy = new ProxyServer(context, session, options);
-  const { baseUrl, close } = await serve({
-    host: '127.0.0.1',
+  const { baseUrl, close, renew } = await serve({
+    host,
     port,
+    passed,
+    identity: credentials.identity,
+    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
-    refuse: answerOf,
+    refuse: (refusal) => answerOf(refusal, { [GATEWAY_HEADER]: '1' }),
     unsupported: {
       connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
       upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
     },
     onConnection: (socket) => {
-      proxy.limitStrangers(socket);
+      proxy.visitors.arrived(socket);
     },
   });
   return {
     baseUrl,
+    renew,
     async close(graceMs) {
       const closed = close(graceMs);
       proxy.stop();
@@ -71,8 +95,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
 class ProxyServer {
   /** The requests that are being answered, in the order in which their heads came. */
   readonly passing = new Set<Passing>();
-  /** Connections that have not shown a token, the oldest first. */
-  private readonly strangers = new Set<Duplex>();
+  readonly visitors = new Visitors();
   private readonly context: CommandContext;
   private readonly session: Session;
   private readonly options: ProxyOptions;
@@ -80,52 +103,53 @@ class ProxyServer {
   private readonly metrics = new Metrics();
   private readonly means: Means;
   private isStopping = false;
+  /** Of the ids of requests: another one for each proxy. */
+  private readonly idStart: string;
+  private count = 0;
 
   constructor(context: CommandContext, session: Session, options: ProxyOptions) {
     this.context = context;
     this.session = session;
     this.options = options;
     this.means = sharedMeans(context, session);
+    this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
     const { clock, globals } = context;
     const { gate } = session.service;
     this.turns = new Turns({ gate, clock, maxWaitMs: globals.maxWait, reserve: globals.reserve });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const { headers, method = '' } = incoming;
-    const { priorityHeader } = this.options;
-    const gone = new AbortController();
-    const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
-    const passing: Passing = {
-      client: (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    const { headers, method, url } = incoming;
+    if (url === HEALTH && method === 'GET') {
+      outgoing.writeHead(this.isStopping ? 503 : 204).end();
+      return Promise.resolve();
+    }
+    const { credentials, priorityHeader } = this.options;
+    const known = clientOf(headers.authorization, credentials.clients);
+    const passing = newPassing(incoming, outgoing, {
+      client: known,
+      isStranger: known === undefined && credentials.clients !== undefined,
       isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
       since: this.context.clock.monotonic(),
-      signal: gone.signal,
-      outgoing,
-      gone,
-      isWrite: isOneOf(METHODS, method) && isWrite(method),
-      size: LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
-      isGone: false,
-      waitedMs: 0,
-      isSent: false,
-      ended: Promise.resolve(),
-    };
+    });
+    outgoing.setHeader(GATEWAY_HEADER, '1');
+    outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;
       passing.isGone = true;
-      gone.abort(new Failure('cancelled', {}));
+      passing.gone.abort(new Failure('cancelled', {}));
     });
-    passing.ended = this.answer(incoming, passing);
+    passing.ended = this.answer(incoming, passing, known);
     return passing.ended;
   }
 
   /** Never rejects. */
-  private async answer(incoming: IncomingMessage, passing: Passing): Promise<void> {
+  private async answer(incoming: IncomingMessage, passing: Passing, known: Client | undefined): Promise<void> {
     const { clock } = this.context;
     const { client, gone, outgoing } = passing;
     try {
-      const own = await this.handle(incoming, outgoing, passing);
+      const own = await this.handle(incoming, passing, known);
       if (own !== undefined) this.send(passing, own);
     } catch (error) {
       // A response that was begun cannot be taken back: it ends without its end.
@@ -137,6 +161,8 @@ class ProxyServer {
     gone.abort();
     const { method = '', url = '' } = incoming;
     const request: ProxiedRequest = {
+      // That of the service, if it has one.
+      id: String(outgoing.getHeader(ID_HEADER)),
       at: clock.now(),
       method,
       target: url,
@@ -146,7 +172,7 @@ class ProxyServer {
       client,
       ...(passing.error !== undefined && { error: passing.error }),
     };
-    this.metrics.observe({ ...request, method: isOneOf(METHODS, method) ? method : 'other' });
+    this.metrics.observe({ ...request, method: isOneOf(METHODS, method) ? method : 'other', name: known?.name });
     this.options.onRequest?.(request);
   }
 
@@ -156,32 +182,30 @@ class ProxyServer {
     for (const { gone } of this.passing) gone.abort(stopping());
   }
 
-  /** Disconnects the oldest of the connections that have shown no token, so that they never take all places. */
-  limitStrangers(socket: Duplex): void {
-    const { strangers } = this;
-    strangers.add(socket);
-    socket.once('close', () => strangers.delete(socket));
-    const [oldest] = strangers;
-    if (oldest === undefined || strangers.size <= MOST_STRANGERS) return;
-    strangers.delete(oldest);
-    oldest.destroy();
-  }
-
   /** Returns the proxy's own answer, or passes the request on and sends the answer of the service. */
   private async handle(
     incoming: IncomingMessage,
-    outgoing: ServerResponse,
     passing: Passing,
+    known: Client | undefined,
   ): Promise<Answer | undefined> {
-    const refusal = refusalOf(incoming, this.options);
+    const { outgoing } = passing;
+    const { credentials, isReadOnly } = this.options;
+    const refusal = refusalOf(incoming, { clients: credentials.clients, names: credentials.names, isReadOnly }, known);
     if (refusal !== undefined) {
+      if (refusal[0] === 401) await this.slowDown(incoming, passing);
       // Its body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
-    this.strangers.delete(incoming.socket);
+    if (!this.visitors.recognize(incoming.socket, known?.name)) {
+      outgoing.shouldKeepAlive = false;
+      return TOO_MANY_CONNECTIONS;
+    }
     if (this.isStopping) throw stopping();
     const { method = '', url = '' } = incoming;
+    if (url === CATALOG_PATH) {
+      return catalogAnswer(await gatewayCatalog(this.context, this.session.origin, incoming.headers['if-none-match']));
+    }
     if (isOwnPath(url)) {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
       return ownAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
@@ -206,13 +230,21 @@ class ProxyServer {
     return undefined;
   }
 
+  /** Waits before the refusal of a wrong token. */
+  private async slowDown({ headers, socket }: IncomingMessage, { signal }: Passing): Promise<void> {
+    if (headers.authorization === undefined) return;
+    this.metrics.wrongTokens++;
+    const { clock } = this.context;
+    await clock.sleep(this.visitors.delayOf(socket.remoteAddress ?? '', clock.monotonic()), signal);
+  }
+
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
     else await afterWrites(passing, this.passing, context.clock, context.globals.maxWait);
     const service = { ...session.service, gate: turns.gateFor(passing) };
     const by = { command: 'proxy', person: passing.client, means: this.means };
-    return recordedCall(context, session, { ...by, call }, () => forward(service, call));
+    return recordedCall(context, { ...session, service }, { ...by, call }, (checked) => forward(service, checked));
   }
 
   private send(passing: Passing, { status, headers, body, code }: Answer): void {
@@ -220,11 +252,6 @@ class ProxyServer {
     passing.outgoing.writeHead(status, headers).end(body);
   }
 }
-
-const TOO_LARGE = answerOf([413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`]);
-const TOO_MANY = answerOf([429, 'too_many_waiting', 'Too many requests of this client are waiting.'], {
-  'retry-after': '5',
-});
 
 function stopping(): Failure {
   return new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' });

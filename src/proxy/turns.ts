@@ -7,6 +7,7 @@ import { isFailure } from '../errors.ts';
 import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock } from '../ports.ts';
+import { type Sharer, Shares } from './shares.ts';
 
 /** Most requests of a queue that ask the gate at once: it then takes them together. */
 const MOST_ASKING = 64;
@@ -23,13 +24,10 @@ export interface TurnOptions {
 }
 
 /** A request that is to be sent. */
-export interface Claim {
-  readonly client: string;
+export interface Claim extends Sharer {
   readonly isUrgent: boolean;
   /** When it arrived, on the monotonic clock. */
   readonly since: number;
-  /** Aborts when the client is gone, with a Failure as its reason. */
-  readonly signal: AbortSignal;
   /** How long it has waited to be sent, ms. */
   waitedMs: number;
   /** True once the gate has let it through. */
@@ -42,9 +40,11 @@ export class Turns {
   private readonly options: TurnOptions;
   /** By operation: each has a rate limit of its own. */
   private readonly queues = new Map<string, FairQueue>();
+  private readonly shares: Shares;
 
   constructor(options: TurnOptions) {
     this.options = options;
+    this.shares = new Shares(options);
   }
 
   /** Returns the gate as one request sees it. */
@@ -63,6 +63,7 @@ export class Turns {
    */
   async checkWait(claim: Claim, operation: string, count = this.queueOf(operation).nextPlace(claim)): Promise<void> {
     const { clock, gate, maxWaitMs } = this.options;
+    this.shares.check(claim, operation, this.leftOf(claim));
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
     throw heldFailure(held, clock, { maxWaitMs, refusals: 0 });
@@ -86,8 +87,9 @@ export class Turns {
     const { signal } = claim;
     signal.throwIfAborted();
     claim.isSent = false;
-    const queue = this.queueOf(operation);
     const from = clock.monotonic();
+    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
+    const queue = this.queueOf(operation);
     const count = queue.nextPlace(claim);
     const entry: Entry = { claim, isLate: false, start: undefined };
     const ask = (): void => entry.start?.(false);
@@ -111,7 +113,12 @@ export class Turns {
           queue.remove(entry, true);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
           claim.isSent = true;
-          return entered;
+          const answered: Ticket['answered'] = async (...answer) => {
+            const limits = await entered.ticket.answered(...answer);
+            this.shares.learn(operation, part, limits);
+            return limits;
+          };
+          return { ...entered, ticket: { ...entered.ticket, answered } };
         } catch (error) {
           if (isFirst || entry.isLate || !isHeld(error)) throw error;
           queue.width = 1;
@@ -122,6 +129,7 @@ export class Turns {
       cancel();
       signal.removeEventListener('abort', ask);
       this.waiting--;
+      if (part !== undefined && !claim.isSent) part.count--;
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry, false);
       queue.startNext();

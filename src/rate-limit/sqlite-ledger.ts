@@ -73,7 +73,8 @@ export function sqliteStep(
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
-    return Array.isArray(state.windows) && Array.isArray(state.inFlight) ? state : UNKNOWN;
+    const isState = Array.isArray(state.inFlight) && state.windows.every(({ apart }) => Array.isArray(apart));
+    return isState ? state : UNKNOWN;
   } catch {
     return UNKNOWN;
   }

@@ -152,12 +152,15 @@ export function observeWindow(
   // A late answer from the window before says nothing of this one.
   if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
   // What has as much left after a request as another window had before it is not that window. A refusal draws nothing.
-  // The first answer of the next window proves nothing: the others may be about to end.
+  // Nor does it prove anything of a window that may have ended since it was last heard of.
   const isNext = before !== undefined && !isCurrent;
+  const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
+    isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);
   const proved = windows.filter((each) => {
     const isLike = each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
-    const isOther = !isNext && each.operation !== operation && isLive(each, now) && isLike;
-    return isOther && sentAt > each.answeredAt && named.remaining >= Math.max(1, each.remaining);
+    const isOther = each.operation !== operation && isLive(each, now) && isLike;
+    const isCertain = each.answeredAt < sentAt && !mayHaveEnded(each);
+    return isOther && isCertain && named.remaining >= Math.max(1, each.remaining);
   });
   const moved = resetAt - (before?.resetAt ?? resetAt);
   const lengthMs =

@@ -25,6 +25,8 @@ export interface RowOutcome {
   readonly state: 'planned' | 'applied' | 'failed' | 'unknown' | 'conflict';
   /** Always with `failed`, `unknown` and `conflict`. */
   readonly reason?: string;
+  /** A gateway refused it, so the service never had it: it is not a change that was sent. */
+  readonly isUnsent?: boolean;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';
 }

@@ -66,6 +66,12 @@ const WRITE_FAILURES = {
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
     hint: `To change it anyway, use --expect ${found}.`,
     outcome: 'not-applied',
+    bulkRow: {
+      state: 'conflict',
+      isUnsent: true,
+      reason: `there are ${found} now, no longer ${expected}: someone else has changed it`,
+      continues: 'always',
+    },
   }),
   'below-zero': ({ petId, found, delta }: { petId: bigint; found: bigint; delta: bigint }) => ({
     ...stops(EXIT.checkFailed),
@@ -98,6 +104,8 @@ const FAILURES = { ...LOCAL_FAILURES, ...SERVICE_FAILURES, ...FAILURES_BECAUSE, 
 
 /** The type of the table: errors.ts takes kinds and details from it. */
 export type Failures = typeof FAILURES;
+
+export const FAILURE_KINDS = Object.keys(FAILURES) as Kind[];
 
 const ROWS: { readonly [K in Kind]: FailureRow<FailureDetails[K]> } = FAILURES;
 

@@ -69,6 +69,12 @@ export const LOCAL_FAILURES = {
     message: `Could not ${operation} ${path}: ${systemWords(code)}.`,
     hint: FILE_HINTS[operation],
   }),
+  /** A file that petstore was given, whose contents are not quoted. */
+  'file-unusable': ({ path, line, problem }: { path: string; line?: number; problem: string }) => ({
+    ...stops(EXIT.local),
+    message: `${path}${line === undefined ? '' : `, line ${line},`} ${problem}.`,
+    hint: 'Fix the file, then run the command again.',
+  }),
   state: (details: StateDetails) => {
     const [message, hint] = describeState(details);
     return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
@@ -78,7 +84,7 @@ export const LOCAL_FAILURES = {
     message:
       code === 'EADDRINUSE'
         ? `Port ${port} of ${host} is in use.`
-        : `The sandbox cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
+        : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
     hint:
       free === undefined
         ? 'Choose another with --port, or another address with --host.'
@@ -108,10 +114,16 @@ export const LOCAL_FAILURES = {
     hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
   }),
 
+  'alert-command': ({ option, command, problem }: { option: string; command: string; problem: string }) => ({
+    ...stops(EXIT.local),
+    message: `The command of ${option} ${problem}: ${command}`,
+    hint: 'Run it yourself, with an array of rows as JSON on its stdin.',
+  }),
+
   'no-key': ({ environment }: { environment: string }) => ({
     ...stops(EXIT.key),
     message: `No API key is set for ${environment}.`,
-    hint: `${LOGIN} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
+    hint: `${LOGIN}${environment.includes('/') ? ` --env ${environment}` : ''} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
   /** `isLocal`: it could not be started. */
   'key-command': (details: { command: string; problem: string; isLocal?: boolean; hint?: string }) => ({

@@ -17,18 +17,30 @@ export const RUN_FAILURES = {
     hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
-  /** Another process of this machine, which `what` names, applies a run, or changes the pet. */
-  'run-locked': ({ what, waitedMs, begun = false }: { what: string; waitedMs: number; begun?: boolean }) => ({
+  /** Another process of this machine, which `what` names, applies a run, or changes the pet. `isOpen`: a user works on it. */
+  'run-locked': ({
+    what,
+    waitedMs,
+    begun = false,
+    isOpen = false,
+  }: {
+    what: string;
+    waitedMs: number;
+    begun?: boolean;
+    isOpen?: boolean;
+  }) => ({
     ...stops(EXIT.rateLimited),
-    message: `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing ${begun ? 'more ' : ''}was sent.`,
-    hint: begun ? undefined : 'Run the command again later, or wait longer with --max-wait.',
+    message: isOpen
+      ? `${capital(what)} is already open in another window.`
+      : `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing ${begun ? 'more ' : ''}was sent.`,
+    hint: begun || isOpen ? undefined : 'Run the command again later, or wait longer with --max-wait.',
     retryable: true,
     outcome: begun ? undefined : 'not-sent',
   }),
   /** The pet's stock is not what the change left, or the old quantity is not known. */
-  'cannot-undo': ({ petId, reason }: { petId: bigint; reason: string }) => ({
+  'cannot-undo': ({ petId, reason, direction }: { petId: bigint; reason: string; direction: 'undo' | 'redo' }) => ({
     ...stops(EXIT.incomplete),
-    message: `Pet ${petId}: cannot undo: ${reason}.`,
+    message: `Pet ${petId}: cannot ${direction}: ${reason}.`,
     hint: `See what was changed: petstore inventory history --pet ${petId}`,
     outcome: 'not-applied',
   }),

@@ -14,6 +14,8 @@ interface Waiting {
   refusals: number;
   /** True when the command has sent other requests before. */
   begun?: boolean;
+  /** The command that continues a run. */
+  resume?: string;
 }
 
 /** `says`: of `ledger-lost`, what the server said last. */
@@ -31,7 +33,7 @@ interface Quota {
   begun: boolean;
 }
 
-type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean };
+type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean; resume?: string };
 
 export const SERVICE_FAILURES = {
   /** 404 on the list: the base URL lacks something. */
@@ -184,7 +186,8 @@ function unsent({ refusals, begun }: Waiting): string {
   return nothingSent(refusals > 0 || begun === true);
 }
 
-function waitHint({ retryAt, waitMs, maxWaitMs }: Waiting, now: number): string {
+function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number): string {
+  if (resume !== undefined) return `After ${clockTime(retryAt, now)}: ${resume}`;
   const allow = waitMs > maxWaitMs ? `, or allow the wait: --max-wait ${Math.ceil(waitMs / 1000)}s` : '.';
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
@@ -249,6 +252,8 @@ function networkHint(details: NetworkDetails): string {
     case 'proxy':
       return 'Check the proxy variables of the environment; petstore doctor names the one that is used.';
     default:
-      return 'Check the network and run the command again.';
+      return details.resume === undefined
+        ? 'Check the network and run the command again.'
+        : `Check the network, then continue: ${details.resume}`;
   }
 }

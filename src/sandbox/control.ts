@@ -21,7 +21,7 @@ import { error, type Result } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
 import { type Window, windowsOf } from './limiter.ts';
 import { SANDBOX_KEY } from './plans.ts';
-import { MOST_PETS, seedItems } from './seed.ts';
+import { MOST_PETS, seedCatalog, seedItems } from './seed.ts';
 
 export interface AdminRequest {
   readonly method: string;
@@ -41,7 +41,7 @@ class InvalidControl extends Error {}
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   'GET /state': describeState,
-  'GET /pets': ({ handler }, { query }) => handler.store.page(idIn(query), countIn(query)).map(itemToJson),
+  'GET /pets': listPets,
   'GET /requests': ({ log }, { query }) =>
     log.since(Number(query.get('after') ?? 0)).map((each) => new Map(Object.entries(each) as [string, JsonValue][])),
   'DELETE /requests': ({ log }) => {
@@ -82,6 +82,14 @@ export async function administer(served: Served, request: AdminRequest): Promise
   );
   if (allowed.length === 0) return error(404, 'not_found', 'The sandbox has no such control.');
   return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
+}
+
+/** With the names of the sandbox's own catalog. */
+function listPets({ handler: { store } }: Served, { query }: AdminRequest): JsonValue {
+  const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
+  return store
+    .page(idIn(query), countIn(query))
+    .map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']]));
 }
 
 function describeState({ handler, faults, skewMs }: Served): JsonValue {

@@ -113,12 +113,12 @@ function withLimits(result: Result, verdict: LimiterDecision, now: number, rules
   return { ...result, headers };
 }
 
-function refusalOf({ outcome }: LimiterDecision, { banStatus }: Rules): Result | undefined {
+function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): Result | undefined {
   if (outcome === 'banned') {
     return error(banStatus, 'banned', 'The API key is banned for a while: it came back too often after a 429.');
   }
   if (outcome === 'allowed') return undefined;
-  return error(429, 'rate_limited', 'Too many requests: wait as long as Retry-After says.');
+  return error(429, 'rate_limited', `The limit of ${limit} is used up: wait as long as Retry-After says.`);
 }
 
 function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): Result {

@@ -21,6 +21,8 @@ export interface SandboxResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** In pieces where it is long. */
   readonly body: string | Iterable<string>;
+  /** Of an Error body: its message. */
+  readonly reason?: string;
   /** True where a fault rule set the status. */
   readonly isFault?: boolean;
 }
@@ -37,7 +39,7 @@ export interface Handler {
 }
 
 /** Without the headers that every response has. */
-export type Result = Pick<SandboxResponse, 'status' | 'body' | 'isFault'> & {
+export type Result = Pick<SandboxResponse, 'status' | 'body' | 'reason' | 'isFault'> & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -212,6 +214,7 @@ export function error(status: number, code: string, message: string, headers?: R
   return {
     status,
     body: stringifyJson(jsonObject({ code, message, status })),
+    reason: message,
     ...(headers !== undefined && { headers }),
   };
 }

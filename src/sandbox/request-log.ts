@@ -14,6 +14,8 @@ export interface LoggedRequest {
   readonly remaining?: number;
   /** Of a refusal, in s. */
   readonly retryAfter?: number;
+  /** Why it was refused, or failed. */
+  readonly reason?: string;
   /** What a fault rule did to it. */
   readonly faults?: readonly string[];
 }

@@ -2,33 +2,43 @@
 import type { InventoryItem } from '../api/item.ts';
 import type { PetStatus } from '../api/values.ts';
 
-const ROWS: readonly [petId: bigint, quantity: bigint, status: PetStatus][] = [
-  [1n, 14n, 'available'],
-  [2n, 3n, 'available'],
-  [3n, 0n, 'sold'],
-  [4n, 8n, 'available'],
-  [5n, 25n, 'available'],
-  [6n, 1n, 'pending'],
-  [7n, 10n, 'available'],
-  [8n, 6n, 'available'],
-  [9n, 0n, 'sold'],
-  [10n, 40n, 'available'],
-  [11n, 2n, 'available'],
-  [12n, 5n, 'pending'],
-  [13n, 18n, 'available'],
-  [14n, 1n, 'available'],
-  [15n, 120n, 'available'],
-  [16n, 0n, 'pending'],
-  [17n, 7n, 'available'],
-  [18n, 9n, 'available'],
-  [19n, 0n, 'available'],
-  [20n, 33n, 'available'],
-  [21n, 4n, 'pending'],
-  [22n, 11n, 'available'],
-  [23n, 2n, 'sold'],
+type Row = [
+  petId: bigint,
+  quantity: bigint,
+  status: PetStatus,
+  name: string,
+  barcode?: string,
+  min?: bigint,
+  target?: bigint,
+];
+
+const ROWS: readonly Row[] = [
+  [1n, 14n, 'available', 'Canary', '2000000000015', 5n, 15n],
+  [2n, 3n, 'available', 'Guppy', '2000000000022', 10n, 30n],
+  [3n, 0n, 'sold', 'Red macaw'],
+  [4n, 8n, 'available', 'Dwarf rabbit'],
+  [5n, 25n, 'available', 'Neon tetra', '2000000000053', 20n, 60n],
+  [6n, 1n, 'pending', 'Corn snake'],
+  [7n, 10n, 'available', 'Goldfish', '2000000000077', 4n, 20n],
+  [8n, 6n, 'available', 'Budgerigar', '2000000000084', 4n, 10n],
+  [9n, 0n, 'sold', 'Persian cat'],
+  [10n, 40n, 'available', 'House cricket', '2000000000107', 30n, 100n],
+  [11n, 2n, 'available', 'Leopard gecko', '2000000000114', 2n, 4n],
+  [12n, 5n, 'pending', 'Hamster', '2000000000121', 3n, 8n],
+  [13n, 18n, 'available', 'Zebra finch'],
+  [14n, 1n, 'available', 'Bearded dragon', '', 1n, 3n],
+  [15n, 120n, 'available', 'Ghost shrimp', '2000000000152', 50n, 200n],
+  [16n, 0n, 'pending', 'Löwchen'],
+  [17n, 7n, 'available', 'Guinea pig'],
+  [18n, 9n, 'available', 'White mouse'],
+  [19n, 0n, 'available', 'Axolotl', '', 1n],
+  [20n, 33n, 'available', 'Cherry shrimp'],
+  [21n, 4n, 'pending', 'Chinchilla'],
+  [22n, 11n, 'available', 'Ramshorn snail'],
+  [23n, 2n, 'sold', 'Tortoise'],
   // Beyond 2^53, and the largest int64: a client that reads ids as doubles is found out at once.
-  [9007199254740993n, 4n, 'available'],
-  [9223372036854775807n, 1n, 'available'],
+  [9007199254740993n, 4n, 'available', 'Koi'],
+  [9223372036854775807n, 1n, 'available', 'Tarantula'],
 ];
 
 /** What the sandbox is meant for, and what it can list in a few seconds. */
@@ -36,6 +46,13 @@ export const MOST_PETS = 1_000_000;
 
 export function seedItems(): InventoryItem[] {
   return ROWS.map(([petId, quantity, status]) => ({ petId, quantity, status }));
+}
+
+/** Returns the catalog of a new sandbox. Barcodes have 14 digits, and begin as those that a shop prints for itself. */
+export function seedCatalog() {
+  return ROWS.map(([petId, , , name, barcode = '', min, target]) => {
+    return { petId, name, barcodes: barcode === '' ? [] : [barcode.padStart(14, '0')], min, target };
+  });
 }
 
 const FIRST_GENERATED = 24n;

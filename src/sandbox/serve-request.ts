@@ -46,6 +46,7 @@ export async function answer(
     status: faultIn(effects, 'reset') === undefined ? response.status : 0,
     ms: ports.clock.monotonic() - from,
     ...numbers(response.headers),
+    ...(response.reason !== undefined && { reason: response.reason }),
     ...(effects.length > 0 && { faults: effects.map(({ does }) => does) }),
   });
   await send(ports, outgoing, response, effects, now);

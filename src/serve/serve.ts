@@ -1,7 +1,9 @@
 /** What `petstore proxy` and `sandbox serve` have in common: a log, and how they are reached. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { fileFailure } from '../errors.ts';
+import { fileFailure, isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { readText } from '../session/read-text.ts';
 import { record, type RecordView } from '../view/view.ts';
 
 interface ServerLog<T> {
@@ -40,6 +42,55 @@ export async function openLog<T>(
   } catch (cause) {
     throw fileFailure('write', path, cause);
   }
+}
+
+/** How often files are compared with what was read last, ms. */
+const LOOK_MS = 5_000;
+const LONGEST_FILE = 2 ** 20;
+
+/**
+ * Reads files and uses their texts, again when they change and on SIGHUP. What cannot be used then is a warning, and the
+ * texts before it stay.
+ * @returns what ends that
+ * @throws {Failure} `file`, and what `use` throws
+ */
+export async function followFiles(
+  context: CommandContext,
+  paths: readonly string[],
+  use: (texts: readonly string[]) => void,
+): Promise<() => void> {
+  const { clock, notices } = context;
+  const read = (): Promise<string[]> => Promise.all(paths.map((path) => readText(context, path, LONGEST_FILE)));
+  let before = await read();
+  use(before);
+  let problem = '';
+  const look = async (): Promise<void> => {
+    try {
+      const texts = await read();
+      problem = '';
+      if (texts.every((text, i) => text === before[i])) return;
+      before = texts;
+      use(texts);
+      notices.info(`Read ${paths.join(' and ')} again.`);
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      const { message } = describeFailure(error, clock.now());
+      if (message !== problem && !context.signal.aborted) {
+        notices.warning(`${message} petstore continues with what it read before.`);
+      }
+      problem = message;
+    }
+  };
+  const next = (): (() => void) =>
+    clock.alarm(LOOK_MS, () => {
+      cancel = next();
+      void look();
+    });
+  let cancel = next();
+  context.onHangUp(() => void look());
+  return () => {
+    cancel();
+  };
 }
 
 /** Says how a server is reached. @param rows of a title, the member of the JSON, and the value */

@@ -1,13 +1,16 @@
 /** Opens the catalog of the service that a command uses, without a request and without a key, and finds pets in it. */
 import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
-import type { Catalog, Entry } from '../catalog/local-catalog.ts';
+import type { Catalog } from '../catalog/local-catalog.ts';
+import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { text } from '../state/journal-rows.ts';
 import { capital } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
-import { statePath } from './paths.ts';
+import { stateFolder, statePath } from './paths.ts';
 import { requireBaseUrl } from './resolve.ts';
+import { canAsk } from './write-policy.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
@@ -16,61 +19,112 @@ export async function catalogOrigin(context: CommandContext): Promise<string> {
   return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, context.globals) });
 }
 
-/** Returns the catalog of an address for names in a table; undefined in other formats. */
-export async function tableCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
-  return FORMAT_FACTS[context.globals.output].isForPeople ? openCatalog(context, origin) : undefined;
+/**
+ * Opens the catalog of an address, for `using`; undefined if this machine has none, or its state cannot be read. Without
+ * a catalog it takes one query, and the catalog's modules are not loaded.
+ */
+export async function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
+  let database: Database | undefined;
+  try {
+    await provideCatalog(context, origin);
+    database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
+    if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
+      const { Catalog } = await import('../catalog/local-catalog.ts');
+      return new Catalog(database, origin);
+    }
+  } catch (error) {
+    const isState = isFailure(error) && (error.is('no-home') || error.is('state') || error.is('file'));
+    if (!(error instanceof DatabaseFailure || isState)) throw error;
+  }
+  database?.close();
+  return undefined;
+}
+
+const SANDBOX = 'sandbox';
+
+/** Stores the catalog of the sandbox, the first time that it is asked for. @throws {Failure} `state`, `file`, `no-home` */
+export async function provideCatalog(context: CommandContext, origin: string): Promise<void> {
+  if (origin !== SANDBOX || (await providedNote(context, origin)) !== undefined) return;
+  const { seedCatalog } = await import('../sandbox/seed.ts');
+  await storeSandboxCatalog(context, seedCatalog());
+}
+
+/** Stores what the sandbox brings along. @throws {Failure} `state`, `file`, `no-home` */
+export function storeSandboxCatalog(context: CommandContext, entries: readonly ProvidedEntry[]): Promise<void> {
+  return storeProvided(context, SANDBOX, 'sandbox', entries);
+}
+
+/** Returns what is noted of the catalog that a service brings along; undefined before the first time. */
+export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
+  try {
+    using database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
+    const row = database.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
+    return row === undefined ? undefined : text(row, 'value');
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+    return undefined;
+  }
 }
 
 /**
- * Returns the catalog of an address; undefined if this machine has none, or its state cannot be read. Without a catalog
- * it takes one query, and the catalog's modules are not loaded.
+ * Stores what a service brings along, with a note; entries of the user stay. @param entries undefined: they are as before
+ * @throws {Failure} `state`, `file`, `no-home`
  */
-export function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
-  return withCatalogs(context, async (database) => {
-    if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) === undefined) return undefined;
-    const { readCatalog } = await import('../catalog/local-catalog.ts');
-    return readCatalog(database, origin);
+export async function storeProvided(
+  context: CommandContext,
+  origin: string,
+  note: string,
+  entries?: readonly ProvidedEntry[],
+): Promise<void> {
+  const { openState } = await import('../state/database.ts');
+  const { provideEntries } = await import('../catalog/store.ts');
+  using state = await openState(context, stateFolder(context));
+  await state.exclusively(() => {
+    if (entries !== undefined) provideEntries(state.database, origin, entries);
+    state.database.run("INSERT OR REPLACE INTO meta VALUES ('provided ' || ?, ?)", origin, note);
   });
+}
+
+/** Returns the names of those of the pets that have one; undefined without a catalog. */
+export async function openNames(
+  context: CommandContext,
+  origin: string,
+  petIds: readonly bigint[],
+): Promise<ReadonlyMap<bigint, string> | undefined> {
+  using catalog = await openCatalog(context, origin);
+  return catalog?.namesOf(petIds);
+}
+
+/** Returns the names as `openNames` does, for a table; undefined in other formats. */
+export async function tableNames(
+  context: CommandContext,
+  origin: string,
+  petIds: readonly bigint[],
+): Promise<ReadonlyMap<bigint, string> | undefined> {
+  return FORMAT_FACTS[context.globals.output].isForPeople ? openNames(context, origin, petIds) : undefined;
 }
 
 /** Names of pets, by the address of their service. */
 export type Names = ReadonlyMap<string, ReadonlyMap<bigint, string>>;
 
-/**
- * Returns the names of pets of several services. Without a catalog it takes one query, as `openCatalog` does.
- * @param petsOf returns their ids by address; called only if there is a catalog
- */
-export async function openNames(
+/** Returns the names of pets of several services. */
+export async function openNamesByOrigin(
   context: CommandContext,
-  petsOf: () => ReadonlyMap<string, readonly bigint[]>,
+  pets: ReadonlyMap<string, readonly bigint[]>,
 ): Promise<Names> {
-  const found = await withCatalogs(context, async (database) => {
-    const { hasCatalog, namesIn } = await import('../state/pets.ts');
-    if (!hasCatalog(database)) return [];
-    return [...petsOf()].map(([origin, petIds]) => [origin, namesIn(database, origin, petIds)] as const);
-  });
-  return new Map(found?.filter(([, names]) => names.size > 0));
-}
-
-/** Returns undefined if the state of this machine cannot be read. */
-async function withCatalogs<T>(
-  context: CommandContext,
-  work: (database: Database) => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    using database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
-    return await work(database);
-  } catch (error) {
-    if (error instanceof DatabaseFailure || (isFailure(error) && error.is('no-home'))) return undefined;
-    throw error;
+  const found = new Map<string, ReadonlyMap<bigint, string>>();
+  for (const [origin, petIds] of pets) {
+    const names = await openNames(context, origin, petIds);
+    if (names !== undefined && names.size > 0) found.set(origin, names);
   }
+  return found;
 }
 
 /** How many pets a message names. */
 const SHOWN = 10;
 const SEE = 'See the catalog: petstore catalog list';
 
-/** Opens the catalog for an option that needs it. @throws {Failure} `usage`: this machine has none for the service */
+/** Opens the catalog for an option that needs it, for `using`. @throws {Failure} `usage`: this machine has none for the service */
 export async function requireCatalog(context: CommandContext, option: string): Promise<Catalog> {
   const catalog = await openCatalog(context, await catalogOrigin(context));
   if (catalog !== undefined) return catalog;
@@ -86,8 +140,8 @@ export async function petInCatalog(
   context: CommandContext,
   { name, barcode = '' }: { readonly name?: string; readonly barcode?: string | undefined },
 ): Promise<bigint> {
-  const catalog = await requireCatalog(context, name === undefined ? '--barcode' : '--name');
-  const petId = name === undefined ? withBarcode(catalog, barcode) : withName(catalog, name);
+  using catalog = await requireCatalog(context, name === undefined ? '--barcode' : '--name');
+  const petId = name === undefined ? withBarcode(catalog, barcode) : await withName(context, catalog, name);
   const found = catalog.nameOf(petId);
   context.notices.info(found === '' ? `Found pet ${petId}.` : `Found pet ${petId} (${found}).`);
   return petId;
@@ -103,19 +157,48 @@ function withBarcode(catalog: Catalog, barcode: string): bigint {
   throw new Failure('usage', { problem, hint: SEE });
 }
 
-function withName(catalog: Catalog, name: string): bigint {
+/** Returns the pet that a row of a file names, or why there is none. */
+export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
+  if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? `no pet in the catalog has the barcode ${code}`;
+  const found = catalog.called(code);
+  if (found.length === 1) return found[0]!.petId;
+  const quoted = JSON.stringify(code);
+  return found.length === 0
+    ? `no pet in the catalog is named ${quoted}`
+    : `${quoted} is the name of ${found.length} pets: ${shown(found)}`;
+}
+
+async function withName(context: CommandContext, catalog: Catalog, name: string): Promise<bigint> {
   const [found, ...others] = catalog.named(name);
   const quoted = JSON.stringify(name);
   if (found === undefined)
     throw new Failure('usage', { problem: `No pet in the catalog is named ${quoted}.`, hint: SEE });
   if (others.length === 0) return found.petId;
+  if (canAsk(context) && !context.globals.yes) return choose(context, quoted, [found, ...others]);
   throw new Failure('usage', {
     problem: `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`,
     hint: 'Use the whole name, or the id.',
   });
 }
 
-function shown(entries: readonly Entry[]): string {
+/** @throws {Failure} `cancelled`: the user chooses none */
+async function choose({ prompt, signal }: CommandContext, quoted: string, found: Found): Promise<bigint> {
+  const lines = found.slice(0, SHOWN).map(({ petId, name }, i) => `${i + 1}`.padStart(4) + `  ${name} (pet ${petId})`);
+  const more = found.length > SHOWN ? [`      and ${found.length - SHOWN} more; for those, type more of the name`] : [];
+  const question = [`${quoted} matches ${found.length} pets:`, ...lines, ...more, 'Which one? (Enter leaves)'].join(
+    '\n',
+  );
+  for (;;) {
+    const answer = await prompt.text(question, undefined, signal);
+    if (answer === '') throw new Failure('cancelled', {});
+    const pet = /^\d+$/.test(answer) ? found.slice(0, SHOWN)[Number(answer) - 1] : undefined;
+    if (pet !== undefined) return pet.petId;
+  }
+}
+
+type Found = ReturnType<Catalog['named']>;
+
+function shown(entries: Found): string {
   const first = entries.slice(0, SHOWN).map(({ petId, name }) => `${petId} (${name})`);
   return first.join(', ') + (entries.length > SHOWN ? ' and more' : '');
 }

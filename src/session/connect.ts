@@ -1,4 +1,5 @@
 /** From the settings to a client that is ready to send. */
+import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
@@ -7,7 +8,7 @@ import { createGate, type RateLimit } from '../rate-limit/gate.ts';
 import { ownerOf, toWall } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
-import { type EnvironmentName, originOf } from './environments.ts';
+import { originOf, type Place } from './environments.ts';
 import { openLedger, type OpenLedger } from './open-ledger.ts';
 import { type Sharing, sharingOf } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
@@ -16,7 +17,7 @@ import type { Target } from './resolve.ts';
 
 /** Closed by `await using`. */
 export interface Session extends AsyncDisposable {
-  readonly environment: EnvironmentName;
+  readonly environment: Place;
   /** Tells the service apart from others, also in the journal. */
   readonly origin: string;
   readonly service: Service;
@@ -89,6 +90,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     random,
     timeoutMs: globals.timeout,
     maxWaitMs: globals.maxWait,
+    retryForMs: globals.retryFor,
     maxBodyBytes: globals.maxBody,
     signal,
     watch: notices,
@@ -101,6 +103,10 @@ export async function open(context: CommandContext, target: Target, options: Con
     isAlone: () => opened.isAlone,
     known: () => known(context, opened),
     async [Symbol.asyncDispose]() {
+      if (isGateway(service) && !signal.aborted) {
+        const { refreshCatalog } = await import('./gateway-catalog.ts');
+        await refreshCatalog(context, originOf(target), service);
+      }
       await http.close();
       await opened[Symbol.asyncDispose]();
     },

@@ -60,15 +60,42 @@ export function suggestBaseUrl(text: string): URL | undefined {
   return url;
 }
 
-/** Tells services apart, in the ledger and in the journal. */
-export function originOf({ environment, baseUrl }: { environment: EnvironmentName; baseUrl: URL }): string {
-  return environment === 'sandbox' ? 'sandbox' : baseUrl.origin;
+/** An environment, or `berlin/staging`: that of the profile of one of several shops. */
+export type Place = EnvironmentName | `${string}/${RemoteEnvironment}`;
+
+/** Returns the profile of a place and its environment, neither of them checked. */
+export function partsOf(place: string): { readonly profile?: string | undefined; readonly environment: string } {
+  const [, profile, environment = place] = /^([^/]*)\/(.*)$/.exec(place) ?? [];
+  return { profile, environment };
+}
+
+/** True in every profile. */
+export function isProduction(place: Place): boolean {
+  return partsOf(place).environment === 'production';
+}
+
+/** Returns the environment of a profile. The sandbox is the same in all of them. */
+export function placeIn(profile: string | undefined, environment: EnvironmentName): Place {
+  return profile === undefined || environment === 'sandbox' ? environment : `${profile}/${environment}`;
+}
+
+/** Tells shops apart, in the journal and in the catalog. */
+export function originOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
+  if (environment === 'sandbox') return 'sandbox';
+  return [partsOf(environment).profile ?? [], baseUrl.origin].flat().join(' ');
+}
+
+/** Returns the address of an origin: two profiles may lead to one service. */
+export function serviceOf(origin: string): string {
+  const address = origin.replace(/^.* /, '');
+  return URL.canParse(address) ? addressOf({ environment: 'production', baseUrl: new URL(address) }) : address;
 }
 
 /** Tells apart where a key is used: this machine's own addresses by their port alone, whatever name they go by. */
-export function addressOf(target: { environment: EnvironmentName; baseUrl: URL }): string {
-  const { hostname, port, protocol } = target.baseUrl;
-  return isLoopback(hostname) ? `${protocol}//localhost${port && `:${port}`}` : originOf(target);
+export function addressOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
+  const { hostname, origin, port, protocol } = baseUrl;
+  if (isLoopback(hostname)) return `${protocol}//localhost${port && `:${port}`}`;
+  return environment === 'sandbox' ? 'sandbox' : origin;
 }
 
 /** A name or address that never leaves this machine. */

@@ -2,10 +2,12 @@
 import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { Format } from '../view/output-formats.ts';
+import type { Share } from '../view/progress.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { ResolvedSettings, Target } from './resolve.ts';
 import type { ClientWatch } from '../client/service.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
+import type { Change } from '../state/journal-rows.ts';
 
 export interface Globals {
   readonly env?: string;
@@ -19,6 +21,8 @@ export interface Globals {
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly showLimits: boolean;
+  /** File that what happens is added to. */
+  readonly log?: string;
   readonly insecureHttp: boolean;
   /** In ms. */
   readonly timeout: number;
@@ -26,6 +30,8 @@ export interface Globals {
   readonly timeoutIsExplicit: boolean;
   /** In ms. */
   readonly maxWait: number;
+  /** How long an operation that fails is tried again, in ms; 0: three tries. */
+  readonly retryFor: number;
   /** Requests of each window to leave for others. */
   readonly reserve: number;
   /** In ms; absent: none. */
@@ -41,8 +47,15 @@ export interface OpenWrite extends PetWrite {
   outcome: 'unknown' | 'applied';
 }
 
+/** What the history notes beside each change of a command. */
+export interface Why extends Pick<Change, 'cause' | 'note'> {
+  readonly person?: string | undefined;
+}
+
 /** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
 export interface CommandContext extends Context {
+  /** Why the command changes stock, and who does it, as its options say. */
+  readonly why?: Why;
   readonly globals: Globals;
   readonly notices: Notices;
   /** Whatever is added here never appears in any output, file or journal. */
@@ -61,8 +74,11 @@ export interface CommandContext extends Context {
 export interface Notices extends ClientWatch {
   /** For people; --quiet turns it off. */
   info(text: string): void;
-  /** Progress on one line, redrawn on a terminal; elsewhere nothing. undefined: removes it. */
-  progress(line: string | undefined): void;
+  /**
+   * Progress on one line, redrawn on a terminal with a bar where it is known how much there is; elsewhere a line every
+   * ten seconds in that case. undefined: removes it.
+   */
+  progress(line: string | undefined, share?: Share): void;
   /** Whether `progress` shows anything. */
   readonly isLive: boolean;
   /** The gate waits; undefined: the wait is over. */

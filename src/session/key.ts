@@ -42,10 +42,9 @@ function keyProblem(key: string): string {
  * character as it is, except between single quotes and on Windows, where paths have it. Nothing is expanded.
  * @throws {Failure} `invalid-value`
  */
-export function splitWords(command: string, platform = ''): readonly [string, ...string[]] {
+export function splitWords(command: string, platform = '', name = 'The key command'): readonly [string, ...string[]] {
   const { word, part, unescape } = platform === 'win32' ? WINDOWS : POSIX;
-  const refuse = (expected: string): Failure =>
-    new Failure('invalid-value', { name: 'The key command', value: command, expected });
+  const refuse = (expected: string): Failure => new Failure('invalid-value', { name, value: command, expected });
   const words: string[] = [];
   let rest = command.trim();
   while (rest !== '') {

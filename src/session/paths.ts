@@ -4,11 +4,22 @@
  */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { profileOf } from './settings.ts';
 
 type Places = Pick<Context, 'env' | 'machine'>;
 
-/** @throws {Failure} `no-home` */
+/** Returns the folder of the profile's config. @throws {Failure} `no-home`, `invalid-value` */
 export function configFolder(places: Places): string {
+  const profile = profileOf(places.env);
+  return profile === undefined ? commonConfigFolder(places) : joinPath(profilesFolder(places), profile);
+}
+
+/** Returns the folder with a folder for each profile. @throws {Failure} `no-home` */
+export function profilesFolder(places: Places): string {
+  return joinPath(commonConfigFolder(places), 'profiles');
+}
+
+function commonConfigFolder(places: Places): string {
   return folder(places, 'configuration', 'XDG_CONFIG_HOME', '.config', 'APPDATA');
 }
 

@@ -2,12 +2,12 @@
 import { Failure } from '../errors.ts';
 import { SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
-import { type EnvironmentName, parseBaseUrl } from './environments.ts';
+import { type EnvironmentName, parseBaseUrl, partsOf, type Place, placeIn } from './environments.ts';
 import { checkKey } from './key.ts';
-import { find, resolve, type Source, type Sourced, SETTINGS, type Stored } from './settings.ts';
+import { find, profileOf, resolve, type Source, type Sourced, SETTINGS, type Stored } from './settings.ts';
 
 export interface ResolvedSettings {
-  readonly environment: Sourced<EnvironmentName>;
+  readonly environment: Sourced<Place>;
   /** As it was given, not yet checked. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string> | undefined;
   readonly apiKey?: Sourced<string> | undefined;
@@ -17,7 +17,7 @@ export interface ResolvedSettings {
 
 /** Where requests go, and with which key. */
 export interface Target {
-  readonly environment: EnvironmentName;
+  readonly environment: Place;
   readonly baseUrl: URL;
   readonly apiKey: string;
   /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
@@ -28,15 +28,17 @@ const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 
 /** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
 export function resolveSettings(call: { env?: string; baseUrl?: string }, stored: Stored): ResolvedSettings {
-  const environment = resolve(SETTINGS.env, { ...stored, option: call.env });
-  if (environment.value === 'sandbox') {
+  const resolved = resolve(SETTINGS.env, { ...stored, option: call.env });
+  const name = partsOf(resolved.value).environment as EnvironmentName;
+  const environment = { ...resolved, value: placeIn(profileOf(stored.env), name) };
+  if (name === 'sandbox') {
     if (call.baseUrl === undefined) return { environment };
     throw new Failure('usage', {
       problem: '--base-url does not go with the sandbox, which is built in.',
       hint: 'Name the environment that the address belongs to: --env staging or --env production.',
     });
   }
-  const given = { ...stored, environment: environment.value };
+  const given = { ...stored, environment: name };
   const baseUrl = find(SETTINGS.baseUrl, { ...given, option: call.baseUrl });
   const apiKey = find(SETTINGS.apiKey, given);
   const command = find(SETTINGS.keyCommand, given);

@@ -4,7 +4,11 @@ import type { ResolvedSettings } from './resolve.ts';
 
 /** Returns the command that resumes a run (or puts back the pet of a smoke test), whatever the environment of the next shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
-  const { environment, id, kind, left } = run;
+  const { environment, id, kind, left, source = '-' } = run;
+  // What a pipe has held is in the journal alone.
+  if (kind === 'import' && source !== '-' && !source.startsWith('/dev/')) {
+    return `petstore --env ${environment} inventory import ${shellWord(source)} --resume`;
+  }
   // A stocktake that is still counting has no rows yet.
   const isCounting = kind === 'count' && left === 0;
   const command = isCounting
@@ -27,4 +31,9 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
 /** Returns the command that takes back the last one: in another environment than that of the next shell, with --env. */
 export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
   return `petstore ${source.from === 'flag' ? `--env ${value} ` : ''}inventory undo`;
+}
+
+/** Quotes a word for a POSIX shell, where it needs quotes. */
+function shellWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,9 +1,19 @@
 /** Every setting, once: where it can be given, what it may be, and which value wins. */
-import { countValue, keptTimeValue, type Parser, textValue, waitValue, wordValue } from '../cli/values.ts';
+import {
+  countValue,
+  durationValue,
+  keptTimeValue,
+  lineValue,
+  type Parser,
+  parserOf,
+  textValue,
+  waitValue,
+  wordValue,
+} from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';
-import { ENVIRONMENTS, parseBaseUrl, REMOTE_ENVIRONMENTS } from './environments.ts';
+import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
 import { splitWords } from './key.ts';
 
 export interface Setting<T = unknown> {
@@ -32,14 +42,34 @@ const apiKeyValue: Parser<string> = {
   },
 };
 
+/** Parses the name of a profile, which is a folder of the config, too. */
+const profileValue = parserOf('1 to 32 small letters, digits, - and _, such as berlin', (text) =>
+  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? text : undefined,
+);
+
+const placeValue: Parser<Place> = {
+  ...wordValue(ENVIRONMENTS),
+  parse(text, name) {
+    const { profile, environment } = partsOf(text);
+    if (profile === undefined) return wordValue(ENVIRONMENTS).parse(text, name);
+    return `${profileValue.parse(profile, name)}/${wordValue(REMOTE_ENVIRONMENTS).parse(environment, name)}`;
+  },
+};
+
 export const SETTINGS = {
   env: {
     flags: '-e, --env <name>',
     variable: 'PETSTORE_ENV',
     key: 'environment',
     about: `environment: ${ENVIRONMENTS.join(', ')}`,
-    parser: wordValue(ENVIRONMENTS),
+    parser: placeValue,
     default: 'production',
+  },
+  profile: {
+    flags: '--profile <name>',
+    variable: 'PETSTORE_PROFILE',
+    about: 'one of several shops: has its own config, catalog and history',
+    parser: profileValue,
   },
   baseUrl: {
     flags: '--base-url <url>',
@@ -98,6 +128,14 @@ export const SETTINGS = {
     parser: waitValue,
     default: '75s',
   },
+  retryFor: {
+    flags: '--retry-for <duration>',
+    variable: 'PETSTORE_RETRY_FOR',
+    key: 'retry-for',
+    about: 'how long to retry a service that does not answer, or answers 5xx (default: three tries)',
+    parser: durationValue(0),
+    default: '0s',
+  },
   reserve: {
     flags: '--reserve <requests>',
     variable: 'PETSTORE_RESERVE',
@@ -105,6 +143,12 @@ export const SETTINGS = {
     about: 'requests to leave for other programs with this key',
     parser: countValue(),
     default: '0',
+  },
+  person: {
+    flags: '--person <name>',
+    variable: 'PETSTORE_PERSON',
+    about: 'who makes the change (default: the user of this machine)',
+    parser: lineValue(100),
   },
   keepHistory: {
     variable: 'PETSTORE_KEEP_HISTORY',
@@ -127,7 +171,8 @@ export function unknownVariables(env: Context['env']): string[] {
 
 /** What the config may hold, by name: `environment`, `staging.base-url`, `max-wait`. */
 export const CONFIG_SETTINGS: ReadonlyMap<string, Setting> = new Map<string, Setting>([
-  [SETTINGS.env.key, SETTINGS.env],
+  // A config is in a profile already.
+  [SETTINGS.env.key, { ...SETTINGS.env, parser: wordValue(ENVIRONMENTS) }],
   ...REMOTE_ENVIRONMENTS.flatMap((environment) =>
     ALL.filter(({ isPerEnvironment }) => isPerEnvironment).map((each) => [keyOf(each, environment), each] as const),
   ),
@@ -143,6 +188,15 @@ export function keyOf({ key = '', isPerEnvironment }: Setting, environment = '')
 export function commandFor(key: string): string {
   if (CONFIG_SETTINGS.get(key)?.isSecret !== true) return `petstore config set ${key} VALUE`;
   return `petstore login --env ${key.split('.')[0]}`;
+}
+
+/**
+ * Returns the profile that the variable names, which a command line overrides; undefined without one.
+ * @throws {Failure} `invalid-value`
+ */
+export function profileOf(env: Context['env']): string | undefined {
+  const { variable, parser } = SETTINGS.profile;
+  return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 
 /** Where a value comes from. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
@@ -211,6 +265,7 @@ export function storedValues(stored: Stored, path: string) {
     output: valueOf(SETTINGS.output),
     color: valueOf(SETTINGS.color),
     maxWait: valueOf(SETTINGS.maxWait),
+    retryFor: valueOf(SETTINGS.retryFor),
     reserve: valueOf(SETTINGS.reserve),
     keepHistory: valueOf(SETTINGS.keepHistory),
   };

@@ -65,7 +65,9 @@ export async function keyFromCommand(context: Omit<CommandContext, 'target'>, co
   };
   try {
     const onLine = stderr.isTTY ? show : (line: string): void => void held.push(line);
-    const printed = await context.runKeyCommand(words, { command, timeoutMs: TIMEOUT_MS, signal, onLine });
+    const fail = (problem: string, isLocal: boolean): Failure =>
+      new Failure('key-command', { command, problem, isLocal });
+    const printed = await context.runCommand(words, { timeoutMs: TIMEOUT_MS, signal, onLine, fail });
     const key = printed.replace(/\r?\n$/, '');
     if (key === '') throw new Failure('key-command', { command, problem: 'printed no key' });
     // Also one that cannot be sent: it may be more than the key, but not less.

@@ -1,5 +1,6 @@
 /** The rules that every write keeps, whatever command makes it. */
 import { Failure } from '../errors.ts';
+import { isProduction } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { CommandContext } from './globals.ts';
 export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
   const { value, source } = (await context.settings()).environment;
   const saidNow = source.from === 'flag' || source.from === 'variable';
-  if (value !== 'production' || saidNow || context.globals.yes) return;
+  if (!isProduction(value) || saidNow || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
   throw new Failure('production-not-confirmed', { command });
 }

@@ -1,5 +1,4 @@
 /** What a check is, and what came of it. */
-import type { JsonValue } from '../api/json.ts';
 import { ErrorSchema } from '../api/schemas.ts';
 import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
 
@@ -10,6 +9,8 @@ export interface Finding {
   /** What was expected and what came, or why it was not checked. */
   readonly problem?: string;
   readonly evidence?: Evidence;
+  /** Says that the contract could not be checked: the network, the key or a server that is down. */
+  readonly isError?: true;
 }
 
 export interface CheckFacts {
@@ -63,9 +64,4 @@ export function isError({ json, problem }: Answer): Finding {
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;
   return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
-}
-
-export function integer(value: JsonValue | undefined): bigint | undefined {
-  if (typeof value === 'bigint') return value;
-  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }

@@ -1,4 +1,5 @@
 /** Contract checks that only read. Pure: an answer -> a finding. */
+import { clockDifference } from '../doctor/diagnosis.ts';
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
 import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './finding.ts';
@@ -64,7 +65,7 @@ export const READ_CHECKS: readonly ReadCheck[] = [
   readCheck('limit-headers', '8, rule 1', 'the three rate-limit headers are there', LIST, checkHeaders),
   readCheck('limit-values', '8, rule 1', 'limit and remaining make sense together', LIST, checkValues),
   readCheck('limit-reset', '8, rule 2', 'the reset is a Unix timestamp in the future', LIST, checkReset),
-  readCheck('clock', '8, rule 2', "the service's clock is right", LIST, checkClock),
+  readCheck('clock', '8, rule 2', 'the clocks of the service and of this machine agree', LIST, checkClock),
   readCheck('latency', undefined, 'the list is answered in time', LIST, checkLatency),
   readCheck('keyless-status', '5', 'without a key: 401', ['keyless'], hasStatus(401)),
   readCheck('wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)),
@@ -155,12 +156,10 @@ function checkReset(answer: Answer): Finding {
 }
 
 function checkClock(answer: Answer, { maxSkew }: Bounds): Finding {
-  const date = dateOf(answer);
-  if (date === undefined) return fail('a Date header', headerText(answer, 'date'));
-  const skew = Math.round((date - answer.receivedAt) / 1_000);
-  if (Math.abs(skew) * 1_000 <= maxSkew) return PASS;
-  const found = `one that is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead'}`;
-  return fail(`a clock within ${duration(maxSkew)} of this machine's`, found);
+  const difference = clockDifference(answer);
+  if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
+  if (Math.abs(difference.ms) <= maxSkew) return PASS;
+  return fail(`clocks within ${duration(maxSkew)} of each other`, difference.words);
 }
 
 function checkLatency({ ms }: Answer, { maxLatency }: Bounds): Finding {

@@ -3,13 +3,15 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Checked } from './finding.ts';
 
-export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github';
+export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';
 
 export interface Suite {
   readonly name: string;
   /** Epoch ms. */
   readonly startedAt: number;
   readonly checks: readonly Checked[];
+  /** What ended it early. */
+  readonly error?: string;
 }
 
 /** JSON and TAP's YAML escape control characters, so that a reader gets the text itself; in the others they are shown. */
@@ -19,6 +21,7 @@ export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>>
   tap,
   json,
   github: (suite) => github(shown(suite)),
+  markdown: (suite) => markdown(shown(suite)),
 };
 
 /** Returns the suite with all text of the service made visible. */
@@ -31,7 +34,7 @@ function shown(suite: Suite): Suite {
       ...(evidence !== undefined && { evidence: { ...evidence, headers: Object.fromEntries(headers) } }),
     };
   });
-  return { ...suite, checks };
+  return { ...suite, checks, ...(suite.error !== undefined && { error: visible(suite.error) }) };
 }
 
 function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' | 'skipped', number>> {
@@ -51,10 +54,15 @@ function place(clause: string | undefined): string {
   return clause === undefined ? '' : `docs/service.md, part ${clause}`;
 }
 
+/** Returns where the sentences of a text begin. */
+export function marginOf(checks: readonly Checked[]): number {
+  return 'FAIL  '.length + Math.max(0, ...checks.map(({ id }) => id.length)) + 2;
+}
+
 function text({ checks }: Suite): string {
-  const width = Math.max(0, ...checks.map(({ id }) => id.length));
+  const width = marginOf(checks);
   const lines = checks.flatMap((check) => [
-    `${VERDICT_WORDS[check.verdict]}  ${check.id.padEnd(width)}  ${result(check)}`,
+    `${VERDICT_WORDS[check.verdict]}  ${check.id}`.padEnd(width) + result(check),
     ...(check.verdict === 'fail'
       ? [`      ${[check.evidence?.request, place(check.clause)].filter(Boolean).join('; ')}`]
       : []),
@@ -64,24 +72,34 @@ function text({ checks }: Suite): string {
 }
 
 /** As Ant's JUnit task writes it: what Jenkins, GitLab and the others read. */
-function junit({ name, startedAt, checks }: Suite): string {
+function junit({ name, startedAt, checks, error }: Suite): string {
   const { failed, skipped } = tally(checks);
+  const broken = checks.filter(({ isError }) => isError).length;
   const seconds = (ms: number): string => (ms / 1_000).toFixed(3);
   const total = seconds(checks.reduce((sum, { ms }) => sum + ms, 0));
-  const cases = checks.map(({ id, title, ms, verdict, problem = '', clause, evidence }) => {
+  const cases = checks.map(({ id, title, ms, verdict, problem = '', clause, evidence, isError }) => {
     const inside =
-      verdict === 'fail'
-        ? `<failure message="${xml(problem)}" type="contract">${xml([place(clause), evidenceText(evidence)].filter(Boolean).join('\n'))}</failure>`
-        : verdict === 'skip'
-          ? `<skipped message="${xml(problem)}"/>`
-          : '';
+      verdict === 'fail' && isError
+        ? `<error message="${xml(problem)}" type="environment">${xml(evidenceText(evidence))}</error>`
+        : verdict === 'fail'
+          ? `<failure message="${xml(problem)}" type="contract">${xml([place(clause), evidenceText(evidence)].filter(Boolean).join('\n'))}</failure>`
+          : verdict === 'skip'
+            ? `<skipped message="${xml(problem)}"/>`
+            : '';
     return `    <testcase classname="${xml(name)}" name="${xml(`${id}: ${title}`)}" time="${seconds(ms)}">${inside}</testcase>`;
   });
+  // Without it a report of skipped checks alone would look green.
+  if (error !== undefined) {
+    const inside = `<error message="${xml(error)}" type="environment"></error>`;
+    cases.push(
+      `    <testcase classname="${xml(name)}" name="run: the checks could be run" time="0.000">${inside}</testcase>`,
+    );
+  }
   const stamp = new Date(startedAt).toISOString().slice(0, 19);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',
-    `  <testsuite name="${xml(name)}" package="petstore" id="0" tests="${checks.length}" failures="${failed}" errors="0" skipped="${skipped}" time="${total}" timestamp="${stamp}" hostname="localhost">`,
+    `  <testsuite name="${xml(name)}" package="petstore" id="0" tests="${cases.length}" failures="${failed - broken}" errors="${broken + (error === undefined ? 0 : 1)}" skipped="${skipped}" time="${total}" timestamp="${stamp}" hostname="localhost">`,
     '    <properties/>',
     ...cases,
     '    <system-out/>',
@@ -162,4 +180,23 @@ function github(suite: Suite): string {
         `::error title=${property(`${suite.name} ${id}`)}::${data(`${evidence?.request ?? ''}: ${problem}`)}\n`,
     );
   return `${lines.join('')}${text(suite)}`;
+}
+
+/** A table, for the summary page of a job on GitHub. */
+function markdown({ name, checks, error }: Suite): string {
+  const cell = (value: string): string => value.replace(/[\\|<>`*_[\]]/g, '\\$&').replace(/\s+/g, ' ');
+  const rows = checks.map(
+    (check) => `| ${VERDICT_WORDS[check.verdict].trim()} | ${check.id} | ${cell(result(check))} |`,
+  );
+  const { passed, failed, skipped } = tally(checks);
+  return [
+    `### ${cell(name)}: ${passed} passed, ${failed} failed, ${skipped} skipped`,
+    ...(error === undefined ? [] : ['', cell(error)]),
+    '',
+    '| | Check | Result |',
+    '| --- | --- | --- |',
+    ...rows,
+    '',
+    '',
+  ].join('\n');
 }

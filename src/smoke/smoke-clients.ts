@@ -19,6 +19,10 @@ export class SmokeClients implements AsyncDisposable {
   readonly session: Session;
   /** What would end any other command: the exit code of the run, before that of a failed check. */
   readonly causes: Failure[] = [];
+  /** What ended the checks early. */
+  endedBy: Failure | undefined;
+  /** How long the service was waited for in vain, in ms. */
+  waitedMs: number | undefined;
   private readonly context: CommandContext;
   /** Requests that the checks need. */
   private readonly need: number;

@@ -1,15 +1,17 @@
 /** `petstore smoke`, from its options to its report. */
 import { dirname } from 'node:path';
 import { type LockedPet, withPet, withWriter } from '../stock/write-one.ts';
+import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { firstCause } from '../report/failures.ts';
+import { errorCode } from '../ports.ts';
+import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
 import { type Checked, checked, skip } from './finding.ts';
 import { probe } from '../client/probe.ts';
-import { REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
+import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
 import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
 
@@ -37,7 +39,14 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
   notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
   const checks = await check(context, clients, options);
-  const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
+  const error = clients.endedBy && describeFailure(clients.endedBy, clock.now()).message;
+  const suite: Suite = {
+    name: `petstore smoke ${environment}`,
+    startedAt,
+    checks,
+    ...(error !== undefined && { error }),
+  };
+  await summarise(context, suite);
   for (const { format, path } of out) {
     await write(context, path, REPORTERS[format](suite)).catch((error: unknown) => {
       if (!isFailure(error) || context.signal.aborted) throw error;
@@ -51,6 +60,7 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     view: 'raw',
     head: '',
     body: Buffer.from(REPORTERS[options.format](suite)),
+    ...(options.format === 'text' && { margin: marginOf(checks) }),
     ...(failure && { failure }),
   };
 }
@@ -58,11 +68,15 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
 /** Returns every chosen check. Where a failure ends the run early, it is noted and the rest is skipped. */
 async function check(context: CommandContext, clients: SmokeClients, options: RunOptions): Promise<readonly Checked[]> {
   const found = new Map<string, Checked>();
+  const facts = chosenChecks(options);
   try {
     await clients.afford();
     if (options.waitReady !== undefined) await waitReady(context, clients, options.waitReady);
     const run = async (pet?: LockedPet): Promise<void> => {
-      for await (const each of runSmoke(clients, options, pet)) found.set(each.id, each);
+      for await (const each of runSmoke(clients, options, pet)) {
+        found.set(each.id, each);
+        context.notices.progress(`Checked ${each.id}`, [found.size, facts.length]);
+      }
     };
     const { write } = options;
     if (write === undefined) await run();
@@ -70,8 +84,11 @@ async function check(context: CommandContext, clients: SmokeClients, options: Ru
   } catch (error) {
     if (!isFailure(error) || context.signal.aborted) throw error;
     clients.causes.push(error);
+    clients.endedBy = error;
+  } finally {
+    context.notices.progress(undefined);
   }
-  return chosenChecks(options).map((facts) => found.get(facts.id) ?? checked(facts, skip('the run ended early')));
+  return facts.map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
 }
 
 /** @throws {Failure} `usage` */
@@ -94,7 +111,11 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
     if (!('unreachable' in answer) && answer.status < 500) return;
     const left = giveUp - clock.monotonic();
     // The checks ask once more.
-    if (left <= 0) return;
+    if (left <= 0) {
+      clients.waitedMs = ms;
+      notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
+      return;
+    }
     if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
@@ -106,6 +127,22 @@ async function findFolder({ files }: CommandContext, folder: string): Promise<vo
     throw fileFailure('find', folder, cause);
   });
   if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
+}
+
+/** Adds the suite to the summary page of a job on GitHub. */
+async function summarise({ env, files, notices }: CommandContext, suite: Suite): Promise<void> {
+  const path = env.GITHUB_STEP_SUMMARY;
+  if (path === undefined || path === '') return;
+  const onFailure = (code: string): void => {
+    notices.warning(`The summary ${path} cannot be written (${code}).`);
+  };
+  try {
+    const page = await files.append(path, onFailure);
+    page.write(REPORTERS.markdown(suite));
+    await page.close();
+  } catch (error) {
+    onFailure(errorCode(error) ?? 'unknown');
+  }
 }
 
 async function write({ files }: CommandContext, path: string, text: string): Promise<void> {

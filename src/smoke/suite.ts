@@ -5,6 +5,7 @@ import { refuseWebPage } from '../client/list.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
+import { duration } from '../view/progress.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { type CheckFacts, type Checked, checked, fail, type Finding, noAnswer, PASS, skip } from './finding.ts';
 import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
@@ -105,7 +106,7 @@ export async function* runSmoke(
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
+  if (isChosen(REACHABLE)) yield notReady(clients, checked(REACHABLE, reachable(first), first));
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // At once: others may change the pet meanwhile.
@@ -113,7 +114,8 @@ export async function* runSmoke(
     yield* runWrites(clients, pet, options.write, first, isChosen);
   }
   for (const check of READ_CHECKS.filter(isChosen)) {
-    if (obstacle === undefined || obstacle === check.id) yield await verdictOf(check);
+    if (obstacle === undefined) yield await verdictOf(check);
+    else if (obstacle === check.id) yield notReady(clients, { ...(await verdictOf(check)), isError: true });
   }
   if (obstacle !== undefined) return;
   if (options.provoke429 === true) yield* runProvoked(clients, isChosen);
@@ -139,12 +141,20 @@ function obstacleOf(list: Answer | Unreachable, { causes }: SmokeClients): strin
 
 function reachable(first: Answer | Unreachable): Finding {
   if (!('unreachable' in first)) return PASS;
-  return first.unreachable.phase === 'tls' ? PASS : fail(`an answer from ${first.unreachable.peer}`, noAnswer(first));
+  return first.unreachable.phase === 'tls'
+    ? PASS
+    : { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
+}
+
+/** Adds how long --wait-ready has waited in vain. */
+function notReady({ waitedMs }: SmokeClients, check: Checked): Checked {
+  if (waitedMs === undefined || check.verdict !== 'fail') return check;
+  return { ...check, problem: `not ready after ${duration(waitedMs)}: ${check.problem ?? ''}` };
 }
 
 function encrypted(first: Answer | Unreachable, { hostname, protocol }: URL): Finding {
   if ('unreachable' in first && first.unreachable.phase === 'tls')
-    return fail('a trusted certificate', first.unreachable.code);
+    return { ...fail('a trusted certificate', first.unreachable.code), isError: true };
   if (protocol === 'https:') return 'unreachable' in first ? skip('the service did not answer') : PASS;
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }

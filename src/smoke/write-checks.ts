@@ -1,12 +1,11 @@
 /** The update's contract, as checks that write: one pet, put back to what it was, whatever happens. */
-import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { integer, type JsonValue, stringifyJson } from '../api/json.ts';
 import {
   type CheckFacts,
   type Checked,
   checked,
   fail,
   type Finding,
-  integer,
   isError,
   PASS,
   skip,

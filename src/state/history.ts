@@ -2,6 +2,7 @@
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import {
+  type Cause,
   type Change,
   type ChangeState,
   fromRow,
@@ -17,10 +18,14 @@ export interface HistoryFilter {
   readonly environment?: string | undefined;
   readonly pet?: readonly bigint[] | undefined;
   readonly run?: bigint | undefined;
+  readonly cause?: Cause | undefined;
+  readonly person?: string | undefined;
   /** Sent at this time or later, epoch ms. */
   readonly since?: number | undefined;
   /** Sent before this time, epoch ms. */
   readonly until?: number | undefined;
+  /** Leaves out undos, redos, and what they have undone. */
+  readonly isNet?: boolean;
   readonly limit: number;
 }
 
@@ -32,9 +37,31 @@ export interface RunFilter {
 
 /** What a change may have done to the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
+/** SQL: true for a change that was undone, and not redone since. `carriedOut`: which undos and redos count. */
+const isUndone = (carriedOut: string): string => `(
+  SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
+  ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
+/** SQL: it was begun, or found nothing to change. */
+const CARRIED_OUT = `(
+  EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))
+  OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
+/** SQL: it has changed the pet of the change. The `+` keeps SQLite from reading the whole run for each pet. */
+const UNDONE = isUndone(
+  "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
+);
+/** SQL: runs that `undo` and `redo` pass over. A smoke test that is over has put its pet back. */
+const PASSED = {
+  undo: "kind IN ('undo', 'redo')",
+  // And undos that a later undo or redo of the same command has replaced.
+  redo: `kind = 'redo' OR kind = 'undo' AND id < (SELECT max(id) FROM run AS undo
+    WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND ${CARRIED_OUT})`,
+} as const;
 /** Columns of a table of changes: what they are made from, and when they differ from row to row. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],
+  // Of these, one for all changes is shown too.
+  cause: ['cause', 'count(cause) > 0'],
+  note: ['note', 'count(note) > 0'],
   environment: ['environment', 'min(environment) < max(environment)'],
   // A change outside of a run has none.
   run: ['run', 'min(run) < max(run) OR count(run) NOT IN (0, count(*))'],
@@ -71,16 +98,25 @@ export class History {
     return this.read<Run>('SELECT * FROM run WHERE id = ?', id)[0];
   }
 
-  /** Returns runs with the number of their rows, newest first. */
+  /** Returns runs with the number of their rows, newest first, without stocktakes that have no scan yet. */
   runs({ environment, isUnfinished = false, limit = -1 }: RunFilter = {}): RunSummary[] {
     const rowsIn = (...states: readonly ChangeState[]): string =>
       `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
     const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS "left",
-        ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
+        ${rowsIn('failed', 'conflict')} AS failed, ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
       FROM run LEFT JOIN change ON change.run = run.id
       WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
-      GROUP BY run.id ORDER BY run.id DESC LIMIT ?`;
+      GROUP BY run.id HAVING kind <> 'count' OR endedAt IS NOT NULL OR scans > 0 OR count(change.id) > 0
+      ORDER BY run.id DESC LIMIT ?`;
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
+  }
+
+  /** Returns the newest run that has added these rows to the stock of a service, and was not undone for all pets. */
+  added(rows: string, origin: string): Run | undefined {
+    const sql = `SELECT * FROM run WHERE rows = ? AND origin = ?
+        AND EXISTS (SELECT 1 FROM change WHERE run = run.id AND state IN ${MAY_BE_WRITTEN} AND NOT ${UNDONE})
+      ORDER BY id DESC LIMIT 1`;
+    return this.read<Run>(sql, rows, origin)[0];
   }
 
   /** Newest first. */
@@ -89,12 +125,13 @@ export class History {
   }
 
   /**
-   * Returns the newest change of an environment that was sent and not refused: that of the last command. A smoke test
-   * that is over has put its pet back.
+   * Returns a change of the command that is next to undo: the newest of an environment that is not undone, and was sent
+   * and not refused. For `redo`, one of the newest command or undo: only after an undo is there something to redo.
    */
-  newestSent(environment: string): Change | undefined {
+  newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
     const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
-        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL)
+        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${PASSED[next]})
+        ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY sentAt DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
   }
@@ -103,6 +140,15 @@ export class History {
   holder(): string {
     const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
     return row === undefined ? 'run' : text(row, 'value');
+  }
+
+  /** Returns when the stocktakes of this machine that counted each pet last began, epoch ms. */
+  lastCounted(origin: string): ReadonlyMap<bigint, number> {
+    const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
+      WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
+    return new Map(
+      this.state.database.all(sql, origin).map((row) => [integer(row, 'petId'), Number(integer(row, 'startedAt'))]),
+    );
   }
 
   changesOf(run: bigint): Change[] {
@@ -161,7 +207,7 @@ export class History {
   }
 
   scans(run: bigint): Scan[] {
-    return this.read('SELECT seq, petId, quantity FROM scan WHERE run = ? ORDER BY seq', run);
+    return this.read('SELECT seq, petId, quantity, stock FROM scan WHERE run = ? ORDER BY seq', run);
   }
 
   /** @throws {Failure} `state` */
@@ -179,23 +225,28 @@ export class History {
 
 /** Returns the SQL after `SELECT …` and its parameters, without the last: the limit. `last`: the row before the first. */
 function sentBy(
-  { environment, pet, run, since, until }: Omit<HistoryFilter, 'limit'>,
+  { environment, pet, run, cause, person, since, until, isNet = false }: Omit<HistoryFilter, 'limit'>,
   last?: Change,
 ): { readonly from: string; readonly values: readonly SqlValue[] } {
   const at = (instant: number | undefined): bigint[] => (instant === undefined ? [] : [BigInt(Math.round(instant))]);
   const terms: readonly (readonly [term: string, values: readonly (SqlValue | undefined)[]])[] = [
     ['environment = ?', environment === undefined ? [] : [environment]],
     ['run = ?', run === undefined ? [] : [run]],
+    ['cause = ?', cause === undefined ? [] : [cause]],
+    ['person = ?', person === undefined ? [] : [person]],
     ['sentAt >= ?', at(since)],
     ['sentAt < ?', at(until)],
     [`petId IN (${pet?.map(() => '?').join(', ') ?? ''})`, pet ?? []],
     ['(sentAt, id) < (?, ?)', last === undefined ? [] : [...at(last.sentAt), last.id]],
   ];
   const given = terms.filter(([, values]) => values.length > 0);
+  const net = `NOT ${UNDONE} AND (state IN ('sent', 'unknown')
+    OR coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind IN ('undo', 'redo')))`;
+  const all = ['sentAt IS NOT NULL', ...given.map(([term]) => term), ...(isNet ? [net] : [])];
   // From the second page on: by another index SQLite would read and sort all rows of a long run for each page.
   const index = last === undefined ? '' : 'INDEXED BY changesSent';
   return {
-    from: `FROM change ${index} WHERE ${['sentAt IS NOT NULL', ...given.map(([term]) => term)].join(' AND ')}
+    from: `FROM change ${index} WHERE ${all.join(' AND ')}
       ORDER BY sentAt DESC, id DESC LIMIT ?`,
     values: given.flatMap(([, values]) => values.map((value) => value ?? null)),
   };

@@ -1,11 +1,26 @@
 /** Reads the rows of the journal's tables. */
 import type { SqlRow } from '../ports.ts';
 
-export const KINDS = ['import', 'count', 'edit', 'undo', 'smoke'] as const;
+export const KINDS = ['import', 'count', 'edit', 'browse', 'undo', 'redo', 'smoke'] as const;
 
 export type RunKind = (typeof KINDS)[number];
 export type ChangeState =
   'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict' | 'discarded';
+
+/** Why stock changes, as people say it. */
+export const CAUSES = [
+  'received',
+  'sold',
+  'returned',
+  'died',
+  'damaged',
+  'lost',
+  'count',
+  'correction',
+  'other',
+] as const;
+
+export type Cause = (typeof CAUSES)[number];
 
 export interface Run {
   readonly id: bigint;
@@ -22,12 +37,19 @@ export interface Run {
   readonly hash?: string | undefined;
   /** True if its rows were added to the stock, so that applying them again would add twice. */
   readonly adds?: boolean;
+  /** SHA-256 of the rows that it adds, however the file has them. */
+  readonly rows?: string | undefined;
+  /** Of an undo or a redo: the run that it takes back, or brings back. */
+  readonly undoesRun?: bigint | undefined;
+  /** The same, of a single change. */
+  readonly undoesChange?: bigint | undefined;
 }
 
-/** A run, and how many of its rows are done, left and discarded. */
+/** A run, and how many of its rows are done, left, failed and discarded. */
 export interface RunSummary extends Run {
   readonly done: number;
   readonly left: number;
+  readonly failed: number;
   readonly discarded: number;
   /** Of a stocktake. */
   readonly scans: number;
@@ -42,6 +64,9 @@ export interface Change {
   readonly origin: string;
   readonly command: string;
   readonly person: string;
+  /** Undefined where the user did not say it, as is `note`. */
+  readonly cause?: Cause | undefined;
+  readonly note?: string | undefined;
   readonly petId: bigint;
   /** What was there, where that is known. */
   readonly before?: bigint | undefined;
@@ -57,12 +82,14 @@ export interface Scan {
   readonly seq: number;
   readonly petId: bigint;
   readonly quantity: bigint;
+  /** What the service had then. */
+  readonly stock: bigint;
 }
 
 /** Epoch ms, and counts. */
 const NUMBERS = new Set(['line', 'startedAt', 'endedAt', 'sentAt', 'seq', 'done', 'left', 'discarded', 'scans']);
 /** Integers of any size, which are stored as text. */
-const QUANTITIES = new Set(['before', 'after', 'current', 'quantity']);
+const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
 
 /** Returns a row whose columns have the names of T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns

@@ -20,8 +20,12 @@ import { History, HOLDER } from './history.ts';
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
-export type NewChange = Pick<Change, 'petId' | 'after'> & Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason'>>;
-export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person'>;
+/** `cause`, `note`: of this change alone; by default those of the whole run. */
+export type NewChange = Pick<Change, 'petId' | 'after'> &
+  Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason' | 'cause' | 'note'>>;
+export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person' | 'cause' | 'note'>;
+/** What became of a change. `isUnsent`: the service never had it. */
+export type Settled = Pick<Change, 'state' | 'reason'> & { readonly isUnsent?: boolean };
 
 /** How a write that must survive a power cut is stored. */
 const DURABLE: Exclusive = { durable: true };
@@ -35,7 +39,8 @@ export class Journal extends History {
     const { database } = this.state;
     return this.state.exclusively(() => {
       const row = database.get(
-        'INSERT INTO run (kind, startedAt, environment, origin, source, hash, adds) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id',
+        `INSERT INTO run (kind, startedAt, environment, origin, source, hash, adds, rows, undoesRun, undoesChange)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
         run.kind,
         BigInt(Math.round(run.startedAt)),
         run.environment,
@@ -43,6 +48,9 @@ export class Journal extends History {
         run.source === undefined ? null : this.redact(run.source),
         run.hash ?? null,
         run.adds === true ? 1n : null,
+        run.rows ?? null,
+        run.undoesRun ?? null,
+        run.undoesChange ?? null,
       );
       const id = integer(row!, 'id');
       for (const change of changes) this.insert(where, change, id);
@@ -72,16 +80,16 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  async settle(id: bigint, { state, reason }: Pick<Change, 'state' | 'reason'>): Promise<void> {
+  async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled): Promise<void> {
     await this.state.exclusively(() => {
       const texts = [state, reason === undefined ? null : this.redact(reason)];
       this.change('UPDATE change SET state = ?, reason = ? WHERE id = ?', ...texts, id);
-      if (state === 'planned') this.unsend(id);
+      if (isUnsent) this.unsend(id);
       if (state === 'applied' || state === 'unknown') noteWrite(this.state, id);
     }, CERTAIN);
   }
 
-  /** A change that is planned again was not sent, and the history has only what was sent. Only a run sends it later. */
+  /** A change that is planned again, or was refused before the service, was not sent, and the history has only what was sent. Only a run sends it later. */
   private unsend(id: bigint): void {
     this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
     this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
@@ -120,10 +128,11 @@ export class Journal extends History {
   }
 
   /** Stores one scan of a stocktake, on the disk when it returns. */
-  async scan(run: bigint, { seq, petId, quantity }: Scan): Promise<void> {
+  async scan(run: bigint, { seq, petId, quantity, stock }: Scan): Promise<void> {
     await this.state.exclusively(() => {
       this.requireRun(run);
-      this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?)', run, BigInt(seq), petId, quantity.toString());
+      const texts = [quantity.toString(), stock.toString()];
+      this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?, ?)', run, BigInt(seq), petId, ...texts);
     }, DURABLE_AND_CERTAIN);
   }
 
@@ -142,15 +151,18 @@ export class Journal extends History {
   }
 
   private insert(where: Where, change: NewChange & Pick<Change, 'sentAt'>, run?: bigint): void {
+    const note = change.note ?? where.note;
     this.state.database.run(
-      `INSERT INTO change (run, line, environment, origin, command, person, petId, before, after, state, reason, sentAt)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO change (run, line, environment, origin, command, person, cause, note, petId, before, after, state, reason, sentAt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run ?? null,
       change.line === undefined ? null : BigInt(change.line),
       where.environment,
       where.origin,
       this.redact(where.command),
       this.redact(where.person),
+      change.cause ?? where.cause ?? null,
+      note === undefined ? null : this.redact(note),
       change.petId,
       change.before?.toString() ?? null,
       change.after.toString(),

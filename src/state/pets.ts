@@ -55,7 +55,7 @@ function idsIn(database: Database, query: string): bigint[] {
 }
 
 /** True where a service has a catalog. */
-export function hasCatalog(database: Pick<Database, 'get'>): boolean {
+function hasCatalog(database: Pick<Database, 'get'>): boolean {
   return database.get('SELECT 1 FROM catalogPet LIMIT 1') !== undefined;
 }
 

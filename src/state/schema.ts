@@ -15,18 +15,25 @@ export const STATE_DATABASE: DatabaseKind = {
        monotonic REAL NOT NULL,
        wall REAL NOT NULL
      ) STRICT, WITHOUT ROWID`,
-    // Quantities are integers of any size. Instants: epoch ms. `adds`: 1 for a run that adds to the stock.
+    // Quantities are integers of any size. Instants: epoch ms. `adds`: 1 for a run that adds to the stock. `rows`: the hash of
+    // what it adds. `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
     `CREATE TABLE run (
        id INTEGER PRIMARY KEY,
-       kind TEXT NOT NULL CHECK (kind IN ('import', 'count', 'edit', 'undo', 'smoke')),
+       kind TEXT NOT NULL CHECK (kind IN ('import', 'count', 'edit', 'browse', 'undo', 'redo', 'smoke')),
        startedAt INTEGER NOT NULL,
        endedAt INTEGER,
        environment TEXT NOT NULL,
        origin TEXT NOT NULL,
        source TEXT,
        hash TEXT,
-       adds INTEGER
+       adds INTEGER,
+       rows TEXT,
+       undoesRun INTEGER,
+       undoesChange INTEGER
      ) STRICT`,
+    'CREATE INDEX undosOfRun ON run (undoesRun) WHERE undoesRun IS NOT NULL',
+    'CREATE INDEX undosOfChange ON run (undoesChange) WHERE undoesChange IS NOT NULL',
+    // `cause` and `note`: why, in the user's words; NULL where that was not said.
     `CREATE TABLE change (
        id INTEGER PRIMARY KEY,
        run INTEGER REFERENCES run,
@@ -35,6 +42,8 @@ export const STATE_DATABASE: DatabaseKind = {
        origin TEXT NOT NULL,
        command TEXT NOT NULL,
        person TEXT NOT NULL,
+       cause TEXT,
+       note TEXT,
        petId INTEGER NOT NULL,
        before TEXT,
        after TEXT NOT NULL,
@@ -52,6 +61,7 @@ export const STATE_DATABASE: DatabaseKind = {
        seq INTEGER NOT NULL,
        petId INTEGER NOT NULL,
        quantity TEXT NOT NULL,
+       stock TEXT NOT NULL,
        PRIMARY KEY (run, seq)
      ) STRICT, WITHOUT ROWID`,
     // The newest write of this machine to each pet. `turn`: of `meta`, when it was noted.
@@ -61,11 +71,16 @@ export const STATE_DATABASE: DatabaseKind = {
        turn INTEGER NOT NULL,
        PRIMARY KEY (origin, petId)
      ) STRICT, WITHOUT ROWID`,
-    // Names and barcodes of the pets of each service. `barcode` has 14 digits.
+    // Names and barcodes of the pets of each service. `search`: the name without case and accents. Quantities are
+    // integers of any size. `provided`: 1 for a pet that the service brings along. `barcode` has 14 digits.
     `CREATE TABLE catalogPet (
        origin TEXT NOT NULL,
        petId INTEGER NOT NULL,
+       provided INTEGER NOT NULL,
        name TEXT NOT NULL,
+       search TEXT NOT NULL,
+       min TEXT,
+       target TEXT,
        PRIMARY KEY (origin, petId)
      ) STRICT, WITHOUT ROWID`,
     `CREATE TABLE catalogBarcode (
@@ -76,6 +91,8 @@ export const STATE_DATABASE: DatabaseKind = {
        PRIMARY KEY (origin, barcode)
      ) STRICT, WITHOUT ROWID`,
     'CREATE INDEX barcodesOfPet ON catalogBarcode (origin, petId)',
+    // What the user has said of the columns of files with such a header: JSON of its headings, and of values of --map.
+    'CREATE TABLE columnAnswer (header TEXT PRIMARY KEY, mappings TEXT NOT NULL) STRICT, WITHOUT ROWID',
     // Changes that the user has made in `inventory browse` and not applied yet. Quantities are integers of any size.
     `CREATE TABLE draft (
        origin TEXT NOT NULL,

@@ -1,19 +1,20 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
+import type { InventoryItem } from '../api/item.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { openCatalog, tableCatalog } from '../session/catalog.ts';
+import { openNames, tableNames } from '../session/catalog.ts';
 import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, NewRun, Run } from '../state/journal.ts';
+import type { Change, Journal, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { type Plan, planLines, planView, type Stock } from './plan.ts';
+import { petsShown, type Plan, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { countStates, summarise, summaryMembers } from './summary.ts';
@@ -21,13 +22,13 @@ import { recordOutcome, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
-export interface RunSpec extends Pick<NewRun, 'kind' | 'source' | 'hash' | 'adds'> {
+export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'origin'> {
   /** As the history shows it. */
   readonly command: string;
   /** A run whose rows are still to be planned: a stocktake. */
   readonly run?: Run;
   /** Without the environment: `Undo run 3`. */
-  readonly question?: string;
+  question?(steps: number): string;
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, environment: string): readonly string[];
   plan(stock: Stock): Plan;
@@ -42,6 +43,8 @@ export interface RunContext {
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+  /** Pets that a stocktake leaves as they are, because they were not scanned. */
+  readonly rest?: readonly InventoryItem[];
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -56,7 +59,9 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   spec.check?.(session);
   const seen = await look(session.service, journal);
   const plan = spec.plan(seen.stock);
-  if (plan.steps.length + plan.obstacles.length === 0) return await nothingToDo(runContext, session, spec, plan);
+  const isEmpty = plan.steps.length + plan.obstacles.length === 0;
+  // What was counted and found right is a result of the stocktake.
+  if (isEmpty && spec.kind !== 'count') return await nothingToDo(runContext, session, spec, plan);
   const agreed = await confirmPlan(runContext, session, spec, plan);
   if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
   // The user may have agreed to a longer wait than that session allows.
@@ -70,7 +75,13 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
   spec.check?.(session);
-  return planView(spec.plan(await readStock(session.service)), await tableCatalog(context, session.origin));
+  return await namedPlanView(context, session, spec.plan(await readStock(session.service)));
+}
+
+/** Returns a plan as rows, with the names of its pets in a table. */
+export async function namedPlanView(context: CommandContext, { origin }: Session, plan: Plan): Promise<RowsView> {
+  const petIds = [...plan.steps, ...plan.obstacles].map(({ petId }) => petId);
+  return planView(plan, await tableNames(context, origin, petIds));
 }
 
 /** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
@@ -79,13 +90,17 @@ export function assertCanConfirm(context: CommandContext): void {
   throw new Failure('no-terminal', { what: 'confirmation', instead: 'To change without a question, add --yes.' });
 }
 
-/** Ends a run whose pets all have the wanted quantity. */
+/** Reports that all pets have the wanted quantity. */
 async function nothingToDo(
   { context, journal }: PlanContext,
-  { environment }: Session,
-  { run }: RunSpec,
-  { unchanged }: Plan,
+  session: Session,
+  spec: RunSpec,
+  { unchanged: { length: unchanged } }: Plan,
 ): Promise<RecordView> {
+  const { environment } = session;
+  // The next undo is to go one command further back.
+  const isKept = spec.kind === 'undo' || spec.kind === 'redo';
+  const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
@@ -111,7 +126,7 @@ async function confirmPlan(
   // With --yes, the result of a single change says it all.
   const lines =
     spec.lines === undefined
-      ? planLines(plan, await openCatalog(context, origin))
+      ? planLines(plan, await openNames(context, origin, petsShown(plan)))
       : globals.yes
         ? []
         : spec.lines(plan, environment);
@@ -122,7 +137,7 @@ async function confirmPlan(
     notices.info(`This takes at least ${duration(ms)} (${requests} requests), until about ${end}.`);
   }
   if (!globals.yes) {
-    const question = `${spec.question ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
+    const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
     // Others need not wait for the answer: a pet that they change meanwhile is a conflict.
     if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
@@ -134,18 +149,26 @@ async function confirmPlan(
 }
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
-  const { context, journal, session } = runContext;
-  const { kind, source, hash, adds = false } = spec;
+  const counted = spec.kind === 'count' ? plan.unchanged : [];
+  const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
+  await spec.onBegin?.();
+  return resumeRun(runContext, run, seen, plan.unchanged.length - counted.length);
+}
+
+async function beginRun(
+  { context, journal, session }: RunContext,
+  spec: RunSpec,
+  changes: readonly NewChange[],
+): Promise<Run> {
+  const { kind, source, hash, adds = false, rows, undoesRun, undoesChange } = spec;
   const where = whereOf(context, session, spec.command);
   const { environment, origin } = where;
-  const rows = [...plan.steps, ...plan.obstacles];
-  let { run } = spec;
-  if (run === undefined) {
-    const startedAt = context.clock.now();
-    run = await journal.begin({ kind, startedAt, environment, origin, source, hash, adds }, where, rows);
-  } else await journal.plan(run.id, where, rows);
-  await spec.onBegin?.();
-  return resumeRun(runContext, run, seen, plan.unchanged);
+  if (spec.run === undefined) {
+    const made = { kind, startedAt: context.clock.now(), environment, origin };
+    return journal.begin({ ...made, source, hash, adds, rows, undoesRun, undoesChange }, where, changes);
+  }
+  await journal.plan(spec.run.id, where, changes);
+  return spec.run;
 }
 
 /** Applies what is left of a run, wherever it stopped. */
@@ -160,8 +183,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const counts = countStates(changes, 0);
   const showProgress = (): void => {
     const failed = counts.failed + counts.conflict;
-    const line = `${counts.applied + counts.unchanged} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`;
-    if (changes.length > 1) context.notices.progress(line);
+    const done = counts.applied + counts.unchanged;
+    const line = `${done} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`;
+    if (changes.length > 1) context.notices.progress(line, [done + failed, changes.length]);
   };
   showProgress();
   const onOutcome = (outcome: Outcome): void => {

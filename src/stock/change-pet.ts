@@ -1,6 +1,7 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import type { Service } from '../client/service.ts';
 import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -37,15 +38,36 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
     session,
     async (writer) => {
       const attempt = (): Promise<RecordView> => withPet(writer, change.petId, (pet) => readAndWrite(pet, change));
-      // The lock was lost before the write left, so another machine may have changed the pet since it was read.
-      return await attempt().catch((error: unknown) => {
-        if (isOutdated(error)) return attempt();
-        throw error;
-      });
+      const from = context.clock.monotonic();
+      for (let attempts = 1; ; attempts++) {
+        try {
+          return await attempt();
+        } catch (error) {
+          // The lock was lost before the write left, so another machine may have changed the pet since it was read.
+          if (isOutdated(error) && attempts === 1) continue;
+          if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed'))
+            throw error;
+          await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
+        }
+      }
     },
     // `adjust` would lose an update that comes between its read and its write.
     meansFor(context, session, isSet),
   );
+}
+
+/** The longest waits of an adjustment after its first two attempts, ms: another machine's change takes two requests. */
+const BACKOFF_MS = [250, 1_000] as const;
+
+/** Waits before an adjustment reads the pet again that another machine has changed. @throws {Failure} `run-locked` */
+async function waitForOthers(
+  { clock, maxWaitMs, random, signal }: Service,
+  { petId }: PetChange,
+  attempts: number,
+  waitedMs: number,
+): Promise<void> {
+  if (waitedMs >= maxWaitMs) throw new Failure('run-locked', { what: `another change of pet ${petId}`, waitedMs });
+  await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
 }
 
 async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordView> {

@@ -1,12 +1,16 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { parseInteger, MAX_DIGITS, parseInt64 } from '../api/values.ts';
 
-export type ColumnName = 'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode';
+export type ColumnName =
+  'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode' | 'min' | 'target' | 'cause' | 'note';
+export type PetColumn = Extract<ColumnName, 'petId' | 'barcode' | 'name'>;
 type Found = ReadonlyMap<ColumnName, number>;
 
 /** A kind of file: its columns, and its words in messages. */
 export interface FileKind {
   readonly columns: readonly ColumnName[];
+  /** Those that may name the pet, the first that a header has. */
+  readonly pets: readonly PetColumn[];
   /** A header. */
   readonly example: string;
   /** What a file that is refused leaves as it was. */
@@ -19,7 +23,8 @@ export interface FileKind {
 }
 
 export const STOCK_FILE: FileKind = {
-  columns: ['petId', 'quantity', 'delta', 'current'],
+  columns: ['petId', 'barcode', 'name', 'quantity', 'delta', 'current', 'cause', 'note'],
+  pets: ['petId', 'barcode', 'name'],
   example: 'petId,quantity',
   unchanged: 'nothing was sent',
   allowsJson: true,
@@ -28,12 +33,16 @@ export const STOCK_FILE: FileKind = {
 };
 
 export const CATALOG_FILE: FileKind = {
-  columns: ['petId', 'name', 'barcode'],
+  columns: ['petId', 'name', 'barcode', 'min', 'target'],
+  pets: ['petId'],
   example: 'petId,name,barcode',
   unchanged: 'the catalog is unchanged',
   allowsJson: false,
   tooWide: 'put a text with a delimiter in quotes',
-  missing: (found) => (found.has('name') || found.has('barcode') ? [] : ['name (or barcode)']),
+  missing: (found) =>
+    (['name', 'barcode', 'min', 'target'] as const).some((column) => found.has(column))
+      ? []
+      : ['name (or barcode, min, target)'],
 };
 
 /** The value of --map: the column that a heading of the file names. */
@@ -45,8 +54,13 @@ export interface Mapping {
 /** Parses `Article=petId`; undefined for anything else. */
 export function parseMapping(text: string, { columns }: FileKind = STOCK_FILE): Mapping | undefined {
   const [, heading = '', name = ''] = /^(.*)=([^=]*)$/s.exec(text) ?? [];
-  const column = columns.find((each) => plain(each) === plain(name));
+  const column = findName(columns, name);
   return plain(heading) === '' || column === undefined ? undefined : { heading, column };
+}
+
+/** Returns the one of some names that a user has typed. */
+export function findName<Name extends string>(names: readonly Name[], text: string): Name | undefined {
+  return plain(text) === '' ? undefined : names.find((name) => plain(name) === plain(text));
 }
 
 /** Ignores case, spaces, `_` and `-`. */
@@ -91,25 +105,32 @@ export function findColumns(
   return { found, ignored: ignored.filter(Boolean), problem };
 }
 
+/** `headings`: those of a header that only lacks columns, so that --map can name them. */
+export interface HeaderProblem {
+  readonly reason: string;
+  readonly headings?: readonly string[];
+}
+
 /** Returns why a CSV header cannot be used. */
 export function headerProblem(
   headings: readonly string[],
   { found, ignored, problem }: Columns,
   mappings: readonly Mapping[],
   kind: FileKind = STOCK_FILE,
-): string | undefined {
-  if (problem !== undefined) return problem;
+): HeaderProblem | undefined {
+  if (problem !== undefined) return { reason: problem };
   const names = headings.map((heading) => heading.trim()).filter((heading) => heading !== '');
   const mapped = mappingProblem(names, mappings);
-  if (mapped !== undefined) return mapped;
+  if (mapped !== undefined) return { reason: mapped };
   if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
-    return `the first line must be a header such as ${kind.example}`;
+    return { reason: `the first line must be a header such as ${kind.example}` };
   }
-  const missing = [...(found.has('petId') ? [] : ['petId']), ...kind.missing(found)];
+  const missing = [...(kind.pets.some((column) => found.has(column)) ? [] : ['petId']), ...kind.missing(found)];
   if (missing.length === 0) return undefined;
-  const example =
-    ignored[0] === undefined ? '' : `; name one with --map ${quoted(`${ignored[0]}=${missing[0]!.split(' ')[0]!}`)}`;
-  return `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
+  const options = missing.map((column) => `--map "HEADING=${column.split(' ')[0]!}"`).join(' ');
+  const example = ignored.length === 0 ? '' : `; name ${missing.length === 1 ? 'one' : 'them'} with ${options}`;
+  const reason = `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
+  return ignored.length === 0 ? { reason } : { reason, headings: names };
 }
 
 /** Returns what is wrong with --map: a heading that the file does not have, or that is mapped twice. */
@@ -132,7 +153,7 @@ function list(names: readonly string[]): string {
 }
 
 /** Quotes a text of the file, cut to a readable length. */
-function shown(text: string): string {
+export function shown(text: string): string {
   return quoted(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }
 
@@ -150,8 +171,13 @@ export function parsePetId(text: string): bigint | string {
  * with the step that repairs it.
  */
 export function parseNumber(column: ColumnName, text: string): bigint | string {
-  const value = column === 'petId' ? parseInt64(text) : parseInteger(text);
+  const value = column === 'petId' ? parseInt64(text) : parseInteger(withoutZeros(text));
   return value ?? `${column} is ${shown(text)}${problemOf(column, text)}`;
+}
+
+/** Returns `12` for `12,00` and `12.0`, but not for `1,000` or `1.000`, which may be a thousand. */
+function withoutZeros(text: string): string {
+  return /^-?[0-9]{1,3}[.,]000$/.test(text) ? text : text.replace(/^(-?[0-9]+)[.,]0+$/, '$1');
 }
 
 function problemOf(column: ColumnName, text: string): string {

@@ -14,8 +14,10 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { assertSameOrigin } from './runs.ts';
 import { whereOf } from './write-one.ts';
-import { makePlan, type Stock, type Wanted } from './plan.ts';
+import type { Stock, Wanted } from './plan.ts';
+import { planCount, showUnscanned, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
+import { clockTime } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
 export interface CountOptions {
@@ -24,6 +26,8 @@ export interface CountOptions {
   /** A stocktake's number, or true for the newest. */
   readonly resume?: bigint | true;
   readonly dryRun?: boolean;
+  /** What becomes of pets that were not scanned: by default, they are left as they are. */
+  readonly rest?: 'leave' | 'zero';
 }
 
 interface Pets {
@@ -51,7 +55,8 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     assertCanConfirm(context);
   }
   return withWritableJournal(context, async (journal): Promise<View> => {
-    const { run, stock, catalog } = await prepare(context, journal, options);
+    const { run, stock, catalog: opened } = await prepare(context, journal, options);
+    using catalog = opened;
     using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(context, journal, run, { stock, catalog });
     const end = await tally.read(options.prefix ?? '');
@@ -67,14 +72,21 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
     }
     context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
-    const plan = (present: Stock) => makePlan(rows, present);
+    const rest = unscanned(rows, stock);
+    const zeroed = options.rest === 'zero' ? rest : [];
+    const left = options.rest === 'zero' ? [] : rest;
+    await showUnscanned(context, run, left);
+    const plan = (present: Stock) => planCount(rows, zeroed, present);
+    const question = (steps: number) =>
+      `Change ${plural(steps, 'pet')}${zeroed.length === 0 ? '' : `, and set to 0 those that were not scanned (${zeroed.length}),`}`;
     if (options.dryRun === true) {
       context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
     using turn = await takeTurn(context, journal, 'count');
     try {
-      return await applyPlan({ context, journal, turn }, { kind: 'count', command: COMMAND, run, plan });
+      const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
+      return await applyPlan({ context, journal, turn, rest: left }, spec);
     } catch (error) {
       if (isDeclined(error)) context.notices.info(savedText(run));
       throw error;
@@ -95,6 +107,7 @@ function savedText(run: Run): string {
 /** `q`: keeps the stocktake, or discards it where the user says so. */
 async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
   const members = [['run', run.id] as const];
+  if (journal.scans(run.id).length === 0) return confirmation('Nothing was counted.', members);
   const isKept = !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
   if (isKept) return confirmation(savedText(run), members);
   await journal.end(run.id, context.clock.now());
@@ -110,10 +123,25 @@ async function prepare(
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
   if (resume !== undefined) return { stock, catalog, run: findStopped(journal, resume, session) };
+  const kept = await offerStopped(context, journal, session);
+  if (kept !== undefined) return { stock, catalog, run: kept };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
   return { stock, catalog, run: await journal.begin(begun, where, []) };
+}
+
+/** Asks at a terminal whether to go on with the newest stocktake that was not finished. */
+async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
+  const { clock, globals, prompt, signal } = context;
+  const open = journal
+    .runs({ environment: session.environment, isUnfinished: true })
+    .find(({ kind, origin, left }) => kind === 'count' && origin === session.origin && left === 0);
+  if (open === undefined || globals.yes || !canAsk(context)) return undefined;
+  const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
+  return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
+    ? open
+    : undefined;
 }
 
 function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
@@ -149,7 +177,7 @@ class Tally {
 
   rows(): Wanted[] {
     const byPet = [...Map.groupBy(this.scans, ({ petId }) => petId)];
-    return byPet.map(([petId, scans], i) => ({ line: i + 1, petId, quantity: sumOf(scans) }));
+    return byPet.map(([petId, scans], i) => ({ line: i + 1, petId, quantity: sumOf(scans), current: scans[0]!.stock }));
   }
 
   private counted(wanted: bigint): bigint {
@@ -180,7 +208,7 @@ class Tally {
       }
       return 'done';
     } catch (error) {
-      notices.info(savedText(this.run));
+      if (this.scans.length > 0) notices.info(savedText(this.run));
       throw stoppedByUser(error, 'input');
     }
   }
@@ -202,8 +230,9 @@ class Tally {
     if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
-    if (!stock.has(petId)) return this.refuse(`${petLabel(petId, catalog)} does not exist`);
-    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity };
+    const present = stock.get(petId);
+    if (present === undefined) return this.refuse(`${petLabel(petId, catalog)} does not exist`);
+    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present.quantity };
     await this.journal.scan(this.run.id, scan);
     this.scans.push(scan);
     this.context.notices.info(this.tallied(petId));

@@ -2,6 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
+import { openNames } from '../session/catalog.ts';
 import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { connect } from '../session/connect.ts';
@@ -15,10 +16,11 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
+import { NO_ROWS } from './records.ts';
 
 const HEAD =
   '# Edit quantities, then save and close. You will be asked before anything changes.\n' +
-  '# Deleted lines are ignored; status cannot be changed.\n';
+  '# Deleted lines are ignored; status and name cannot be changed.\n';
 
 export interface EditOptions extends Filter {
   readonly allowNegative?: boolean;
@@ -34,12 +36,20 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     await assertWriteAllowed(context, 'inventory edit');
     assertCanConfirm(context);
   }
-  const items = (await presentItems(context)).filter(matcher(options));
+  const { items: present, origin } = await presentItems(context);
+  const items = present.filter(matcher(options));
   if (items.length === 0) return confirmation('No pet matches.', [['applied', 0]]);
   const folder = statePath(context, 'edit');
   const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
-  const text = tableOf(items);
+  const text = tableOf(
+    items,
+    await openNames(
+      context,
+      origin,
+      items.map(({ petId }) => petId),
+    ),
+  );
   await files.replace(path, text, { mode: 0o600 });
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
@@ -64,9 +74,9 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   }
 }
 
-async function presentItems(context: CommandContext): Promise<InventoryItem[]> {
+async function presentItems(context: CommandContext): Promise<{ items: InventoryItem[]; origin: string }> {
   await using session = await connect(context, { isBulk: true });
-  return [...(await readStock(session.service)).values()];
+  return { items: [...(await readStock(session.service)).values()], origin: session.origin };
 }
 
 /** Returns the changed rows. On a terminal the user may fix invalid ones at once. */
@@ -96,9 +106,16 @@ function needEditor(context: CommandContext): void {
   });
 }
 
-function tableOf(items: readonly InventoryItem[]): string {
-  const rows = items.map(({ petId, quantity, status }) => [petId, quantity, status].map(csvCell));
-  return HEAD + stringify([['petId', 'quantity', 'status'], ...rows]);
+/** A heading that no file of rows has: the id alone names the pet. */
+const NAME = 'pet name';
+
+function tableOf(items: readonly InventoryItem[], names: ReadonlyMap<bigint, string> | undefined): string {
+  const heading = ['petId', 'quantity', 'status', ...(names === undefined ? [] : [NAME])];
+  const rows = items.map(({ petId, quantity, status }) => {
+    const name = names === undefined ? [] : [names.get(petId) ?? ''];
+    return [petId, quantity, status, ...name].map(csvCell);
+  });
+  return HEAD + stringify([heading, ...rows]);
 }
 
 /** The rows that differ, each guarded by what was shown. @throws {Failure} `invalid-rows` */
@@ -120,8 +137,7 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...read.problems,
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
-  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === 'the file has no rows'))
-    return changed;
+  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === NO_ROWS)) return changed;
   const hint = 'Your file is kept; to start again from the current stock, run the command again.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }

@@ -1,6 +1,9 @@
 /** Parses the rows of a file: a delivery, a stocktake, or a catalog. All are checked before one is applied. */
+import { hash } from 'node:crypto';
 import type { CatalogRow } from '../catalog/changes.ts';
-import { CATALOG_FILE, type Mapping, parseNumber, parsePetId, STOCK_FILE } from './columns.ts';
+import { CAUSES } from '../state/journal-rows.ts';
+import { isLine, isOneOf } from '../api/values.ts';
+import { CATALOG_FILE, type Mapping, parseNumber, parsePetId, type PetColumn, STOCK_FILE } from './columns.ts';
 import type { Wanted } from './plan.ts';
 import { type FileProblems, type FileRecord, readRecords } from './records.ts';
 
@@ -16,13 +19,20 @@ export interface Rows extends FileProblems {
   readonly rows: readonly Row[];
   /** True if the rows are added to the stock. */
   readonly adds: boolean;
+  /** The column by which they name their pets, if the catalog is needed for it. */
+  readonly named: Exclude<PetColumn, 'petId'> | undefined;
 }
+
+/** Returns the pet that a name or a barcode stands for, or why there is none. */
+export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string) => bigint | string;
 
 export interface RowOptions {
   readonly allowNegative: boolean;
   /** Adds the quantities to the stock. */
   readonly add?: boolean | undefined;
   readonly mappings?: readonly Mapping[] | undefined;
+  /** By the catalog; without it, rows that need it are left out. */
+  readonly petOf?: PetOf | undefined;
 }
 
 /** How many a row says, and whether they are added. */
@@ -32,16 +42,22 @@ interface Amount {
 }
 
 /** Parses any text; what is wrong with it is in `problems`. */
-export function parseRows(text: string, { allowNegative, add = false, mappings = [] }: RowOptions): Rows {
+export function parseRows(text: string, { allowNegative, add = false, mappings = [], petOf }: RowOptions): Rows {
   const byPet = new Map<bigint, Row>();
+  let named: Rows['named'];
   let first: { readonly line: number; readonly adds: boolean } | undefined;
   const found = readRecords(text, { kind: STOCK_FILE, mappings }, (record) => {
     const { line } = record;
     const column = record.has('delta') ? 'delta' : 'quantity';
     const adds = add || column === 'delta';
     first ??= { line, adds };
-    const row = toRow(record, { column, adds }, allowNegative);
+    const by = STOCK_FILE.pets.find((each) => record.has(each) && record.text(each) !== '') ?? 'petId';
+    if (by !== 'petId') named = by;
+    const petId = by === 'petId' ? parsePetId(record.text(by)) : petOf === undefined ? 0n : petOf(by, record.text(by));
+    if (typeof petId === 'string') return petId;
+    const row = toRow(record, petId, { column, adds }, allowNegative);
     if (typeof row === 'string') return row;
+    if (by !== 'petId' && petOf === undefined) return undefined;
     if (adds !== first.adds) {
       return `has ${column}, but line ${first.line} has the other; use one of them`;
     }
@@ -50,7 +66,13 @@ export function parseRows(text: string, { allowNegative, add = false, mappings =
     byPet.set(row.petId, merged);
     return undefined;
   });
-  return { ...found, rows: [...byPet.values()], adds: first?.adds === true };
+  return { ...found, rows: [...byPet.values()], adds: first?.adds === true, named };
+}
+
+/** Returns the same text for the same rows, in whatever order and file they are. */
+export function hashOfRows(rows: readonly Row[]): string {
+  const lines = rows.map(({ petId, quantity }) => `${petId} ${quantity}`);
+  return hash('sha256', lines.sort().join('\n'));
 }
 
 /** Adds a row to an earlier one of the same pet; two rows that set the same pet contradict each other. */
@@ -61,13 +83,17 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
   if (earlier.current !== undefined && row.current !== undefined && earlier.current !== row.current) {
     return `${problem}, with another value of current`;
   }
+  if (earlier.cause !== row.cause || earlier.note !== row.note) return `${problem}, with another cause or note`;
   const lines = [...(earlier.lines ?? [earlier.line]), row.line];
   return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, lines };
 }
 
-function toRow({ line, text }: FileRecord, { column, adds }: Amount, allowNegative: boolean): Row | string {
-  const petId = parsePetId(text('petId'));
-  if (typeof petId === 'string') return petId;
+function toRow(
+  { line, text }: FileRecord,
+  petId: bigint,
+  { column, adds }: Amount,
+  allowNegative: boolean,
+): Row | string {
   const amount = text(column);
   if (amount === '') return `${column} is missing`;
   // Of a change a plus is a natural part.
@@ -76,7 +102,20 @@ function toRow({ line, text }: FileRecord, { column, adds }: Amount, allowNegati
   if (!adds && quantity < 0n && !allowNegative) return belowZero(quantity);
   const currentText = text('current');
   const current = currentText === '' ? undefined : parseNumber('current', currentText);
-  return typeof current === 'string' ? current : { line, petId, quantity, current };
+  if (typeof current === 'string') return current;
+  const why = whyOf(text('cause').toLowerCase(), text('note').replace(/\s+/g, ' '));
+  return typeof why === 'string' ? why : { line, petId, quantity, current, ...why };
+}
+
+const LONGEST_NOTE = 200;
+
+function whyOf(cause: string, note: string): Pick<Row, 'cause' | 'note'> | string {
+  if (cause !== '' && !isOneOf(CAUSES, cause))
+    return `cause is ${JSON.stringify(cause)}, but must be one of ${CAUSES.join(', ')}`;
+  if (note !== '' && !isLine(note, LONGEST_NOTE)) {
+    return `note must be one line of at most ${LONGEST_NOTE} characters`;
+  }
+  return { ...(isOneOf(CAUSES, cause) && { cause }), ...(note !== '' && { note }) };
 }
 
 export function belowZero(quantity: bigint): string {
@@ -87,7 +126,7 @@ export interface CatalogRows extends FileProblems {
   readonly rows: readonly CatalogRow[];
 }
 
-/** Parses the names and barcodes of any text. Several rows of a pet add their barcodes together. */
+/** Parses the rows of a catalog in any text. Several rows of a pet add their barcodes together. */
 export function parseCatalog(text: string, mappings: readonly Mapping[] = []): CatalogRows {
   const rows: CatalogRow[] = [];
   const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
@@ -100,7 +139,14 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []): C
           .split(/[\s;|]+/)
           .filter(Boolean)
       : undefined;
-    rows.push({ line, petId, name, barcodes });
+    const levels: { min?: bigint | null; target?: bigint | null } = {};
+    for (const column of ['min', 'target'] as const) {
+      if (!has(column)) continue;
+      const level = textOf(column) === '' ? null : parseNumber(column, textOf(column));
+      if (typeof level === 'string') return level;
+      levels[column] = level;
+    }
+    rows.push({ line, petId, name, barcodes, ...levels });
     return undefined;
   });
   return { ...found, rows };

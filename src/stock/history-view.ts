@@ -21,7 +21,7 @@ export function historyView(
 ): RowsView<Change> {
   const timeOf = (at: number): string => (table === undefined ? new Date(at).toISOString() : clockTime(at, now));
   const hasNames = table !== undefined && table.names.size > 0;
-  const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment']) ?? [];
+  const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment', 'cause', 'note']) ?? [];
   // They make room for the names where the terminal is narrow.
   const yielding: readonly string[] = hasNames ? table.journal.uniform(table.filter, ['run', 'outcome']) : [];
   const columns: Readonly<Record<string, Column<Change>['cell']>> = {
@@ -35,10 +35,13 @@ export function historyView(
     before: ({ before }) => before ?? '',
     after: ({ after }) => after,
     outcome: ({ state }) => outcomeOf(state),
+    cause: ({ cause = '' }) => cause,
+    note: ({ note = '' }) => note,
     command: ({ command }) => commandWords(command),
   };
   const yieldsOf = (name: string): Pick<Column<Change>, 'yields'> => {
     if (name === 'name') return { yields: Number.POSITIVE_INFINITY };
+    if (name === 'note') return { yields: -1 };
     return yielding.includes(name) ? { yields: yielding.indexOf(name) } : {};
   };
   return {
@@ -55,12 +58,14 @@ export function historyView(
 
 /** Returns the change as one line of JSON: for a million of them a third of the time that an object takes. */
 function jsonText(change: Change): string {
-  const { id, sentAt, person, environment, petId, before = null, after, state, reason = null, command, run } = change;
+  const { id, sentAt, person, environment, petId, before = null, after, state, command, run } = change;
+  const { reason = null, cause = null, note = null } = change;
   const at = sentAt === undefined ? null : new Date(sentAt).toISOString();
   return (
     `{"change":${id},"when":${stringifyJson(at)},"who":${stringifyJson(person)},` +
     `"environment":${stringifyJson(environment)},"petId":${petId},"before":${before},"after":${after},` +
-    `"outcome":"${outcomeOf(state)}","reason":${stringifyJson(reason)},"command":${stringifyJson(command)},` +
+    `"outcome":"${outcomeOf(state)}","reason":${stringifyJson(reason)},"cause":${stringifyJson(cause)},` +
+    `"note":${stringifyJson(note)},"command":${stringifyJson(command)},` +
     `"run":${run ?? null}}`
   );
 }

@@ -129,7 +129,7 @@ async function waitForLock(context: CommandContext, journal: Journal): Promise<D
 export async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
   const lock = await acquireLock(context, `${stateFolder(context)}/locks/${name}.db`, 0);
   if (lock !== undefined) return lock;
-  throw new Failure('run-locked', { what: `${what} of another petstore process`, waitedMs: 0 });
+  throw new Failure('run-locked', { what, waitedMs: 0, isOpen: true });
 }
 
 /** Keeps a stocktake in one process. @throws {Failure} `run-locked` */

@@ -2,13 +2,15 @@
  * A lock for each pet, so that commands never change the same pet at the same time: of this machine, and of all that
  * share a ledger.
  */
+import { hash } from 'node:crypto';
+import { serviceOf } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen } from '../state/lock.ts';
 import type { Hold, LockSession } from './shared-pet-lock.ts';
 
-/** Pets share locks: enough that two seldom share one, and few enough files. */
+/** The pets of a service share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
 /** A holder needs at least the time of a request, whatever --max-wait is. */
 const LEAST_PATIENCE_MS = 5_000;
@@ -37,16 +39,20 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   const { redis } = session;
   const patienceMs = Math.max(LEAST_PATIENCE_MS, session.service.maxWaitMs);
   const kept: KeptOpen = new Map();
+  // Of each service its own: a terminal and the gateway that it asks may run on one machine.
+  const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
   /** Of each lock, when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
   async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {
     // First, so that only one process of each machine asks the server for a pet.
-    using _lock = await takeLock(context, petId, patienceMs, kept).catch((error: unknown) => {
-      const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
-      if (isOptional && isPlaceless) return undefined;
-      throw error;
-    });
+    using _lock = await takeLock(context, `${service}-${lockOf(petId)}`, petId, patienceMs, kept).catch(
+      (error: unknown) => {
+        const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
+        if (isOptional && isPlaceless) return undefined;
+        throw error;
+      },
+    );
     if (redis === undefined) return await work(OWN_HOLD);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
     const patience = { patienceMs, noticedMs: NOTICED_MS };
@@ -81,11 +87,12 @@ function lockOf(petId: bigint): bigint {
 
 async function takeLock(
   context: CommandContext,
+  name: string,
   petId: bigint,
   patienceMs: number,
   kept: KeptOpen,
 ): Promise<Disposable> {
-  const path = `${stateFolder(context)}/locks/${lockOf(petId)}.db`;
+  const path = `${stateFolder(context)}/locks/${name}.db`;
   let lock = await acquireLock(context, path, NOTICED_MS, kept);
   if (lock === undefined) {
     context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);

@@ -1,7 +1,6 @@
 /** Compares rows with the present stock (which pets to change, which to leave, which rows cannot be applied), and shows it. */
 import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
-import type { Catalog } from '../catalog/local-catalog.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import type { NewChange } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
@@ -11,8 +10,8 @@ export type Stock = ReadonlyMap<bigint, InventoryItem>;
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** How many pets have the wanted quantity already. */
-  readonly unchanged: number;
+  /** Pets that have the wanted quantity already. */
+  readonly unchanged: readonly NewChange[];
   /** Rows that are not applied, and why. */
   readonly obstacles: readonly (NewChange & { readonly reason: string })[];
 }
@@ -27,6 +26,9 @@ export interface Wanted {
   readonly quantity: bigint;
   /** The quantity that is expected to be there. */
   readonly current?: bigint | undefined;
+  /** Why this pet changes, as is `note`; by default for the same reason as the whole run. */
+  readonly cause?: NewChange['cause'];
+  readonly note?: string | undefined;
 }
 
 /** @param conflictOf returns why a row must not be applied to the present quantity, if it must not */
@@ -37,16 +39,16 @@ export function makePlan<R extends Wanted>(
 ): Plan {
   const steps: Plan['steps'][number][] = [];
   const obstacles: Plan['obstacles'][number][] = [];
-  let unchanged = 0;
+  const unchanged: NewChange[] = [];
   for (const row of rows) {
-    const { line, petId, quantity: after } = row;
+    const { line, petId, quantity: after, cause, note } = row;
+    const change = { line, petId, after, cause, note };
     const before = stock.get(petId)?.quantity;
     const conflict = before === undefined ? undefined : conflictOf(row, before);
-    if (before === undefined) obstacles.push({ line, petId, after, state: 'failed', reason: NO_SUCH_PET });
-    else if (conflict !== undefined)
-      obstacles.push({ line, petId, after, state: 'conflict', before, reason: conflict });
-    else if (before === after) unchanged++;
-    else steps.push({ line, petId, before, after });
+    if (before === undefined) obstacles.push({ ...change, state: 'failed', reason: NO_SUCH_PET });
+    else if (conflict !== undefined) obstacles.push({ ...change, state: 'conflict', before, reason: conflict });
+    else if (before === after) unchanged.push({ ...change, state: 'unchanged', before });
+    else steps.push({ ...change, before });
   }
   return { steps, unchanged, obstacles };
 }
@@ -57,7 +59,7 @@ export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegat
   return makePlan(goals, stock, (goal, present) => {
     const { quantity } = goal;
     if (quantity < 0n && quantity < present && !allowNegative) {
-      return `there are ${present}, and taking away ${present - quantity} would leave ${quantity}`;
+      return `not enough: ${present} in stock, ${present - quantity} to take away`;
     }
     return conflictWithFile(goal, present);
   });
@@ -76,8 +78,16 @@ export function changeWords({ petId, before, after }: Step): string {
 /** The most lines of a plan that are printed. */
 const SHOWN = 40;
 
-/** The diff: `7  10 → 12  +2`, and the name where the catalog has one. */
-export function planLines({ steps, unchanged, obstacles }: Plan, catalog?: Catalog): string[] {
+/** Names of pets. */
+type Names = ReadonlyMap<bigint, string>;
+
+/** Returns the pets that a plan shows by name. */
+export function petsShown({ steps }: Plan): bigint[] {
+  return steps.slice(0, SHOWN).map(({ petId }) => petId);
+}
+
+/** The diff: `7  10 → 12  +2`, and the name where there is one. */
+export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names): string[] {
   const shown = steps.slice(0, SHOWN);
   const aligned = (cell: (step: Step) => string): string[] => {
     const cells = shown.map(cell);
@@ -89,12 +99,12 @@ export function planLines({ steps, unchanged, obstacles }: Plan, catalog?: Catal
   const afters = aligned(({ after }) => `${after}`);
   const changes = aligned(({ before, after }) => signed(after - before));
   const lines = shown.map(({ petId }, i) =>
-    `  pet ${ids[i]}  ${befores[i]} → ${afters[i]}  ${changes[i]}  ${catalog?.nameOf(petId) ?? ''}`.trimEnd(),
+    `  pet ${ids[i]}  ${befores[i]} → ${afters[i]}  ${changes[i]}  ${names?.get(petId) ?? ''}`.trimEnd(),
   );
   const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
   const totals = [
     `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
-    `${unchanged} unchanged`,
+    `${unchanged.length} unchanged`,
     ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be changed`]),
   ];
   return [
@@ -111,14 +121,14 @@ export function planLines({ steps, unchanged, obstacles }: Plan, catalog?: Catal
 
 /**
  * Returns the output of --dry-run: what would be changed, and which rows could not be applied.
- * @param catalog names the pets
+ * @param names without them there is no such column
  */
-export function planView({ steps, obstacles }: Plan, catalog?: Catalog): RowsView<NewChange> {
+export function planView({ steps, obstacles }: Plan, names?: Names): RowsView<NewChange> {
   return list<NewChange>(
     [...steps, ...obstacles],
     {
       petId: ({ petId }) => petId,
-      ...(catalog !== undefined && { name: ({ petId }: NewChange) => catalog.nameOf(petId) }),
+      ...(names !== undefined && { name: ({ petId }: NewChange) => names.get(petId) }),
       before: ({ before }) => before,
       after: ({ after }) => after,
       change: ({ before, after }) => (before === undefined ? undefined : after - before),
@@ -128,6 +138,7 @@ export function planView({ steps, obstacles }: Plan, catalog?: Catalog): RowsVie
       jsonText: ({ petId, before = null, after, line = null, reason: problem = null }) =>
         stringifyJson(jsonObject({ petId, before, after, line, problem })),
       empty: 'Nothing would be changed.',
+      signed: 'change',
     },
   );
 }

@@ -6,6 +6,7 @@ import {
   type ColumnName,
   type Columns,
   type FileKind,
+  type HeaderProblem,
   findColumns,
   headerProblem,
   type Mapping,
@@ -26,8 +27,13 @@ export interface Problem {
   readonly reason: string;
 }
 
+/** The problem of a file that has a header alone. */
+export const NO_ROWS = 'the file has no rows';
+
 export interface FileProblems {
   readonly problems: readonly Problem[];
+  /** Those of a CSV header that lacks columns, which --map can name. */
+  readonly headings: readonly string[] | undefined;
   /** Columns that are not used. */
   readonly ignored: readonly string[];
 }
@@ -46,7 +52,7 @@ interface Values {
   readonly columns: Columns;
   readonly values: readonly JsonValue[];
 }
-type Use = (each: Values | Problem) => void;
+type Use = (each: Values | (Problem & HeaderProblem)) => void;
 
 /**
  * Reads any text; what is wrong with it is in `problems`.
@@ -60,16 +66,18 @@ export function readRecords(
   const plain = text.replace(/^\ufeff/, '');
   const problems: Problem[] = [];
   const ignored = new Set<string>();
+  let headings: FileProblems['headings'];
   let found = 0;
   const isJson = format.kind.allowsJson && /^\s*[[{]/.test(plain);
   (isJson ? fromJson : fromCsv)(plain, format, (each) => {
     found++;
     const reason = 'reason' in each ? each.reason : take(recordOf(each));
     if (reason !== undefined) problems.push({ line: each.line, reason });
+    if ('headings' in each) headings = each.headings;
     if ('columns' in each) for (const name of each.columns.ignored) ignored.add(name);
   });
-  if (found === 0) problems.push({ line: 1, reason: 'the file has no rows' });
-  return { problems, ignored: [...ignored] };
+  if (found === 0) problems.push({ line: 1, reason: NO_ROWS });
+  return { problems, headings, ignored: [...ignored] };
 }
 
 function recordOf({ line, columns: { found }, values }: Values): FileRecord {
@@ -95,7 +103,7 @@ function fromCsv(text: string, format: FileFormat, use: Use): void {
     const columns = findColumns(header.cells, mappings, kind);
     const problem = headerProblem(header.cells, columns, mappings, kind);
     if (problem !== undefined) {
-      use({ line: header.line, reason: problem });
+      use({ line: header.line, ...problem });
       return;
     }
     const most = widthOf(header.cells);

@@ -198,9 +198,11 @@ export function changedBy(journal: Journal, change: Change, present: bigint, sin
 }
 
 /** Marks a failure that came after other requests: `nothing more was sent`. */
-export function midway(failure: Failure): Failure {
-  if (failure.is('rate-limited')) return new Failure('rate-limited', { ...failure.details, begun: true }, failure);
-  if (failure.is('network')) return new Failure('network', { ...failure.details, begun: true }, failure);
+export function midway(failure: Failure, resume?: string): Failure {
+  const next = resume === undefined ? {} : { resume };
+  if (failure.is('rate-limited'))
+    return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('run-locked')) return new Failure('run-locked', { ...failure.details, begun: true }, failure);
   return failure;
 }

@@ -54,7 +54,7 @@ function findRun(journal: Journal, id: bigint | undefined): Run {
   const run = id === undefined ? newest : journal.run(id);
   if (run === undefined) {
     if (id !== undefined) throw cannot(`Run ${id} does not exist`);
-    throw cannot('No run was left unfinished', 'To apply rows that failed, import a file with only those rows.');
+    throw cannot('There is nothing to resume');
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
   refuseSmoke(run);
@@ -109,6 +109,8 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
   const runs = await withJournal(context, (journal) => journal.runs(filter));
   const { clock, globals } = context;
   const now = clock.now();
+  // Most tables have no room for zeros.
+  const hasFailed = globals.output !== 'table' || runs.some(({ failed }) => failed > 0);
   return list<RunSummary>(
     runs,
     {
@@ -121,6 +123,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       done: ({ done }) => done,
       // Of a run that has ended, nothing is applied any more: rows of unknown outcome may be among those undone.
       left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
+      ...(hasFailed && { failed: ({ failed }: RunSummary) => failed }),
       source: ({ source = '', scans }) => {
         if (globals.output !== 'table') return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
@@ -138,11 +141,11 @@ function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): s
 
 /** Ends an unfinished run without applying its rows; asks at a terminal. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
-  assertCanConfirm(context);
   const { clock, globals, notices, prompt, signal } = context;
   return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
+    assertCanConfirm(context);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after, state } of journal.changesOf(id)) {
       if (state !== 'sent' && state !== 'unknown') continue;

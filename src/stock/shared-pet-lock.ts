@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
+import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 
 /**
@@ -104,7 +105,9 @@ class SharedLock implements Hold, AsyncDisposable {
     this.redis = redis;
     this.petId = petId;
     // Tells neither the key nor the pet.
-    const name = createHmac('sha256', service.apiKey).update(`${origin} ${petId}`).digest('hex');
+    const name = createHmac('sha256', service.apiKey)
+      .update(`${serviceOf(origin)} ${petId}`)
+      .digest('hex');
     this.key = `petstore:pet:${name}`;
     this.holder = Buffer.from(context.randomBytes(16)).toString('hex');
     this.lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;

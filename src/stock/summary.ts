@@ -4,16 +4,25 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Change, ChangeState, Journal, Run } from '../state/journal.ts';
+import type { Change, ChangeState, Journal, NewChange, Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { midway } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
+import type { InventoryItem } from '../api/item.ts';
+import { openNames } from '../session/catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
+interface Reporting {
+  readonly context: CommandContext;
+  readonly journal: Journal;
+  /** Pets that a stocktake leaves as they are, because they were not scanned. */
+  readonly rest?: readonly InventoryItem[];
+}
+
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal }: { readonly context: CommandContext; readonly journal: Journal },
+  { context, journal, rest = [] }: Reporting,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
@@ -28,16 +37,18 @@ export async function summarise(
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
   if (isOne && only.reason !== undefined) notices.warning(`Pet ${only.petId}: ${only.reason}.`);
-  const report = isOne ? undefined : await writeReport(context, run, changes);
-  const failure = failureOf(counts, stopped, resume, report);
+  const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, rest);
+  const failure = failureOf(counts, stopped, resume, report && abbreviated(report, context));
   // Where rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     notices.info(`Report: ${abbreviated(report, context)}`);
   }
+  const words = { undo: ' Undone.', redo: ' Redone.' } as const;
+  const done = (run.kind === 'undo' || run.kind === 'redo') && failure === undefined ? words[run.kind] : '';
   const text =
-    isOne && run.kind === 'undo' && only.state === 'applied'
-      ? `Pet ${only.petId}: ${only.before} → ${only.after}. Undone.`
-      : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.`;
+    isOne && done !== '' && only.state === 'applied'
+      ? `Pet ${only.petId}: ${only.before} → ${only.after}.${done}`
+      : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}`;
   return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
 }
 
@@ -100,25 +111,48 @@ function failureOf(
   if (stopped?.is('interrupted') === true) {
     const isTold = outcome === undefined || stopped.details.outcome === outcome;
     causes.push(isTold ? stopped : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
-  } else if (stopped !== undefined) causes.push(midway(stopped));
+  } else if (stopped !== undefined) causes.push(midway(stopped, resume));
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
 }
 
-const COLUMNS = ['line', 'petId', 'before', 'after', 'state', 'reason'] as const;
+type ReportRow = Omit<NewChange, 'after' | 'state'> & { readonly after?: bigint; readonly state: string };
+
+const COLUMNS: Readonly<Record<string, (row: ReportRow) => bigint | number | string | undefined>> = {
+  line: ({ line }) => line,
+  petId: ({ petId }) => petId,
+  before: ({ before }) => before,
+  after: ({ after }) => after,
+  state: ({ state }) => state,
+  reason: ({ reason }) => reason,
+  difference: ({ before, after }) => (before === undefined || after === undefined ? undefined : after - before),
+};
 
 /**
- * Writes the outcome of each row of a run as CSV to the state folder.
+ * Writes the outcome of each row of a run as CSV to the state folder, and after a stocktake the pets that were not scanned.
  * @returns its path; undefined if it could not be written, which must not fail the run
  */
-async function writeReport(context: CommandContext, run: Run, changes: readonly Change[]): Promise<string | undefined> {
+async function writeReport(
+  context: CommandContext,
+  run: Run,
+  changes: readonly Change[],
+  rest: readonly InventoryItem[],
+): Promise<string | undefined> {
   try {
     const folder = reportFolder(context);
     const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
     await context.files.makePrivateFolder(folder);
-    const rows = changes.map((change) => COLUMNS.map((name) => csvCell(change[name] ?? '')));
-    await context.files.replace(path, stringify([[...COLUMNS], ...rows]), { mode: 0o600 });
+    const unscanned = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
+    const all: readonly ReportRow[] = [...changes, ...unscanned];
+    const names = await openNames(
+      context,
+      run.origin,
+      all.map(({ petId }) => petId),
+    );
+    const cells = { ...COLUMNS, name: ({ petId }: ReportRow) => names?.get(petId) };
+    const rows = all.map((row) => Object.values(cells).map((cell) => csvCell(cell(row) ?? '')));
+    await context.files.replace(path, stringify([Object.keys(cells), ...rows]), { mode: 0o600 });
     return path;
   } catch (error) {
     context.notices.debug(`no report: ${String(error)}`);

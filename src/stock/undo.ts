@@ -1,4 +1,7 @@
-/** `inventory undo`: sets pets back to what they were before this machine changed them, if nothing else has since. */
+/**
+ * `inventory undo`: sets pets back to what they were before this machine changed them, if nothing else has since.
+ * `inventory redo` does the same with what an undo has changed.
+ */
 import type { CommandContext } from '../session/globals.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/write-policy.ts';
@@ -24,35 +27,43 @@ export interface UndoOptions {
 /** The last change of a pet, with the quantity from before the first one, and all that were written since. */
 type Written = Change & { readonly written?: readonly bigint[] };
 
-/** What is to be undone: a command's changes. */
+/** What is to be taken back: the changes of a command, or for a redo those of an undo. */
 interface Target {
-  /** `change 12` or `run 3`. */
+  /** `change 12` or `run 3`: the command that is undone or redone. */
   readonly name: string;
-  /** The options that name it. */
+  /** Of that command. */
+  readonly command: string;
+  /** `inventory undo 12` */
   readonly words: string;
   readonly changes: readonly [Written, ...Written[]];
   readonly run?: Run | undefined;
 }
 
+type Direction = 'undo' | 'redo';
+
 /** @throws {Failure} `usage`, `cannot-resume`, `cannot-undo`, and what connect throws */
-export async function undo(context: CommandContext, options: UndoOptions): Promise<View> {
+export async function undo(
+  context: CommandContext,
+  options: UndoOptions,
+  direction: Direction = 'undo',
+): Promise<View> {
   if (options.changeId !== undefined && options.run !== undefined) {
     throw new Failure('usage', { problem: 'Name one thing to undo: a change, or --run.' });
   }
   const environment = (await context.settings()).environment.value;
   const find = (journal: Journal): Target => {
-    const target = targetOf(journal, options, environment);
-    assertSameEnvironment(environment, target.changes[0], capital(target.name), `inventory undo ${target.words}`);
+    const target = targetOf(journal, options, environment, direction);
+    assertSameEnvironment(environment, target.changes[0], capital(target.name), target.words);
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, (journal) => dryRunPlan(context, specFor(find(journal), journal)));
+    return withJournal(context, (journal) => dryRunPlan(context, specFor(find(journal), journal, direction)));
   }
-  assertCanConfirm(context);
-  return withLockedJournal(context, 'undo', async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
     const { changes, name, run, words } = target;
-    await assertWriteAllowed(context, `inventory undo ${words}`);
+    assertCanConfirm(context);
+    await assertWriteAllowed(context, words);
     const uncertain = changes.filter(isLeft);
     if (uncertain.length > 0) {
       const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
@@ -68,7 +79,7 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
       if (!isDiscarded) await journal.discard(run!.id, context.clock.now());
       isDiscarded = true;
     };
-    const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal), onBegin });
+    const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal, direction), onBegin });
     await onBegin();
     // A run that is resumed must not apply it again, and the next undo goes one further back.
     for (const { id } of done.failure === undefined ? uncertain : []) {
@@ -78,50 +89,90 @@ export async function undo(context: CommandContext, options: UndoOptions): Promi
   });
 }
 
-function targetOf(journal: Journal, options: UndoOptions, environment: string): Target {
-  if (options.run !== undefined) return targetOfRun(journal, options.run);
-  if (options.changeId !== undefined) {
-    const change = journal.sentChange(options.changeId);
+function targetOf(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
+  const { changeId, run: runId } = options;
+  if (runId !== undefined) return targetOfRun(journal, runId);
+  if (changeId !== undefined) {
+    const change = journal.sentChange(changeId);
     if (change === undefined || !mayBeApplied(change))
-      throw nothingFound(`Change ${options.changeId} does not exist or was not applied`);
-    return targetOfChange(change);
+      throw nothingFound(`Change ${changeId} does not exist or was not applied`);
+    return targetOfChange(journal, change);
   }
-  const newest = journal.newestSent(environment);
-  if (newest === undefined) {
-    const problem = `This machine has not changed any stock in ${environment} yet`;
-    throw nothingFound(problem, 'See changes of every environment: petstore inventory history --all-environments');
+  const newest = journal.newestSent(environment, direction);
+  assertNoneUnfinishedSince(journal, environment, newest);
+  const run = newest?.run === undefined ? undefined : journal.run(newest.run);
+  if (newest !== undefined && direction === 'undo') {
+    return run === undefined ? targetOfChange(journal, newest) : targetOfRun(journal, run.id);
   }
-  assertNoneUnfinishedSince(journal, newest);
-  return newest.run === undefined ? targetOfChange(newest) : targetOfRun(journal, newest.run);
+  if (run?.kind === 'undo') return redoOf(journal, run);
+  throw nothingLeft(journal, environment, direction);
 }
 
-/** Refuses to take back what is older than a run that has sent nothing yet. @throws {Failure} `cannot-resume` */
-function assertNoneUnfinishedSince(journal: Journal, { environment, run, sentAt = 0 }: Change): void {
+function nothingLeft(journal: Journal, environment: string, direction: Direction): Failure {
+  const [changes = []] = journal.history({ environment, limit: 1 });
+  if (changes.length === 0) {
+    const problem = `This machine has not changed any stock in ${environment} yet`;
+    return nothingFound(problem, 'See changes of every environment: petstore inventory history --all-environments');
+  }
+  return direction === 'undo'
+    ? nothingFound(`There is nothing left to undo in ${environment}`)
+    : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
+}
+
+/** Refuses to pass over a newer run that has sent nothing yet, or an undo that is unfinished. @throws {Failure} `cannot-resume` */
+function assertNoneUnfinishedSince(journal: Journal, environment: string, newest?: Change): void {
+  const { run, sentAt = 0 } = newest ?? {};
   const [newer] = journal
     .runs({ environment, isUnfinished: true })
     .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
   if (newer === undefined) return;
   throw new Failure('cannot-resume', {
-    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished and has changed nothing yet`,
+    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${newer.done > 0 ? '' : ' and has changed nothing yet'}`,
     hint: `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
   });
 }
 
-function targetOfChange(change: Change): Target {
-  return { name: `change ${change.id}`, words: `${change.id}`, changes: [change] };
+function targetOfChange(journal: Journal, change: Change): Target {
+  const { command, id } = change;
+  const run = change.run === undefined ? undefined : journal.run(change.run);
+  assertNoUndo(`Change ${id}`, run);
+  return { name: `change ${id}`, words: `inventory undo ${id}`, command, changes: [change] };
 }
 
 function targetOfRun(journal: Journal, id: bigint): Target {
   const run = journal.run(id);
   if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
+  assertNoUndo(`Run ${id}`, run);
+  const changes = changesOf(journal, run);
+  return { name: `run ${id}`, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
+}
+
+/** Returns what brings back the command that a run has undone. */
+function redoOf(journal: Journal, run: Run): Target {
+  const { undoesRun, undoesChange } = run;
+  const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
+  const changes = changesOf(journal, run);
+  const name = undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
+  return { name, words: 'inventory redo', command: first?.command ?? '', changes, run };
+}
+
+function assertNoUndo(what: string, run: Run | undefined): void {
+  if (run?.kind !== 'undo' && run?.kind !== 'redo') return;
+  throw nothingFound(
+    `${what} is ${run.kind === 'undo' ? 'an undo' : 'a redo'}`,
+    run.kind === 'undo' ? 'Reverse it with: petstore inventory redo' : 'Reverse it with: petstore inventory undo',
+  );
+}
+
+function changesOf(journal: Journal, { id }: Run): Target['changes'] {
   const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied));
   if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
-  return { name: `run ${id}`, words: `--run ${id}`, changes: [first, ...others], run };
+  return [first, ...others];
 }
 
 /** `change 12 (set)`. */
-function titleOf({ name, changes: [{ command }] }: Target): string {
-  return `${name} (${commandWords(command)})`;
+function titleOf({ name, command }: Target): string {
+  return command === '' ? name : `${name} (${commandWords(command)})`;
 }
 
 /** Returns the changes of a pet as one: a smoke test sets its pet several times. */
@@ -145,24 +196,29 @@ function nothingFound(problem: string, hint = 'See what was changed: petstore in
   return new Failure('cannot-resume', { problem, hint });
 }
 
-function specFor(target: Target, journal: Journal): RunSpec {
-  const { changes, name, words } = target;
+function specFor(target: Target, journal: Journal, direction: Direction): RunSpec {
+  const { changes, name, run, words } = target;
   const isOne = changes.length === 1;
   return {
-    kind: 'undo',
-    command: `undo of ${name}`,
-    question: `Undo ${titleOf(target)}`,
+    kind: direction,
+    ...(direction === 'redo'
+      ? { undoesRun: run?.undoesRun, undoesChange: run?.undoesChange }
+      : run === undefined
+        ? { undoesChange: changes[0].id }
+        : { undoesRun: run.id }),
+    command: `${direction} of ${name}`,
+    question: () => `${capital(direction)} ${titleOf(target)}`,
     plan(stock) {
       const plan = planUndo(changes, stock, journal);
       const [obstacle] = plan.obstacles;
       if (!isOne || obstacle === undefined) return plan;
-      throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason });
+      throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason, direction });
     },
     ...(isOne && {
       lines: ({ steps }: Plan, environment: string) => steps.map((step) => `${changeWords(step)} in ${environment}`),
     }),
     check(session) {
-      assertSameOrigin(session, changes[0], capital(name), `inventory undo ${words}`);
+      assertSameOrigin(session, changes[0], capital(name), words);
     },
   };
 }

@@ -7,14 +7,15 @@ import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
-import { updateInventory } from '../client/update.ts';
+import { checkCondition, updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import { rowOutcome } from '../report/failures.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
+import { find, SETTINGS } from '../session/settings.ts';
 import { isOutOfReach } from '../state/file.ts';
-import type { Change, Journal, Where } from '../state/journal.ts';
+import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { Hold } from './shared-pet-lock.ts';
@@ -164,32 +165,51 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
 }
 
 /** Records what became of a write, or of a row that is not sent. @throws {Failure} `state` */
-export async function recordOutcome(
-  { journal }: Pick<Writer, 'journal'>,
-  id: bigint,
-  { state, reason }: Pick<Change, 'state' | 'reason'>,
-): Promise<void> {
-  await journal?.settle(id, { state, reason });
+export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
+  await journal?.settle(id, outcome);
 }
 
 /**
- * Runs `send`: an update of a pet under its lock, and recorded if its body has a quantity. Other calls are only sent.
+ * Runs `send`: an update of a pet under its lock, and recorded if its body has a quantity. Other calls are only sent. The
+ * `If-Match` of a client's recorded update is compared with the stock first, and not sent.
  * @param by `person`: by default the user who runs petstore; `means`: by default for this call alone
  */
 export async function recordedCall<T extends { readonly failure?: Failure }>(
   context: CommandContext,
   session: Writer['session'],
   { call, means, ...by }: Pick<Change, 'command'> & { call: Call; person?: string; means?: Means },
-  send: () => Promise<T>,
+  send: (call: Call) => Promise<T>,
 ): Promise<T> {
-  const petId = call.method === 'PATCH' ? petIn(call.path) : undefined;
-  if (petId === undefined) return send();
+  const petId = changedPet(call);
+  if (petId === undefined) return send(call);
   const after = quantityIn(call);
   const work = (writer: Writer): Promise<T> =>
     withPet(writer, petId, (pet) =>
-      after === undefined ? send() : callOne(pet, { ...by, petId, before: undefined, after }, send),
+      after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send),
     );
   return await withWriter(context, session, work, means);
+}
+
+/** True for a call that the history has. */
+export function isRecorded(call: Call): boolean {
+  return changedPet(call) !== undefined && quantityIn(call) !== undefined;
+}
+
+function changedPet({ method, path }: Call): bigint | undefined {
+  return method === 'PATCH' ? petIn(path) : undefined;
+}
+
+async function callChecked<T extends { readonly failure?: Failure }>(
+  pet: LockedPet,
+  write: Omit<Extract<Write, { command: string }>, 'before'>,
+  call: Call,
+  send: (call: Call) => Promise<T>,
+): Promise<T> {
+  const { 'if-match': condition, ...headers } = call.forwarded?.headers ?? {};
+  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => send(call));
+  const before = await checkCondition(pet.session.service, write.petId, condition);
+  const forwarded = { ...call.forwarded, headers };
+  return callOne(pet, { ...write, before }, () => send({ ...call, forwarded }));
 }
 
 function quantityIn({ body, forwarded }: Call): bigint | undefined {
@@ -217,9 +237,10 @@ function petIn(path: string): bigint | undefined {
 
 /** Returns what the history notes of a command's changes. */
 export function whereOf(
-  { machine }: CommandContext,
+  { machine, env, why }: CommandContext,
   session: Pick<Session, 'environment' | 'origin'>,
   command: string,
 ): Where {
-  return { environment: session.environment, origin: session.origin, command, person: machine.user };
+  const person = find(SETTINGS.person, { option: why?.person, env, config: {} })?.value ?? machine.user;
+  return { environment: session.environment, origin: session.origin, command, ...why, person };
 }

@@ -1,4 +1,5 @@
 /** Fits a table to the width of a terminal: narrows its texts, and leaves out columns that may be left out. */
+import type { Role } from './style.ts';
 import { displayWidth } from './width.ts';
 
 /** Words up to this long are not broken. */
@@ -13,6 +14,7 @@ export const BETWEEN = '  ';
 export interface Cell {
   readonly text: string;
   readonly numeric: boolean;
+  readonly role?: Role | undefined;
   /** Of a bar, which has no text until the width of its column is known. */
   readonly share?: readonly [part: bigint, whole: bigint];
 }
@@ -84,15 +86,14 @@ function roomFor({ names }: Table, width: number): number {
   return width - BETWEEN.length * (names.length - 1);
 }
 
-/** The same table with its columns narrowed, down to `least`, until it fits; undefined where that is not enough. */
+/** The same table with its widest columns narrowed, down to `least`, until it fits; undefined where that is not enough. */
 function fit(table: Table, width: number, least: readonly number[]): Table | undefined {
   if (sum(table.widths) <= width) return table;
   if (sum(least) > width) return undefined;
   const widths = [...table.widths];
   while (sum(widths) > width) {
-    const spare = widths.map((own, i) => own - (least[i] ?? 0));
-    const column = spare.indexOf(Math.max(...spare));
-    widths[column] = Math.max(least[column] ?? 0, (widths[column] ?? 0) - (sum(widths) - width));
+    const narrowable = widths.map((own, i) => (own > (least[i] ?? 0) ? own : 0));
+    widths[narrowable.indexOf(Math.max(...narrowable))]! -= 1;
   }
   return { ...table, widths };
 }

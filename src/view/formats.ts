@@ -7,7 +7,7 @@ import { visible, visibleLines } from './sanitise.ts';
 import type { Screen } from './table.ts';
 import { type Column, jsonCell, type RecordView, type RowsView, type StreamView, type View } from './view.ts';
 import type { Format } from './output-formats.ts';
-import { prepareWidths, wrapLine } from './width.ts';
+import { forPeople } from './style.ts';
 
 /** Text in pieces, or bytes as they came; returns the number of rows. */
 export async function* render(
@@ -34,8 +34,9 @@ export async function* render(
     case 'raw': {
       if (view.head !== '') yield `${visibleLines(view.head)}\n`;
       if (view.body.length === 0) return 1;
-      const text = Buffer.from(view.body).toString('utf8');
-      yield options.isTTY ? `${visibleLines(text.replace(/\n$/, ''))}\n` : view.body;
+      const text = Buffer.from(view.body).toString('utf8').replace(/\n$/, '');
+      if (view.margin !== undefined) yield await recordText({ text, margin: view.margin }, options);
+      else yield options.isTTY ? `${visibleLines(text)}\n` : view.body;
       return 1;
     }
     case 'text':
@@ -77,16 +78,15 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
 function eventText(view: StreamView, event: unknown, { style }: Screen): string {
   const { text, isNews } = view.text(event);
   const shown = visibleLines(text);
-  return `${isNews ? style.yellow(shown) : shown}\n`;
+  return `${isNews ? style.heading(shown) : shown}\n`;
 }
 
-async function recordText(view: RecordView, { width, isTTY, redact }: Screen): Promise<string> {
-  const text = visibleLines(redact(view.text));
-  const { margin } = view;
-  if (margin === undefined || !isTTY || width === undefined) return `${text}\n`;
-  const lines = text.split('\n');
-  await prepareWidths(lines);
-  return `${lines.map((line) => wrapLine(line, width, margin)).join('\n')}\n`;
+async function recordText(
+  { text, margin }: Pick<RecordView, 'text' | 'margin'>,
+  { width, isTTY, redact, style }: Screen,
+): Promise<string> {
+  const lines = visibleLines(redact(text)).split('\n');
+  return `${await forPeople(lines, { width: isTTY ? width : undefined, style, margin })}\n`;
 }
 
 async function recordCsv(view: RecordView): Promise<string> {

@@ -1,5 +1,6 @@
 /** Waits, limits and times in words; and the one live line. */
-import type { Output } from '../ports.ts';
+import type { HttpFailureFacts, Output } from '../ports.ts';
+import { bar } from './bar.ts';
 import { displayWidth, prepareWidths, truncate } from './width.ts';
 import { capital } from './words.ts';
 
@@ -58,12 +59,8 @@ interface LimitFacts {
   readonly now: number;
 }
 
-export function limitLine(limits: LimitFacts): string {
-  return `Rate limit ${limitWords(limits)}`;
-}
-
 export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): string {
-  return `${remaining}/${limit} left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
+  return `${remaining} of ${limit} requests left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
 export type WaitWhy =
@@ -81,6 +78,24 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   backoff: 'Request failed',
 };
 
+/** What broke an exchange, by its phase. */
+const BROKEN: Readonly<Record<string, string>> = {
+  dns: 'Name not found',
+  connect: 'Cannot connect',
+  'connect-timeout': 'Connecting timed out',
+  reset: 'Connection lost',
+  'response-timeout': 'No answer in time',
+  'body-timeout': 'No answer in time',
+  'body-cut': 'Answer cut off',
+};
+
+/** Returns what failed: `Service failed (503)`, `Connection refused`. */
+function failureWords({ status, failure }: { status?: number; failure?: HttpFailureFacts }): string {
+  if (status !== undefined) return `Service failed (${status})`;
+  if (failure?.code === 'ECONNREFUSED') return 'Connection refused';
+  return BROKEN[failure?.phase ?? ''] ?? WHY.backoff;
+}
+
 /**
  * Returns why the command waits and when it continues: in full, then shorter for narrow terminals.
  * `until` and `now`: epoch ms.
@@ -90,9 +105,22 @@ export function waitLines(wait: {
   until: number;
   now: number;
   attempt: number;
-  attempts: number;
+  attempts?: number;
+  /** Of `backoff`: what failed. */
+  status?: number;
+  failure?: HttpFailureFacts;
+  /** Of `backoff` with --retry-for. */
+  giveUpAt?: number;
+  /** False where there is no terminal, and so no Ctrl-C. */
+  canStop?: boolean;
 }): readonly [string, ...string[]] {
-  const { why, until, now, attempt, attempts } = wait;
+  const { why, until, now, attempt, attempts, giveUpAt, canStop = true } = wait;
+  const what = why === 'backoff' ? failureWords(wait) : WHY[why];
+  // Outside of a terminal this line is the only one of the whole time.
+  if (giveUpAt !== undefined && !canStop) {
+    const line = `${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`;
+    return [line];
+  }
   const at = clockTime(until, now);
   // Another request may be answered at any time: nothing to count down.
   const then =
@@ -100,12 +128,12 @@ export function waitLines(wait: {
       ? `until ${at} at most`
       : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
   // The first attempt that waits for its turn has not failed.
-  const which = attempt === 1 ? '' : `, try ${attempt}/${attempts}`;
-  const stop = 'Ctrl-C stops.';
+  const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
+  const stop = canStop ? ' Ctrl-C stops.' : '';
   return [
-    `${WHY[why]}; ${then}${which}. ${stop}`,
-    `${WHY[why]}; ${then}. ${stop}`,
-    `${capital(then)}. ${stop}`,
+    `${what}; ${then}${which}.${stop}`,
+    `${what}; ${then}.${stop}`,
+    `${capital(then)}.${stop}`,
     `${capital(then)}.`,
   ];
 }
@@ -129,6 +157,34 @@ export function runWaitLine(progress: string, wait: { why: WaitWhy; until: numbe
   return words === undefined
     ? progress
     : `${progress}; ${words} at ${clockTime(until, now)} (${duration(until - now)})`;
+}
+
+/** How much is done, and of how much. */
+export type Share = readonly [done: number, of: number];
+
+/** When a run began, on the monotonic clock, and what was done by then. */
+export interface Began {
+  readonly at: number;
+  readonly done: number;
+}
+
+const BAR_COLUMNS = 16;
+
+/** `[████    ] 57 of 200 set, 3.2/s, 45 s left`, then shorter; the line alone where there is no share. */
+export function progressLines(
+  line: string,
+  [done, of]: Share = [0, 0],
+  began: Began | undefined,
+  now: number,
+  isUnicode: boolean,
+): [string, ...string[]] {
+  if (began === undefined) return [line];
+  const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS, isUnicode).padEnd(BAR_COLUMNS)}] ${line}`;
+  const perSecond = ((done - began.done) * SECOND) / (now - began.at);
+  // The first moments say little.
+  if (now - began.at < SECOND || perSecond <= 0 || done === of) return [drawn, line];
+  const rate = `${Number(perSecond.toPrecision(2))}/s, ${duration(((of - done) * SECOND) / perSecond)} left`;
+  return [`${drawn}, ${rate}`, `${line}, ${rate}`, line];
 }
 
 const ERASE_LINE = '\r\u001b[2K';

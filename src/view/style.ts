@@ -1,16 +1,14 @@
-/** Colour: decided once for each stream, and never the only carrier of a meaning. */
+/** Colour: decided once for each stream, and never the only carrier of a meaning. And texts for people. */
+import { prepareWidths, wrapLine } from './width.ts';
 
 type Paint = (text: string) => string;
 
-/** Colours that can be read on light and dark backgrounds alike. */
-export interface Style {
-  readonly bold: Paint;
-  readonly dim: Paint;
-  readonly red: Paint;
-  readonly yellow: Paint;
-  readonly green: Paint;
-  readonly cyan: Paint;
-}
+const ROLES = ['heading', 'muted', 'good', 'attention', 'bad', 'plus', 'minus', 'accent', 'bar'] as const;
+
+/** What a text is for, whatever it looks like: `accent` is a label, `bar` a drawing. */
+export type Role = (typeof ROLES)[number];
+
+export type Style = Readonly<Record<Role, Paint>>;
 
 export interface ColourWishes {
   /** --color. */
@@ -28,13 +26,85 @@ export function isColoured({ choice, env, isTTY }: ColourWishes): boolean {
   return none === '' && term !== 'dumb' && isTTY;
 }
 
-const plain: Paint = (text) => text;
-const PLAIN: Style = { bold: plain, dim: plain, red: plain, yellow: plain, green: plain, cyan: plain };
+export const PLAIN = Object.fromEntries(ROLES.map((role): [Role, Paint] => [role, String])) as Style;
 
-/** chalk is loaded only where there is colour. */
+/**
+ * Loads chalk only where there is colour. None of the sixteen colours can be read on light and dark backgrounds alike:
+ * a text with a role has its own background. test/view/style.test.ts computes the contrasts.
+ */
 export async function createStyle(hasColour: boolean): Promise<Style> {
   if (!hasColour) return PLAIN;
   const { Chalk } = await import('chalk');
-  const { bold, dim, red, yellow, green, cyan } = new Chalk({ level: 1 });
-  return { bold, dim, red, yellow, green, cyan };
+  const { bold, dim, black, whiteBright, magentaBright } = new Chalk({ level: 1 });
+  const [good, bad] = [black.bgGreenBright, whiteBright.bgRed];
+  return {
+    heading: bold,
+    muted: dim,
+    good,
+    attention: black.bgYellowBright,
+    bad,
+    plus: good,
+    minus: bad,
+    accent: black.bgCyanBright,
+    bar: magentaBright,
+  };
+}
+
+/** Words of a status, a state or an outcome. */
+const WORDS: Readonly<Record<string, Role>> = {
+  sold: 'muted',
+  discarded: 'muted',
+  pending: 'attention',
+  unfinished: 'attention',
+  conflict: 'attention',
+  failed: 'bad',
+  unknown: 'bad',
+};
+
+/** Returns the role of a value in a column of this name. */
+export function roleOf(column: string, value: string | bigint | number): Role | undefined {
+  if (typeof value === 'string') return ['status', 'state', 'outcome'].includes(column) ? WORDS[value] : undefined;
+  if (column === 'quantity') return value <= 0 ? 'bad' : undefined;
+  return column === 'failed' && value > 0 ? 'bad' : undefined;
+}
+
+/** Words and numbers of sentences that mean the same wherever they are. */
+const MEANINGS: readonly (readonly [RegExp, Role])[] = [
+  [/^ok(?= )/gm, 'good'],
+  [
+    /^(?:warning:|WARN(?= ))|\b[1-9]\d* (?:conflicts?|warnings?|left to do)\b|(?<=: )conflict(?=,)|\bunfinished\b/gm,
+    'attention',
+  ],
+  [/^(?:error:|FAIL(?= ))|\b[1-9]\d* (?:failed|unknown)\b/gm, 'bad'],
+  [/^(?:skip|note)(?= )/gm, 'muted'],
+  [/^hint:/gm, 'accent'],
+  [/(?<= {2}|\()\+\d+(?=\)|,| {2}| in all|$)/gm, 'plus'],
+  [/(?<= {2}|\()-\d+(?=\)|,| {2}| in all|$)/gm, 'minus'],
+];
+
+function highlighted(text: string, style: Style): string {
+  return MEANINGS.reduce((painted, [words, role]) => painted.replace(words, (word) => style[role](word)), text);
+}
+
+/** What the rest of a long line is set below. */
+const LABEL = /^(?:error|warning|hint|debug): /;
+
+/**
+ * Wraps lines at words, what follows set in below their label or by two columns, and paints what has a role:
+ * `ok`, `FAIL`, `(+2)`, `1 conflict`, `error:`. @param margin where the sentences of all lines begin
+ */
+export async function forPeople(
+  lines: readonly string[],
+  {
+    width,
+    style,
+    margin,
+  }: { readonly width: number | undefined; readonly style: Style; readonly margin?: number | undefined },
+): Promise<string> {
+  await prepareWidths(lines);
+  const wrapped = lines.map((line) => {
+    const start = margin ?? LABEL.exec(line)?.[0].length ?? /^ */.exec(line)![0].length + 2;
+    return width ? wrapLine(line, width, start) : line;
+  });
+  return highlighted(wrapped.join('\n'), style);
 }

@@ -10,9 +10,10 @@
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table } from './fit.ts';
 import { visible } from './sanitise.ts';
-import type { Style } from './style.ts';
+import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
-import { displayWidth, isAscii, padTo, prepareWidths, truncate } from './width.ts';
+import { displayWidth, isAscii, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
+import { capital, signed } from './words.ts';
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
@@ -84,11 +85,11 @@ async function measured<Row>(
   rows: readonly (readonly Cell[])[],
   leastNumber: number,
 ): Promise<Table> {
-  const names = view.columns.map(({ name }) => visible(name));
+  const names = view.columns.map(({ name, heading = headingOf(name) }) => visible(heading));
   await prepareWidths(texts(names, rows));
   const widths = names.map((name, i) => {
     const isBar = view.columns[i]?.bar !== undefined;
-    const least = isBar ? BAR_COLUMNS : rows[0]?.[i]?.numeric === true ? leastNumber : 0;
+    const least = isBar ? BAR_COLUMNS : isNumeric(rows, i) ? leastNumber : 0;
     return widest(rows, i, Math.max(least, view.header ? displayWidth(name) : 0));
   });
   const yields = view.columns.map((column) => column.yields);
@@ -96,20 +97,31 @@ async function measured<Row>(
   return { names, rows, widths, yields, kept, header: view.header, follows: false, hasColumns: true };
 }
 
-function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact }: Screen): Cell[] {
+/** Returns the heading for people: `petId` -> `Pet`, `outOfStock` -> `Out of stock`. */
+function headingOf(name: string): string {
+  return name === 'petId' ? 'Pet' : capital(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+}
+
+function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact, style }: Screen): Cell[] {
   return columns.map((column) => {
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
     const value = column.cell(row);
-    return typeof value === 'string'
-      ? { text: visible(redact(value)), numeric: false }
-      : { text: value.toString(), numeric: true };
+    const role = style === PLAIN ? undefined : (column.role?.(row) ?? roleOf(column.name, value));
+    if (typeof value === 'string') return { text: visible(redact(value)), numeric: false, role };
+    if (column.isSigned !== true) return { text: value.toString(), numeric: true, role };
+    return { text: signed(BigInt(value)), numeric: true, role: value > 0 ? 'plus' : value < 0 ? 'minus' : undefined };
   });
 }
 
 function* texts(names: readonly string[], rows: readonly (readonly Cell[])[]): Generator<string> {
   yield* names;
   for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
+}
+
+/** True for a column of numbers, of which some rows may have none. */
+function isNumeric(rows: readonly (readonly Cell[])[], column: number): boolean {
+  return rows.some((row) => row[column]?.numeric === true);
 }
 
 function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
@@ -123,37 +135,44 @@ function withBars(table: Table, { isUnicode }: Screen): Table {
   const isBar = table.names.map((_name, i) => table.rows.some((row) => row[i]?.share !== undefined));
   if (!isBar.includes(true)) return table;
   const drawn = (cell: Cell, i: number): Cell =>
-    cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, table.widths[i] ?? 0, isUnicode) };
+    cell.share === undefined
+      ? cell
+      : { ...cell, text: bar(...cell.share, table.widths[i] ?? 0, isUnicode), role: 'bar' };
   return { ...table, rows: table.rows.map((row) => row.map(drawn)) };
 }
 
 async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
   const { default: CliTable } = await import('cli-table3');
   const standIns = new Placeholders();
-  const cut = (text: string, i: number): string =>
-    isAscii(text) ? text : standIns.put(truncate(text, widths[i] ?? 0));
+  const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, i: number): string =>
+    text === '' || (role === undefined && isAscii(text))
+      ? text
+      : standIns.put(truncate(text, widths[i] ?? 0), role && style[role]);
   const table = new CliTable({
-    head: header ? names.map((name, i) => style.bold(cut(name, i))) : [],
+    head: header ? names.map((text, i) => style.heading(cut({ text }, i))) : [],
     colWidths: widths.map((width) => width + 2),
-    colAligns: names.map((_name, i) => (rows[0]?.[i]?.numeric === true ? 'right' : 'left')),
+    colAligns: names.map((_name, i) => (isNumeric(rows, i) ? 'right' : 'left')),
     wordWrap: true,
     // Our own colours only, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push(row.map((cell, i) => (cell.numeric ? cell.text : cut(cell.text, i))));
-  return `${standIns.replace(table.toString())}\n`;
+  for (const row of rows) table.push(row.map(cut));
+  // Other texts have no such characters: they are placeholders yet.
+  const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
+  return `${standIns.replace(drawn)}\n`;
 }
 
 /**
- * cli-table3 measures with tables of its own, older than some scripts and emoji. A text beyond ASCII is laid out
- * as so many private-use characters, which all count one column, and put in its place afterwards.
+ * cli-table3 measures with tables of its own, older than some scripts and emoji. A text beyond ASCII, or with a colour,
+ * is laid out as so many private-use characters, which all count one column, and put in its place afterwards.
  */
 class Placeholders {
   private readonly texts: string[] = [];
 
-  put(text: string): string {
-    const index = this.texts.indexOf(text);
-    const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(text) - 1 : index);
+  put(text: string, paint: (text: string) => string = String): string {
+    const painted = paint(text);
+    const index = this.texts.indexOf(painted);
+    const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(painted) - 1 : index);
     // More different texts than characters: this one is laid out as well as cli-table3 can.
     return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
   }
@@ -168,7 +187,9 @@ class Placeholders {
 
 function* aligned(table: Table, screen: Screen, width: number): Generator<string> {
   const drawn = withBars(table, screen);
-  const lines = table.hasColumns ? columns(drawn, screen.style, Number.isFinite(width)) : listed(drawn);
+  const lines = table.hasColumns
+    ? columns(drawn, screen.style, Number.isFinite(width))
+    : listed(drawn, screen.style, width);
   let text = '';
   let count = 0;
   for (const line of lines) {
@@ -187,26 +208,27 @@ function* columns({ names, rows, widths, header, follows }: Table, style: Style,
   const line = (cells: readonly Cell[]): string => {
     let text = '';
     for (let i = 0; i <= last; i++) {
-      const { numeric, text: whole } = cells[i]!;
+      const { numeric, text: whole, role } = cells[i]!;
       const width = widths[i]!;
       const shown = numeric || !cut ? whole : truncate(whole, width);
       if (i > 0) text += BETWEEN;
-      text += i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
+      const cell = i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
+      text += role === undefined || shown === '' ? cell : cell.replace(shown, (value) => style[role](value));
     }
     return text;
   };
-  if (header && !follows)
-    yield style.bold(line(names.map((text, i) => ({ text, numeric: rows[0]?.[i]?.numeric === true }))));
+  if (header && !follows) yield style.heading(line(names.map((text, i) => ({ text, numeric: isNumeric(rows, i) }))));
   for (const row of rows) yield line(row);
 }
 
 /** For terminals too narrow for columns. */
-function* listed({ names, rows, follows }: Table): Generator<string> {
+function* listed({ names, rows, follows }: Table, style: Style, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
-    for (const [i, { text }] of row.entries()) {
-      if (names[i] !== '') yield `${names[i]}: ${text}`;
-      else if (text !== '') yield text;
+    for (const [i, { text, numeric, role }] of row.entries()) {
+      const name = names[i] === '' ? '' : `${names[i]}: `;
+      const line = name + (role === undefined ? text : style[role](text));
+      if (line !== '') yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
   }
 }

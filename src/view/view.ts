@@ -2,13 +2,20 @@
 import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import type { Format } from './output-formats.ts';
+import type { Role } from './style.ts';
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
-  /** Header in CSV and in the table; also the name `--columns` takes. */
+  /** Header in CSV; also the name `--columns` takes. */
   readonly name: string;
+  /** Header in the table, where it is not the name as words: `Pet`, `Out of stock`. */
+  readonly heading?: string;
   /** The cell: a bigint or number is set to the right and never gets a formula prefix. */
   cell(row: Row): string | bigint | number;
+  /** Paints the cell in a table; by default as its name and value say. */
+  role?(row: Row): Role | undefined;
+  /** True for differences: a table shows `+2`. */
+  readonly isSigned?: boolean;
   /** In a table, a bar that is as long as the part is of the whole, in place of the cell's text. */
   bar?(row: Row): readonly [part: bigint, whole: bigint] | undefined;
   /**
@@ -35,6 +42,8 @@ export interface RowsView<Row = unknown> {
   readonly format?: Format;
   /** Printed on stderr in place of an empty table. */
   readonly empty: string;
+  /** Printed on stderr below a table at a terminal. */
+  summary?(count: number): string;
   /** Asked once all rows are written, with their number: the failure of a check, if any. */
   check?(count: number): Failure | undefined;
 }
@@ -75,13 +84,13 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
 export function list<Row>(
   rows: readonly Row[],
   members: Readonly<Record<string, (row: Row) => string | bigint | number | undefined>>,
-  more: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> = {},
+  { signed, ...more }: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> & { readonly signed?: string } = {},
 ): RowsView<Row> {
   const entries = Object.entries(members);
   return {
     view: 'rows',
     rows: [rows],
-    columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '' })),
+    columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '', isSigned: name === signed })),
     jsonText: (row) => stringifyJson(new Map(entries.map(([name, of]) => [name, of(row) ?? null]))),
     header: true,
     empty: '',
@@ -147,6 +156,8 @@ export interface RawView {
   /** Lines before it; empty for none. */
   readonly head: string;
   readonly body: Uint8Array;
+  /** Of text that is for people: as of a record. */
+  readonly margin?: number;
   readonly failure?: Failure;
 }
 

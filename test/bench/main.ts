@@ -1,6 +1,6 @@
 /**
  * All of petstore's figures in one run: each beside its peers, as a ratio with the median and the spread. Markdown on
- * stdout; --write updates the tables of docs/performance.md, whose blocks have the names of the parts.
+ * stdout; --write updates the tables of docs/internals/performance.md, whose blocks have the names of the parts.
  *
  *   npm run bench [-- PART...] [--assert] [--write]
  *
@@ -15,7 +15,7 @@ import { format, resolveConfig } from 'prettier';
 import { replacePart } from '../../src/build/docs.ts';
 import { versionOf } from './report.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/internals/performance.md', import.meta.url));
 const PARTS: Readonly<Record<string, string>> = {
   startup: 'Start-up',
   sizes: 'Sizes',

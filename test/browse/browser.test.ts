@@ -1,20 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../src/browse/browser.ts';
-import type { Listing } from '../../src/browse/selection.ts';
-import { Catalog } from '../../src/catalog/local-catalog.ts';
+import type { Listing } from '../../src/browse/listing.ts';
+import type { Catalog } from '../../src/catalog/local-catalog.ts';
 import type { Key } from '../../src/ports.ts';
 import type { DraftChange } from '../../src/state/draft.ts';
+import { catalogOf } from '../support/catalog.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';
 
 const BARCODE = '04006381333931';
-const CATALOG = new Catalog(
-  [
-    [7n, 'Goldfish'],
-    [12n, 'golden hamster'],
-    [9223372036854775807n, 'Ärmelkauz'],
-  ],
-  new Map([[BARCODE, { petId: 12n, isForced: false }]]),
+const CATALOG = await catalogOf(
+  `petId,name,barcode\n7,Goldfish,\n12,golden hamster,${BARCODE}\n9223372036854775807,Ärmelkauz,\n`,
 );
 const PETS: readonly (readonly [bigint, bigint, string])[] = [
   [7n, 10n, 'available'],
@@ -108,6 +104,23 @@ describe('filters and order', () => {
       ['pending', [12n]],
       ['sold', [3n]],
       [undefined, ALL],
+    ]);
+  });
+
+  it('the quantities of what is found are summed up', () => {
+    const { browser, press } = open();
+    expect(browser.counts).toEqual({ all: 5, found: 5, quantity: 132n });
+    press('gold');
+    expect(browser.counts).toEqual({ all: 5, found: 2, quantity: 14n });
+  });
+
+  it('Ctrl-L: a pet with a minimum is low at or below it', async () => {
+    const catalog = await catalogOf('petId,min\n7,10\n12,3\n');
+    const { browser, press } = open({ stock: listing(PETS, catalog) });
+    press('^L');
+    expect([idsOf(browser), idsOf(browser).filter((_, i) => browser.isLow(browser.visible.items[i]!))]).toEqual([
+      [7n, 3n, 72n],
+      [7n],
     ]);
   });
 
@@ -271,11 +284,14 @@ describe('changes', () => {
 
   it('after the stock was read again, what is typed is about the quantity on the screen', () => {
     const { browser, press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
-    expect([browser.quantityOf(browser.selected!), browser.isOutdated(browser.selected!)]).toEqual([9n, true]);
-    press('=', '8', '<return>');
-    expect([stored.get(7n), browser.isOutdated(browser.selected!)]).toEqual([
-      { petId: 7n, current: 10n, quantity: 8n },
+    expect([browser.quantityOf(browser.selected!), stored.get(7n)?.current === browser.selected!.quantity]).toEqual([
+      9n,
       false,
+    ]);
+    press('=', '8', '<return>');
+    expect([stored.get(7n), stored.get(7n)?.current === browser.selected!.quantity]).toEqual([
+      { petId: 7n, current: 10n, quantity: 8n },
+      true,
     ]);
     press('=', '10', '<return>');
     expect(stored.size).toBe(0);
@@ -287,6 +303,62 @@ describe('changes', () => {
     expect(idsOf(browser)).toEqual([7n, 12n]);
     press('^P');
     expect(idsOf(browser)).toEqual(ALL);
+  });
+
+  it('undo and redo go a keystroke back and forward; a new change ends the redo', () => {
+    const { browser, press, stored } = open();
+    press('<right>', '=', '20', '<return>', '<down>', '<right>', '^Z', '^Z');
+    expect([...stored.values()]).toEqual([{ petId: 7n, current: 10n, quantity: 11n }]);
+    expect(browser.message).toBe('Undone: pet 7 is 11 again.');
+    press('^Y');
+    expect([stored.get(7n)?.quantity, browser.message]).toEqual([20n, 'Redone: pet 7 is 20 again.']);
+    press('<end>', '<right>', '^Y');
+    expect([browser.message, [...stored.keys()]]).toEqual(['There is nothing to redo.', [7n, 72n]]);
+    press('^Z', '^Z', '^Z', '^Z');
+    expect([stored.size, browser.message]).toEqual([0, expect.stringContaining('There is nothing to undo here.')]);
+  });
+
+  it('what was applied or discarded cannot be undone here', () => {
+    const { browser, press, stored } = open();
+    press('<right>');
+    browser.keep(new Set());
+    press('^Z', '^Y');
+    expect(stored.size).toBe(0);
+  });
+
+  it('one quantity or difference for all that are marked, shown or not, undone as one', () => {
+    const { browser, press, stored } = open();
+    const quantities = (): unknown =>
+      Object.fromEntries([...stored].map(([id, { quantity }]) => [`${id}`, `${quantity}`]));
+    press('<insert>', '<insert>', '<end>', '+', '5', '<return>');
+    expect([quantities(), browser.marked.size]).toEqual([{ 7: '15', 3: '5' }, 0]);
+    press('gold', '^A', '<right>', '^U', '=', '2', '<return>');
+    expect(quantities()).toEqual({ 7: '2', 3: '5', 12: '2' });
+    press('^Z', '^Z', '^Z');
+    expect(stored.size).toBe(0);
+  });
+
+  it('where one of them would go below zero nothing is changed, and the marks stay', () => {
+    const { browser, press, stored } = open();
+    press('^A', '-', '5', '<return>');
+    expect([stored.size, browser.marked.size, browser.message]).toEqual([
+      0,
+      5,
+      'Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.',
+    ]);
+    press('^A');
+    expect(browser.marked.size).toBe(0);
+  });
+
+  it('a scan in place of the quantity of those that are marked changes none, and takes the marks away', () => {
+    const { browser, press, stored } = open();
+    press('<insert>', '<insert>', '=', '4006381333931', '<return>');
+    expect([stored.size, browser.marked.size, browser.selected?.petId, browser.message]).toEqual([
+      0,
+      0,
+      12n,
+      '4006381333931 is the barcode of pet 12. The quantity of 2 pets was not changed.',
+    ]);
   });
 
   it('Ctrl-X asks for them to be applied, if there are any', () => {

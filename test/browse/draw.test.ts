@@ -1,10 +1,13 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../../src/api/item.ts';
 import { Browser } from '../../src/browse/browser.ts';
+import type { Change } from '../../src/state/journal.ts';
 import { drawScreen, pageOf } from '../../src/browse/draw.ts';
-import { Catalog } from '../../src/catalog/local-catalog.ts';
+import { paintOf } from '../../src/browse/paint.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
+import { catalogOf } from '../support/catalog.ts';
 
 const NAMES: readonly (readonly [bigint, string])[] = [
   [7n, 'Goldfish'],
@@ -12,23 +15,42 @@ const NAMES: readonly (readonly [bigint, string])[] = [
   [9223372036854775807n, 'A parrot with a name that is far longer than any other name of a pet'],
 ];
 
+const CATALOG = await catalogOf(
+  `petId,name,min\n${NAMES.map(([petId, name]) => `${petId},${name},${petId === 7n ? 7 : ''}`).join('\n')}\n27,,0\n`,
+);
+
+const CHANGES = [
+  { after: 12n, before: 10n, state: 'applied', person: 'ada', cause: 'received', note: 'from the fair' },
+  { after: 10n, before: 16n, state: 'applied', person: 'ada' },
+  { after: 16n, state: 'unknown', person: 'bo' },
+].map((each, id) => ({ ...each, id: BigInt(id), sentAt: id, petId: 7n })) as unknown as Change[];
+
 async function draw(
   columns: number,
   rows: number,
-  { catalog = true, pets = 30, prepare = (_: Browser): void => undefined } = {},
+  { catalog = true, isColoured = false, pets = 30, prepare = (_: Browser): void => undefined } = {},
 ): Promise<string[]> {
   await prepareWidths(NAMES.map(([, name]) => name));
   const items: InventoryItem[] = [];
   for (let i = 1; i <= pets; i++) items.push({ petId: BigInt(i), quantity: BigInt(i % 9), status: 'available' });
   if (pets > 0) items.push({ petId: 9223372036854775807n, quantity: -9223372036854775808n, status: 'sold' });
   const browser = new Browser(5n);
-  const names = catalog ? new Catalog(NAMES, new Map()) : undefined;
+  const names = catalog ? CATALOG : undefined;
   browser.replace({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } });
   browser.page = pageOf(rows);
   browser.limits = () => ({ limit: 60, remaining: 7, resetAt: 42_000 });
   prepare(browser);
-  const style = await createStyle(false);
-  return drawScreen(browser, { environment: 'staging', columns, rows, now: 0, style, shown: (text) => text });
+  const paint = paintOf(await createStyle(isColoured));
+  return drawScreen(browser, {
+    environment: 'staging',
+    columns,
+    rows,
+    now: 0,
+    paint,
+    isUnicode: true,
+    changesOf: () => CHANGES,
+    shown: (text) => text,
+  });
 }
 
 describe.each([20, 40, 80, 200])('%i columns', (columns) => {
@@ -36,6 +58,7 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
     for (const prepare of [
       (): void => undefined,
       (browser: Browser) => void browser.press({ name: '', ctrl: false, shift: false, text: '?' }),
+      (browser: Browser) => void browser.press({ name: 'o', ctrl: true, shift: false, text: '' }),
       (browser: Browser) => void browser.press({ name: 'end', ctrl: false, shift: false, text: '' }),
       (browser: Browser) => {
         browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
@@ -48,35 +71,90 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
     ]) {
       const lines = await draw(columns, rows, { prepare });
       expect(lines).toHaveLength(rows);
-      for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+      for (const line of lines) expect(displayWidth(stripVTControlCharacters(line)), line).toBeLessThanOrEqual(columns);
     }
   });
 });
 
+const changeSeven = (browser: Browser): void => {
+  browser.searchFor('7');
+  browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
+};
+
+const plainly = (lines: readonly string[]): string[] => lines.map((line) => stripVTControlCharacters(line).trimEnd());
+
 it('80 columns', async () => {
-  const prepare = (browser: Browser): void => {
-    browser.searchFor('7');
-    browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
-  };
-  expect(await draw(80, 12, { prepare })).toEqual([
-    'staging: 4 of 31 pets, 1 change to apply',
+  expect(plainly(await draw(80, 12, { prepare: changeSeven }))).toEqual([
+    ' staging: 4 of 31 pets, quantity -9223372036854775793, 1 change to apply',
     'Search: 7_',
-    '                petId  name                            quantity        status',
-    '>*                  7  Goldfish                               7  -> 8  available',
-    '                   17                                         8        available',
-    '                   27                                         0        available',
-    '  9223372036854775807  A parrot with a n…  -9223372036854775808        sold',
+    '                   Pet  Name                    Quantity               Status',
+    '> +                  7  Goldfish                     ▼ 7  → 8 +1  low  available',
+    '                    17                                 8               available',
+    '                    27                               ▼ 0          low  available',
+    '   9223372036854775807  A parro…    -9223372036854775808               sold',
     '',
     '',
     '',
-    expect.stringMatching(/^Rate limit 7\/60 left, resets in 42 s \(/),
-    '^X apply  Enter set  ? help  ^C leave  type to search  </> by one  Tab status',
+    expect.stringMatching(/^7 of 60 requests left, resets in 42 s \(/),
+    '^X apply  Enter set  ? help  ^C leave  ^Z undo  a-z search  ←→ by one  Ins mark',
   ]);
 });
 
+it('40 columns: the changes to apply, and whole keys', async () => {
+  const lines = plainly(await draw(40, 12, { prepare: changeSeven }));
+  expect([lines[0], lines.at(-1)]).toEqual([
+    ' staging: 4 of 31 pets, 1 change',
+    '^X apply  Enter set  ? help  ^C leave',
+  ]);
+});
+
+it('looks: bars and the cursor in reverse video, changes as plus or minus, low stock; the same signs without colour', async () => {
+  const prepare = (browser: Browser): void => {
+    changeSeven(browser);
+    browser.press({ name: 'down', ctrl: false, shift: false, text: '' });
+    browser.press({ name: 'left', ctrl: false, shift: false, text: '' });
+    browser.press({ name: 'end', ctrl: false, shift: false, text: '' });
+  };
+  const lines = await draw(80, 12, { isColoured: true, prepare });
+  const [title, , heading, first, second, third, last] = lines.map((line) => line.replaceAll('\u001b', '^'));
+  expect([title, heading, last]).toEqual([
+    expect.stringMatching(/^\^\[7m\^\[1m staging.* \^\[22m\^\[27m$/),
+    expect.stringMatching(/^\^\[1m .*Status\^\[22m$/),
+    expect.stringMatching(/^\^\[7m.*> +9223372036854775807.*\^\[27m$/),
+  ]);
+  expect([first, second, third]).toEqual([
+    expect.stringMatching(/^ {2}\+ .*\^\[30m\^\[102m→ 8 \+1\^\[49m\^\[39m .*available$/),
+    expect.stringMatching(/^ {2}- .*\^\[97m\^\[41m→ 7 -1\^\[49m\^\[39m .*available$/),
+    expect.stringMatching(/ \^\[30m\^\[103m▼ 0\^\[49m\^\[39m .*\^\[30m\^\[103mlow\^\[49m\^\[39m {2}available$/),
+  ]);
+  const plain = await draw(80, 12, { prepare });
+  expect(plainly(plain)).toEqual(plainly(lines));
+  expect(plain.join('').split('\u001b')).toEqual(expect.not.arrayContaining([expect.stringMatching(/^\[(?!2?7m)/)]));
+});
+
+it('the pane: the last changes of the pet, with why, who and a bar, beside the table', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.searchFor('7');
+    browser.press({ name: 'o', ctrl: true, shift: false, text: '' });
+  };
+  const lines = plainly(await draw(110, 14, { prepare }));
+  expect(lines.slice(3, 11).map((line) => line.split(' | ')[1]?.replace(/\d\d:\d\d:\d\d/, '00:00:00'))).toEqual([
+    'Goldfish (pet 7)',
+    'minimum 7',
+    '00:00:00  10 → 12 +2  ██████████████▎',
+    '  ada, received, from the fair',
+    '00:00:00  16 → 10 -6  ███████████▉',
+    '  ada',
+    '00:00:00  → 16        unknown',
+    '  bo',
+  ]);
+  const narrow = plainly(await draw(40, 14, { prepare }));
+  expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', 'minimum 7']);
+});
+
 it('without a catalog there is no column for names, and a hint names the command', async () => {
-  const lines = await draw(80, 12, { catalog: false, prepare: (browser) => browser.searchFor('gold') });
-  expect(lines[2]).toBe('                petId              quantity  status');
+  const lines = plainly(await draw(80, 12, { catalog: false, prepare: (browser) => browser.searchFor('gold') }));
+  expect(lines[2]).toBe('                   Pet              Quantity  Status');
   expect(lines[3]).toBe('No pet matches. Names come from: petstore catalog import FILE');
 });
 

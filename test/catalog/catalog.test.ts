@@ -1,23 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { parseMapping, CATALOG_FILE } from '../../src/stock/columns.ts';
 import { parseCatalog } from '../../src/stock/file-rows.ts';
-import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { checkRows } from '../../src/catalog/changes.ts';
+import { catalogOf } from '../support/catalog.ts';
 
 const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];
 
-const CATALOG = new Catalog(
-  [
-    [3n, 'Goldfish'],
-    [7n, 'goldfish'],
-    [8n, 'Goldfish, small'],
-    [9n, 'Mäuse'],
-    [12n, ''],
-  ],
-  new Map([
-    [A, { petId: 7n, isForced: false }],
-    [B, { petId: 7n, isForced: true }],
-  ]),
+const CATALOG = await catalogOf(
+  `petId,name,barcode
+3,Goldfish,
+7,goldfish,4006381333931 73513537
+8,"Goldfish, small",
+9,Mäuse,
+12,,
+`,
+  B,
 );
 
 describe('a name', () => {
@@ -28,6 +25,8 @@ describe('a name', () => {
     ['small', [8n]],
     ['FISH', [3n, 7n, 8n]],
     ['ma\u0308us', [9n]],
+    ['small gold', [8n]],
+    ['mause', [9n]],
     ['hamster', []],
   ])('%s finds %s', (text, found) => {
     expect(CATALOG.named(text).map(({ petId }) => petId)).toEqual(found);
@@ -103,7 +102,7 @@ describe('rows of a file', () => {
   it.each([
     [
       'petId,price\n7,1',
-      'no column is named name (or barcode); the columns are "petId", "price"; name one with --map "price=name"',
+      'no column is named name (or barcode, min, target); the columns are "petId", "price"; name one with --map "HEADING=name"',
     ],
     ['7,Rex\n', 'the first line must be a header such as petId,name,barcode'],
     ['petId,name\n', 'the file has no rows'],

@@ -36,7 +36,7 @@ describe('candidates', () => {
     ['inventory list --pet ', ['12', '7', '9223372036854775807']],
     ['inventory list --pet=1', ['--pet=12']],
     ['inventory list --pet 7 --pet 12,', ['12,12', '12,7', '12,9223372036854775807']],
-    ['inventory list --sort -', ['-petId', '-quantity', '-status']],
+    ['inventory list --sort -', ['-petId', '-quantity', '-status', '-name']],
     ['-- inven', ['inventory']],
   ])('petstore %s', async (line, candidates) => {
     expect((await answer(...line.split(' '))).found).toEqual(candidates);

@@ -48,7 +48,7 @@ describe('what is refused', () => {
     ['inventory -o', "Option '--output' needs a value.", 'See: petstore inventory --help'],
     ['inventory list -- --sort', 'petId must be a pet ID, a whole number such as 7, not "--sort".', undefined],
     ['inventory set 7', "Missing required argument 'quantity'.", 'See: petstore inventory set --help'],
-    ['inventory list --sort -qantity', '--sort must be one of petId, quantity, status, -petId, -quantity, -status, not "-qantity".', undefined],
+    ['inventory list --sort -qantity', '--sort must be one of petId, quantity, status, -petId, -quantity, -status, name, -name, not "-qantity".', undefined],
     ['limits --json=x', "Option '--json' takes no value.", 'See: petstore limits --help'],
     ['inventory list --no-header=1', "Option '--no-header' takes no value.", 'See: petstore inventory list --help'],
     ['-e sandbox inventory list --quantity 5', "Unknown option '--quantity'.", 'See: petstore inventory list --help'],

@@ -16,6 +16,7 @@ type Step = number | readonly [status: number, retryAfter: string] | readonly [H
 interface Options {
   readonly call?: Call;
   readonly maxWaitMs?: number;
+  readonly retryForMs?: number;
   readonly chance?: number;
   /** Attempts that the caller has already made. */
   readonly spent?: number;
@@ -31,7 +32,14 @@ function answer(step: Step): Promise<HttpReply> {
 
 /** Performs the operation, and notes when each attempt began (ms) and what came of it. */
 async function run(steps: readonly Step[], options: Options = {}) {
-  const { call = LIST, maxWaitMs = 60_000, chance = 0.5, spent = 0, read = () => Promise.resolve('done') } = options;
+  const {
+    call = LIST,
+    maxWaitMs = 60_000,
+    retryForMs = 0,
+    chance = 0.5,
+    spent = 0,
+    read = () => Promise.resolve('done'),
+  } = options;
   const clock = new VirtualClock({ autoAdvance: true });
   const start = clock.monotonic();
   const at: number[] = [];
@@ -39,7 +47,7 @@ async function run(steps: readonly Step[], options: Options = {}) {
     at.push(clock.monotonic() - start);
     return clock.during(() => answer(step));
   });
-  const { service } = scriptedService(sends, { clock, maxWaitMs, random: () => chance });
+  const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
   const outcome = await perform(service, { call, read }, spent).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
@@ -140,7 +148,7 @@ describe('the wait', () => {
 
   it('is reported once a second, with the attempt that follows it, and when it is over', async () => {
     const { waits, start } = await backoffsOf([503, '3']);
-    const wait = { until: start + 3_000, attempt: 2, attempts: 3 };
+    const wait = { until: start + 3_000, attempt: 2, attempts: 3, status: 503 };
     expect(waits).toEqual([
       { ...wait, remainingMs: 3_000 },
       { ...wait, remainingMs: 2_000 },
@@ -224,4 +232,41 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
+});
+
+describe('--retry-for', () => {
+  it.each<[title: string, steps: Step[], options: Options, outcome: string, at: number[]]>([
+    [
+      'more than three tries, up to a minute apart',
+      [503, 503, 503, 503, 503, 503, 503, 503, 503, 200],
+      { retryForMs: 600_000, chance: 1 },
+      'done',
+      [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 63_500, 123_500, 183_500],
+    ],
+    [
+      'to its end, and no longer',
+      [500, 500, 500, 500],
+      { retryForMs: 3_000, chance: 1 },
+      'service-failed, read',
+      [0, 500, 1_500, 3_000],
+    ],
+    ['whatever the waits for the limit may be', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
+    ['not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
+    [
+      'a write that was not sent',
+      [['connect', 'unsent'], ['connect', 'unsent'], ['connect', 'unsent'], 200],
+      { call: SET, retryForMs: 9_000, chance: 1 },
+      'done',
+      [0, 500, 1_500, 3_500],
+    ],
+    [
+      'a write that may have been sent is for its caller',
+      [503],
+      { call: SET, retryForMs: 9_000 },
+      'service-failed, look',
+      [0],
+    ],
+  ])('%s', async (_title, steps, options, outcome, at) => {
+    expect(await run(steps, options)).toEqual({ outcome, at });
+  });
 });

@@ -97,6 +97,7 @@ export function scriptedService(
     signal: stop.signal,
     watch: {
       attempt: (facts) => attempts.push(facts),
+      recovered: () => undefined,
       backoff: () => undefined,
       warning: () => undefined,
       debug: () => undefined,

@@ -2,32 +2,38 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { withoutSandboxNames } from '../support/catalog.ts';
 import { runIn as run, withReplies } from '../support/in-process.ts';
-import { createTestContext, type TestContext } from '../support/test-context.ts';
+import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const FILE =
-  'Pet ID;Name;Barcode;Price\r\n7;Goldfish, small;4006381333931 73513537;1\r\n7;;036000291452\r\n12;=Tom\r\n';
-const CSV = `petId,name,barcode\n7,"Goldfish, small",73513537 036000291452 4006381333931\n12,'=Tom,\n`;
+  'Pet ID;Name;Barcode;Price;Min\r\n7;Goldfish, small;4006381333931 73513537;1\r\n7;;036000291452\r\n12;=Tom;;;3\r\n';
+const CSV = `petId,name,barcode,min,target\n7,"Goldfish, small",73513537 036000291452 4006381333931,,\n12,'=Tom,,3,\n`;
 
 /** Without an address of the service, and without a network. */
-function offline(stdin = ''): TestContext {
-  return createTestContext({ env: { PETSTORE_ENV: 'sandbox' }, stdin: { text: stdin } });
+function offline(stdin = ''): Promise<TestContext> {
+  return withoutSandboxNames(sandbox(stdin));
+}
+
+/** With the names that the sandbox brings along. */
+function sandbox(stdin = '', options: TestContextOptions = {}): TestContext {
+  return createTestContext({ env: { PETSTORE_ENV: 'sandbox' }, stdin: { text: stdin }, ...options });
 }
 
 async function imported(): Promise<TestContext> {
-  const context = offline();
+  const context = await offline();
   writeFileSync(join(context.home.path, 'catalog.csv'), FILE);
   expect(await run(context, 'catalog', 'import', join(context.home.path, 'catalog.csv'))).toEqual({
     code: 0,
     stdout: '2 pets imported into the catalog of sandbox.\n',
-    stderr: 'Not used: Price.\n',
+    stderr: 'Column "Price" is not used.\n',
   });
   return context;
 }
 
 describe('catalog', () => {
   it('is empty at first', async () => {
-    expect(await run(offline(), 'catalog', 'list')).toEqual({
+    expect(await run(await offline(), 'catalog', 'list')).toEqual({
       code: 0,
       stdout: '',
       stderr: 'The catalog of sandbox is empty. Import one: petstore catalog import FILE\n',
@@ -38,33 +44,35 @@ describe('catalog', () => {
     const context = await imported();
     const { stdout } = await run(context, 'catalog', 'list', '-o', 'csv');
     expect(stdout).toBe(CSV);
-    const other = offline(stdout);
+    const other = await offline(stdout);
     await run(other, 'catalog', 'import', '-');
     expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe(CSV);
     expect((await run(other, 'catalog', 'list', '-o', 'ndjson')).stdout.split('\n')).toEqual([
-      '{"petId":7,"name":"Goldfish, small","barcodes":["73513537","036000291452","4006381333931"]}',
-      '{"petId":12,"name":"=Tom","barcodes":[]}',
+      '{"petId":7,"name":"Goldfish, small","barcodes":["73513537","036000291452","4006381333931"],"min":null,"target":null,"source":"local"}',
+      '{"petId":12,"name":"=Tom","barcodes":[],"min":3,"target":null,"source":"local"}',
       '',
     ]);
   });
 
   it('set replaces what is given, and remove removes a pet', async () => {
     const context = await imported();
+    await run(context, 'catalog', 'set', '7', '--min', '5', '--target', '20');
     await run(context, 'catalog', 'set', '7', '--name', 'Koi');
     await run(context, 'catalog', 'set', '8', '--barcode', '2012345678903,0212345012345');
-    await run(context, 'catalog', 'set', '9', '--name', 'Mia');
+    await run(context, 'catalog', 'set', '9', '--name', 'Mia', '--min', '7', '--target', '8');
+    await run(context, 'catalog', 'set', '9', '--min', 'none');
     expect(await run(context, 'catalog', 'remove', '12', '--json')).toEqual({
       code: 0,
       stdout: '{"environment":"sandbox","petId":12}\n',
       stderr: '',
     });
     expect((await run(context, 'catalog', 'list', '-o', 'csv')).stdout).toBe(
-      'petId,name,barcode\n7,Koi,73513537 036000291452 4006381333931\n8,,212345012345 2012345678903\n9,Mia,\n',
+      'petId,name,barcode,min,target\n7,Koi,73513537 036000291452 4006381333931,5,20\n8,,212345012345 2012345678903,,\n9,Mia,,,8\n',
     );
   });
 
   it('a file with a bad row changes nothing, and each bad row is named', async () => {
-    const context = offline('petId,name,barcode\n1,Rex,\n2,,4006381333932\n3,,73513537\n4,,73513537\nx,Tom,\n');
+    const context = await offline('petId,name,barcode\n1,Rex,\n2,,4006381333932\n3,,73513537\n4,,73513537\nx,Tom,\n');
     expect(await run(context, 'catalog', 'import', '-')).toEqual({
       code: 2,
       stdout: '',
@@ -81,7 +89,9 @@ describe('catalog', () => {
   });
 
   it.each([
-    [['set', '7'], 'Set what? Use --name or --barcode.'],
+    [['set', '7'], 'Set what? Use --name, --barcode, --min or --target.'],
+    [['set', '7', '--min', '-1'], '--min must be a whole number from 0 up, or none, not "-1".'],
+    [['set', '12', '--target', '2'], 'Target is 2, below min, which is 3; the catalog is unchanged.'],
     [['set', '7', '--name', ' '], '--name must be a name, not " ".'],
     [['set', '8', '--barcode', '73513537'], 'Barcode 73513537 belongs to pet 7; the catalog is unchanged.'],
     [
@@ -100,9 +110,9 @@ describe('catalog', () => {
     const context = await imported();
     const { home } = context;
     const other = withReplies([], { home });
-    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode\n');
+    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode,min,target\n');
     await run(other, 'catalog', 'set', '7', '--name', 'Rex');
-    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode\n7,Rex,\n');
+    expect((await run(other, 'catalog', 'list', '-o', 'csv')).stdout).toBe('petId,name,barcode,min,target\n7,Rex,,,\n');
     expect((await run(context, 'catalog', 'list', '-o', 'csv')).stdout).toBe(CSV);
   });
 });
@@ -111,7 +121,7 @@ describe('a pet by its name or barcode', () => {
   const NAMES = 'petId,name,barcode\n7,Goldfish,4006381333931\n8,"Goldfish, small",73513537\n12,Hamster,\n99,Gone,\n';
 
   async function shop(): Promise<TestContext> {
-    const context = offline(NAMES);
+    const context = await offline(NAMES);
     await run(context, 'catalog', 'import', '-');
     return context;
   }
@@ -120,7 +130,7 @@ describe('a pet by its name or barcode', () => {
     [
       'the exact name first',
       ['get', '--name', 'goldfish'],
-      'petId     7\nname      Goldfish\nquantity  10\nstatus    available\n',
+      'Pet       7\nName      Goldfish\nQuantity  10\nStatus    available\n',
       'Found pet 7 (Goldfish).\n',
     ],
     [
@@ -135,8 +145,8 @@ describe('a pet by its name or barcode', () => {
       'petId,quantity,status\n8,6,available\n',
       'Found pet 8 (Goldfish, small).\n',
     ],
-    ['the id alone', ['get', '12'], 'petId     12\nname      Hamster\nquantity  5\nstatus    pending\n', ''],
-    ['a pet that the catalog lacks', ['get', '3'], 'petId     3\nquantity  0\nstatus    sold\n', ''],
+    ['the id alone', ['get', '12'], 'Pet       12\nName      Hamster\nQuantity  5\nStatus    pending\n', ''],
+    ['a pet that the catalog lacks', ['get', '3'], 'Pet       3\nQuantity  0\nStatus    sold\n', ''],
     ['set', ['set', '--name', 'hamster', '9', '--json'], '{"petId":12,"quantity":9,"status":"pending"}\n', ''],
     [
       'adjust',
@@ -163,9 +173,9 @@ describe('a pet by its name or barcode', () => {
 
   it.each([
     [
-      ['get', '--name', 'gold fish'],
+      ['get', '--name', 'gold dog'],
       2,
-      'error: No pet in the catalog is named "gold fish".\nhint: See the catalog: petstore catalog list\n',
+      'error: No pet in the catalog is named "gold dog".\nhint: See the catalog: petstore catalog list\n',
     ],
     [
       ['set', '--name', 'fish', '1'],
@@ -202,7 +212,7 @@ describe('a pet by its name or barcode', () => {
   });
 
   it('needs a catalog for that address', async () => {
-    expect(await run(offline(), 'inventory', 'get', '--name', 'x')).toEqual({
+    expect(await run(await offline(), 'inventory', 'get', '--name', 'x')).toEqual({
       code: 2,
       stdout: '',
       stderr:
@@ -214,7 +224,7 @@ describe('a pet by its name or barcode', () => {
 describe('inventory list', () => {
   const NAMES = 'petId,name\n7,Goldfish\n8,"Goldfish, small"\n12,Hamster\n99,Gold ring\n';
   const list = async (...args: string[]) => {
-    const context = offline(NAMES);
+    const context = await offline(NAMES);
     await run(context, 'catalog', 'import', '-');
     return run(context, 'inventory', 'list', ...args);
   };
@@ -223,7 +233,7 @@ describe('inventory list', () => {
     [
       'has names in its table',
       ['7', '3'],
-      'petId  name      quantity  status\n    3                   0  sold\n    7  Goldfish        10  available\n',
+      'Pet  Name      Quantity  Status\n  3                   0  sold\n  7  Goldfish        10  available\n',
     ],
     ['has no names in CSV', ['7', '-o', 'csv'], 'petId,quantity,status\n7,10,available\n'],
     ['has no names in JSON', ['7', '-o', 'ndjson'], '{"petId":7,"quantity":10,"status":"available"}\n'],
@@ -252,23 +262,134 @@ describe('inventory list', () => {
   });
 
   it('without a catalog has no such column', async () => {
-    expect((await run(offline(), 'inventory', 'list', '7')).stdout).toBe(
-      'petId  quantity  status\n    7        10  available\n',
+    expect((await run(await offline(), 'inventory', 'list', '7')).stdout).toBe(
+      'Pet  Quantity  Status\n  7        10  available\n',
     );
-    expect((await run(offline(), 'inventory', 'list', '--columns', 'name')).stderr).toMatch('Unknown column "name"');
-    expect((await run(offline(), 'inventory', 'list', '--name', 'x')).stderr).toMatch('--name needs a catalog');
+    expect((await run(await offline(), 'inventory', 'list', '--columns', 'name')).stderr).toMatch(
+      'Unknown column "name"',
+    );
+    expect((await run(await offline(), 'inventory', 'list', '--name', 'x')).stderr).toMatch('--name needs a catalog');
+  });
+});
+
+describe('low stock', () => {
+  const NAMES = 'petId,name,min,target\n7,Goldfish,10,25\n8,Guppy,2,9\n11,Gecko,2,\n12,Hamster,9,9\n19,Newt,,6\n';
+  const low = async (...args: string[]) => {
+    const context = await offline(NAMES);
+    await run(context, 'catalog', 'import', '-');
+    return run(context, ...args);
+  };
+
+  it.each([
+    [
+      'a table to order from',
+      ['list', '--low'],
+      'Pet  Name      Quantity  Status     Order\n  7  Goldfish        10  available     15\n' +
+        ' 11  Gecko            2  available      0\n 12  Hamster          5  pending        4\n',
+    ],
+    ['CSV', ['list', '--low', '-o', 'csv', '--status', 'pending'], 'petId,quantity,status,order\n12,5,pending,4\n'],
+    [
+      'JSON',
+      ['list', '--low', '-o', 'ndjson', '--name', 'gold'],
+      '{"petId":7,"quantity":10,"status":"available","order":15}\n',
+    ],
+    [
+      'columns, by name',
+      ['list', '--low', '-o', 'csv', '--columns', 'name,order', '--sort', 'name', '--desc'],
+      'name,order\nHamster,4\nGoldfish,15\nGecko,0\n',
+    ],
+    [
+      'a minimum for pets without one',
+      ['list', '--low=0', '19', '3', '8', '-o', 'csv', '--columns', 'petId,order'],
+      'petId,order\n3,0\n19,6\n',
+    ],
+  ])('%s', async (_name, args, stdout) => {
+    expect(await low('inventory', ...args)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it('fails a check, and needs a minimum', async () => {
+    expect((await low('inventory', 'list', '--low', '--fail-if-any')).code).toBe(13);
+    expect((await low('inventory', 'list', '--low', '--name', 'guppy', '--fail-if-any')).code).toBe(0);
+    expect((await run(await offline(), 'inventory', 'list', '--low')).stderr).toMatch('--low needs a catalog');
+    expect((await run(await offline(), 'inventory', 'list', '--low=2', '7', '8')).stderr).toBe('No pet matches.\n');
+  });
+
+  it('is what wait waits for', async () => {
+    expect(await low('wait', '--name', 'hamster', '--low')).toMatchObject({
+      code: 0,
+      stdout: 'Pet 12: 5 (pending).\n',
+    });
+    expect(await low('wait', '--pet', '8', '--low', '--for', '0')).toMatchObject({ code: 13 });
+    expect(await low('wait', '--pet', '19', '--low')).toMatchObject({
+      code: 2,
+      stderr: 'error: Pet 19 has no minimum in the catalog.\n' + 'hint: Set one: petstore catalog set 19 --min 5\n',
+    });
+  });
+});
+
+describe('several pets with a name, at a terminal', () => {
+  const get = async (answers: string[], ...args: string[]) => {
+    const context = sandbox('', { terminal: true, answers });
+    await run(context, 'catalog', 'set', '8', '--name', 'Goldfish, small');
+    return {
+      ...(await run(context, 'inventory', 'get', '--name', 'gold', '--json', ...args)),
+      asked: context.questions,
+    };
+  };
+
+  it('are offered as a list', async () => {
+    const { code, stdout, asked } = await get(['3', '2']);
+    expect([code, stdout]).toEqual([0, '{"petId":8,"quantity":6,"status":"available"}\n']);
+    expect(asked.map(({ question }) => question)).toEqual(
+      Array(2).fill(
+        '"gold" matches 2 pets:\n   1  Goldfish (pet 7)\n   2  Goldfish, small (pet 8)\nWhich one? (Enter leaves)',
+      ),
+    );
+  });
+
+  it('are left with Enter, and refused with --yes', async () => {
+    expect((await get([''])).stderr).toContain('"kind":"cancelled"');
+    expect(await get([], '--yes')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('the names of the sandbox', () => {
+  const names = async (context: TestContext) =>
+    (await run(context, 'catalog', 'list', '-o', 'csv')).stdout.split('\n').slice(1, 4);
+  const SEEDS = ['1,Canary,2000000000015,5,15', '2,Guppy,2000000000022,10,30', '3,Red macaw,,,'];
+
+  it('are there at once, for a list, a name and a barcode', async () => {
+    expect(await names(sandbox())).toEqual(SEEDS);
+    expect((await run(sandbox(), 'inventory', 'list', '16')).stdout).toMatch(' 16  Löwchen         0  pending\n');
+    expect((await run(sandbox(), 'inventory', 'get', '--name', 'LOWCHEN', '-o', 'csv')).stdout).toMatch('16,0,pending');
+    expect((await run(sandbox(), 'inventory', 'get', '--barcode', '2000000000077', '-o', 'csv')).stdout).toMatch(
+      '7,10',
+    );
+  });
+
+  it('give way to those of the user, and come back with a reset', async () => {
+    const context = sandbox('petId,name,barcode\n2,Platy,2000000000015\n');
+    await run(context, 'catalog', 'import', '-');
+    await run(context, 'catalog', 'remove', '3');
+    const own = ['1,Canary,,5,15', '2,Platy,2000000000015,10,30'];
+    expect(await names(context)).toEqual([...own, '4,Dwarf rabbit,,,']);
+    await run(context, 'sandbox', 'reset');
+    expect(await names(context)).toEqual([...own, '3,Red macaw,,,']);
+    await context.files.replace(`${context.home.path}/pets.json`, '{"petId":1,"quantity":2,"status":"sold"}\n');
+    await run(context, 'sandbox', 'seed', '--file', `${context.home.path}/pets.json`);
+    expect(await names(context)).toEqual([own[1], '']);
   });
 });
 
 describe('a plan', () => {
   it('names pets in its table, and nowhere else', async () => {
-    const context = offline();
+    const context = await offline();
     writeFileSync(join(context.home.path, 'stock.csv'), 'petId,quantity\n7,12\n12,6\n');
     const dryRun = (...args: string[]) =>
       run(context, 'inventory', 'import', join(context.home.path, 'stock.csv'), '--dry-run', ...args);
-    expect((await dryRun()).stdout).not.toContain('name');
+    expect((await dryRun()).stdout).not.toContain('Name');
     await run(context, 'catalog', 'set', '7', '--name', 'Goldfish');
-    expect((await dryRun()).stdout).toMatch(/petId +name +before.*\n +7 +Goldfish +10 +12/);
+    expect((await dryRun()).stdout).toMatch(/Pet +Name +Before.*\n +7 +Goldfish +10 +12 +\+2/);
     expect((await dryRun('-o', 'csv')).stdout).toMatch(/^petId,before,after,change,problem\n/);
     const { stderr } = await run(context, 'inventory', 'import', join(context.home.path, 'stock.csv'), '--yes');
     expect(stderr).toMatch(/^ {2}pet {2}7 {2}10 → 12 {2}\+2 {2}Goldfish\n {2}pet 12 {3}5 → {2}6 {2}\+1\n/);

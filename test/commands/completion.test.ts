@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { knownPets } from '../../src/commands/completion.ts';
+import { withoutSandboxNames } from '../support/catalog.ts';
 import { runIn as run, STAGING_ENV } from '../support/in-process.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
 
@@ -11,7 +12,7 @@ const ANYWHERE: Place = { env: undefined, baseUrl: undefined, insecureHttp: fals
 
 /** The pets of the sandbox, of which 7 was changed; it has one name there and others elsewhere. */
 async function shop(env: Readonly<Record<string, string>> = {}, isNamed = true): Promise<TestContext> {
-  const context = createTestContext({ env });
+  const context = await withoutSandboxNames(createTestContext({ env }));
   const sandbox = ['--env', 'sandbox'];
   await run(context, ...sandbox, 'inventory', 'set', '7', '1');
   if (!isNamed) return context;

@@ -145,7 +145,7 @@ describe('config', () => {
         0,
         'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
           'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
-          'output,\ncolor,\nmax-wait,\nreserve,\nkeep-history,\n',
+          'output,\ncolor,\nmax-wait,\nretry-for,\nreserve,\nkeep-history,\n',
       ],
       [0, `staging.base-url is removed (${configOf(home)}).\n`],
       [3, ''],
@@ -194,7 +194,7 @@ describe('defaults of common options', () => {
   const GET = ['--env', 'sandbox', 'inventory', 'get', '7'];
   const JSON_ITEM = '{"petId":7,"quantity":10,"status":"available"}\n';
   const CSV_ITEM = 'petId,quantity,status\n7,10,available\n';
-  const TEXT_ITEM = 'petId     7\nquantity  10\nstatus    available\n';
+  const TEXT_ITEM = 'Pet       7\nName      Goldfish\nQuantity  10\nStatus    available\n';
 
   it.each([
     [{}, [], JSON_ITEM],
@@ -257,8 +257,8 @@ describe('status', () => {
     const env = { PETSTORE_ENV: 'staging', PETSTORE_API_KEY: 'other-key-9876543210' };
     expect((await petstore(home, ['status'], { env })).stdout).toBe(
       'environment  staging  (variable PETSTORE_ENV, before config)\n' +
-        'baseUrl      https://kept.example/v1  (config)\n' +
-        'apiKey       ****3210  (variable PETSTORE_API_KEY, before config)\n' +
+        'base URL     https://kept.example/v1  (config)\n' +
+        'API key      ****3210  (variable PETSTORE_API_KEY, before config)\n' +
         `config       ${configOf(home)}\n`,
     );
     const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
@@ -276,7 +276,7 @@ describe('status', () => {
     const status = async () => (await runIn(context, 'status')).stdout;
     expect(await status()).not.toMatch(/rate limit|block/);
     await runIn(context, ...LIST);
-    expect(await status()).toMatch(/^rate limit {3}59\/60 left, resets in /m);
+    expect(await status()).toMatch(/^rate limit {3}59 of 60 requests left, resets in /m);
     await runIn(context, ...LIST);
     expect(await status()).toMatch(/^block {8}403, perhaps a ban: nothing is sent for /m);
     const env = { ...STAGING_ENV, PETSTORE_API_KEY: 'another-key' };

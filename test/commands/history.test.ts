@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { openStateFile } from '../../src/state/database.ts';
 import { runIn as run, type Ran } from '../support/in-process.ts';
+import { withoutSandboxNames } from '../support/catalog.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
 
@@ -17,6 +18,9 @@ interface Row {
   readonly environment?: string;
   readonly origin?: string;
   readonly command?: string;
+  readonly person?: string;
+  readonly cause?: string;
+  readonly note?: string;
   /** In ms before now. */
   readonly ago?: number;
 }
@@ -27,7 +31,8 @@ async function shop(
   names: Readonly<Record<string, string>> = {},
   options: TestContextOptions = {},
 ): Promise<TestContext> {
-  const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox', LANG: 'C.UTF-8' }, ...options });
+  const env = { PETSTORE_ENV: 'sandbox', LANG: 'C.UTF-8' };
+  const context = await withoutSandboxNames(createTestContext({ env, ...options }));
   for (const [id, name] of Object.entries(names)) await run(context, 'catalog', 'set', id, '--name', name);
   await context.files.makePrivateFolder(`${context.home.state}/petstore`);
   using state = await openStateFile(context, `${context.home.state}/petstore/state.db`);
@@ -39,12 +44,15 @@ async function shop(
   }
   for (const [i, row] of rows.entries()) {
     state.database.run(
-      `INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
-       VALUES (?, ?, ?, ?, 'clerk', ?, ?, ?, ?, ?)`,
+      `INSERT INTO change (run, environment, origin, command, person, cause, note, petId, before, after, state, sentAt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       row.run ?? null,
       row.environment ?? 'sandbox',
       row.origin ?? 'sandbox',
       row.command ?? 'inventory set',
+      row.person ?? 'clerk',
+      row.cause ?? null,
+      row.note ?? null,
       row.petId ?? 7n,
       row.before?.toString() ?? null,
       (row.after ?? 1n).toString(),
@@ -65,7 +73,7 @@ describe('names', () => {
     { petId: MAX, after: 1n },
   ];
   const WITHOUT = [
-    'change  run  when                    petId  before  after  outcome  command',
+    'Change  Run  When                      Pet  Before  After  Outcome  Command',
     '     3       14:02:20  9223372036854775807              1  applied  set',
     '     2       14:01:20                   12       6      5  applied  set',
     '     1       14:00:20                    7       1      3  applied  set',
@@ -76,7 +84,7 @@ describe('names', () => {
     const context = await shop(rows, { 7: 'Goldfish', [String(MAX)]: 'Zebra' });
     expect((await history(context)).stdout).toBe(
       [
-        'change  run  when                    petId  name      before  after  outcome  command',
+        'Change  Run  When                      Pet  Name      Before  After  Outcome  Command',
         '     3       14:02:20  9223372036854775807  Zebra                 1  applied  set',
         '     2       14:01:20                   12                 6      5  applied  set',
         '     1       14:00:20                    7  Goldfish       1      3  applied  set',
@@ -131,7 +139,7 @@ describe('names', () => {
       ['sandbox', '7', 'Goldfish'],
       undefined,
     ]);
-    expect((await history(context, '--env', 'production')).stdout).not.toContain('name');
+    expect((await history(context, '--env', 'production')).stdout).not.toContain('Name');
   });
 });
 
@@ -140,32 +148,34 @@ describe('names on a screen of 80 columns', () => {
   const IMPORT: Row = { ...SET, run: 3n, command: 'inventory import /home/clerk/delivery.csv' };
   const OLD = { ago: 40 * 86_400_000 };
 
-  const header = (stdout: string): string => (/│ (change .*?) +│$/m.exec(stdout)?.[1] ?? '').replace(/ +│ +/g, ' ');
+  const header = (stdout: string): string => (/│ (Change .*?) +│$/m.exec(stdout)?.[1] ?? '').replace(/ +│ +/g, ' ');
 
   it.each([
-    ['changes of today', [SET, SET], 'change when petId name before after outcome command'],
-    ['one run', [IMPORT, IMPORT], 'change when petId name before after command'],
-    ['a run and single changes', [SET, IMPORT], 'change run when petId name before after command'],
-    ['changes of another day', [{ ...SET, ...OLD }, SET], 'change when petId name before after outcome command'],
-    ['a change that failed', [SET, { ...SET, state: 'failed' }], 'change when petId name before after outcome command'],
+    ['changes of today', [SET, SET], 'Change When Pet Name Before After Outcome Command'],
+    ['one run', [IMPORT, IMPORT], 'Change When Pet Name Before After Command'],
+    ['a run and single changes', [SET, IMPORT], 'Change Run When Pet Name Before After Command'],
+    ['changes of another day', [{ ...SET, ...OLD }, SET], 'Change When Pet Name Before After Outcome Command'],
+    ['a change that failed', [SET, { ...SET, state: 'failed' }], 'Change When Pet Name Before After Outcome Command'],
     [
       'runs, and a change that failed',
       [SET, { ...IMPORT, state: 'failed' }],
-      'change run when petId before after outcome command',
+      'Change Run When Pet Before After Outcome Command',
     ],
   ] as const)('of %s fit, between borders', async (_what, rows, columns) => {
     const context = await shop(rows, { 7: 'Goldfish, small' }, { terminal: true });
     const { stdout } = await history(context, '--all-environments', '--color', 'never');
     expect(header(stdout)).toBe(columns);
-    expect(header(stdout).includes('name')).toBe(stdout.includes('Goldfish'));
+    expect(header(stdout).includes('Name')).toBe(stdout.includes('Goldfish'));
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   it('of two environments fit without borders', async () => {
-    const context = await shop([SET, { ...SET, environment: 'staging' }], { 7: 'Goldfish, small' }, { terminal: true });
+    const row = { ...SET, petId: 12345n };
+    const names = { 12345: 'Goldfish, small' };
+    const context = await shop([row, { ...row, environment: 'staging' }], names, { terminal: true });
     const { stdout } = await history(context, '--all-environments', '--color', 'never');
     const [first = '', ...lines] = stdout.split('\n');
-    expect(first.split(/ +/).join(' ')).toBe('change when environment petId name before after command');
+    expect(first.split(/ +/).join(' ')).toBe('Change When Environment Pet Name Before After Command');
     expect(lines).toHaveLength(3);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
@@ -173,7 +183,87 @@ describe('names on a screen of 80 columns', () => {
   it('leave out nothing where there is room', async () => {
     const options = { terminal: true, stdout: { isTTY: true, columns: 120 } };
     const { stdout } = await history(await shop([IMPORT], { 7: 'Goldfish' }, options), '--color', 'never');
-    expect(header(stdout)).toBe('change run when petId name before after outcome command');
+    expect(header(stdout)).toBe('Change Run When Pet Name Before After Outcome Command');
+  });
+});
+
+describe('why and who', () => {
+  const DAY = 86_400_000;
+  const rows: readonly Row[] = [
+    { before: 10n, after: 4n, cause: 'died', note: 'cold tank', person: 'ann', ago: DAY },
+    { before: 4n, after: 9n, cause: 'received', run: 3n },
+    { petId: 8n, before: 3n, after: 1n, cause: 'died', run: 3n },
+    { petId: 8n, after: 5n },
+    { petId: 8n, before: 5n, after: 50n, state: 'failed', cause: 'lost' },
+    { petId: 8n, before: 5n, after: 60n, state: 'sent', cause: 'lost' },
+  ];
+  const by = async (...args: string[]): Promise<Ran> => history(await shop(rows), '-o', 'csv', '--by', ...args);
+
+  it('are in every row for programs, and in the table where they were said', async () => {
+    const context = await shop(rows);
+    const { stdout } = await history(context, '-o', 'csv', '--cause', 'died');
+    expect(stdout.split('\n').map((line) => line.split(',').slice(-4).join())).toEqual([
+      'outcome,cause,note,command',
+      'applied,died,,set',
+      'applied,died,cold tank,set',
+      '',
+    ]);
+    const json: unknown = JSON.parse((await history(context, '--json', '--person', 'ann')).stdout);
+    expect(json).toEqual([expect.objectContaining({ who: 'ann', cause: 'died', note: 'cold tank' })]);
+    expect((await history(context, '--cause', 'lost')).stdout).not.toContain('note');
+    expect((await history(await shop([{}]))).stdout).not.toContain('cause');
+  });
+
+  it('of run numbers those that are there stand under the end of their heading', async () => {
+    const lines = (await history(await shop(rows), '-n', '5')).stdout.split('\n');
+    expect(lines.find((line) => line.includes('received'))?.slice(8, 11)).toBe('  3');
+  });
+
+  it.each<[string[], string[]]>([
+    [['cause'], ['died,sandbox,2,0,8,-8', 'received,sandbox,1,5,0,5', ',sandbox,1,0,0,0']],
+    [['pet'], ['7,sandbox,2,5,6,-1', '8,sandbox,2,0,2,-2']],
+    [['person'], ['ann,sandbox,1,0,6,-6', 'clerk,sandbox,3,5,2,3']],
+    [
+      ['pet', '--run', '3'],
+      ['7,sandbox,1,5,0,5', '8,sandbox,1,0,2,-2'],
+    ],
+    [['pet', '--cause', 'died', '--since', '1h'], ['8,sandbox,1,0,2,-2']],
+    [['cause', '-n', '1'], ['died,sandbox,2,0,8,-8']],
+  ])('--by %j', async (args, sums) => {
+    expect((await by(...args)).stdout.split('\n').slice(1, -1)).toEqual(sums);
+  });
+
+  it('--by day has the days of the calendar in order', async () => {
+    const days = (await by('day')).stdout.split('\n').slice(1, -1);
+    expect(days.map((line) => line.slice(10))).toEqual([',sandbox,1,0,6,-6', ',sandbox,3,5,2,3']);
+    expect(days).toEqual(days.toSorted());
+  });
+
+  it('sums name the pet, and say what is in none', async () => {
+    const { stdout, stderr } = await history(await shop(rows, { 7: 'Goldfish' }), '--by', 'pet');
+    expect(stdout).toMatch(/Pet +Name +Changes +Plus +Minus +Net\n +7 +Goldfish +2 +5 +6 +-1\n/);
+    expect(stderr).toMatch(/1 change without an old quantity.*\n.*1 change of unknown outcome/);
+  });
+
+  it('of a single change and of a raw request are what their options and the variable say', async () => {
+    const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox', PETSTORE_PERSON: 'eve' } });
+    const set = (...args: string[]): Promise<Ran> => run(context, 'inventory', 'set', '7', ...args);
+    expect((await set('12', '--cause', 'died', '--note', 'cold tank', '--person', 'ann')).code).toBe(0);
+    expect((await run(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=3', '--cause', 'lost')).code).toBe(0);
+    const refused = await Promise.all([
+      set('1', '--cause', 'dead'),
+      set('1', '--note', 'a\nb'),
+      set('1', '--note', 'x'.repeat(201)),
+      set('1', '--person', ''),
+      run(context, 'api', '/inventory', '--cause', 'lost'),
+    ]);
+    expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
+    const json: unknown = JSON.parse((await history(context, '--json')).stdout);
+    expect(json).toMatchObject([
+      { who: 'eve', cause: 'lost', note: null },
+      { who: 'ann', cause: 'died', note: 'cold tank' },
+    ]);
+    expect(json).toHaveLength(2);
   });
 });
 

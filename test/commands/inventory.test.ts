@@ -1,4 +1,6 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Plan, PLANS } from '../../src/sandbox/plans.ts';
 import { runIn as run, STAGING_ENV as ENV, withReplies } from '../support/in-process.ts';
@@ -34,7 +36,7 @@ describe('inventory list', () => {
     ).toEqual({
       code: 0,
       stdout: [
-        '              petId  quantity  status',
+        '                Pet  Quantity  Status',
         '                 14         1  available',
         '9223372036854775807         1  available',
         '                 19         0  available',
@@ -52,7 +54,7 @@ describe('inventory list', () => {
       code: 0,
       stdout:
         '┌───────┬──────────┐\n│ petId │ quantity │\n├───────┼──────────┤\n│     7 │       10 │\n│     8 │        6 │\n└───────┴──────────┘\n',
-      stderr: '',
+      stderr: '2 pets, 16 in stock\n59 of 60 requests left, resets in 1 min 1 s (14:04:21)\n',
     });
   });
 
@@ -134,13 +136,157 @@ describe('inventory set', () => {
   });
 });
 
+describe('--log', () => {
+  const linesOf = (path: string): Record<string, unknown>[] =>
+    readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it('adds start, attempts and end with one run id, private, without values or the key', async () => {
+    const context = withReplies([json([item(7, 10)]), error(503), json([item(7, 10)])]);
+    const path = join(context.home.path, 'petstore.log');
+    expect((await run(context, 'inventory', 'get', '7', '--log', path)).code).toBe(0);
+    expect((await run(context, 'inventory', 'get', '8', '--log', path)).code).toBe(5);
+    const lines = linesOf(path);
+    const url = 'https://pets.example/v1/inventory';
+    expect(lines).toMatchObject([
+      { event: 'start', command: 'inventory get', options: ['--log'] },
+      { event: 'attempt', method: 'GET', url, status: 200, limit: 60, remaining: 59 },
+      { event: 'end', exitCode: 0 },
+      { event: 'start' },
+      { event: 'attempt', status: 503 },
+      { event: 'attempt', status: 200 },
+      { event: 'end', exitCode: 5, error: 'pet-not-found' },
+    ]);
+    expect(lines.map((line) => line.run)).toEqual(lines.map(() => expect.stringMatching(/^[0-9a-f]{16}$/) as string));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path, 'utf8')).not.toContain(ENV.PETSTORE_API_KEY);
+  });
+
+  it('that cannot be written ends the command with 3 before anything is sent', async () => {
+    const context = withReplies([]);
+    const ran = await run(context, 'inventory', 'set', '7', '12', '--log', join(context.home.path, 'no/such/log'));
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('no/such/log')]);
+  });
+});
+
+describe('a base URL that is a gateway', () => {
+  const HEADERS = { 'Petstore-Gateway': '1' };
+  const refused = (quantity: number, headers = HEADERS): PlainReply =>
+    json({ code: 'precondition_failed', message: 'No.', status: 412, quantity }, { status: 412, headers });
+
+  /** Gives these replies, and notes each request with its condition. */
+  function gateway(replies: readonly PlainReply[], options: TestContextOptions = {}) {
+    const left = [...replies];
+    const sent: string[] = [];
+    const context: TestContext = createTestContext({
+      env: ENV,
+      ...options,
+      http: ({ method, headers, url }) => {
+        const isCatalog = url.pathname.startsWith('/__petstore/');
+        if (!isCatalog) sent.push(`${method} ${headers['if-match'] ?? ''}`.trim());
+        const reply = isCatalog ? { status: 404 } : left.shift()!;
+        return httpReply({ ...reply, headers: { ...HEADERS, ...reply.headers } }, context.clock.now());
+      },
+    });
+    return { context, sent };
+  }
+  const has = (quantity: number): PlainReply => json([item(7, quantity)]);
+
+  it('adjust reads and writes again when another machine was first', async () => {
+    const { context, sent } = gateway([has(10), refused(9), has(9), json(item(7, 8))]);
+    expect(await run(context, 'inventory', 'adjust', '7', '-1')).toEqual({
+      code: 0,
+      stdout: 'Pet 7: 9 → 8 (-1) in staging.\n',
+      stderr: '',
+    });
+    expect(sent).toEqual(['GET', 'PATCH "10"', 'GET', 'PATCH "9"']);
+  });
+
+  it('adjust does so for as long as --max-wait', async () => {
+    const { context } = gateway([has(10), refused(9)]);
+    expect(await run(context, 'inventory', 'adjust', '7', '-1', '--no-wait')).toEqual({
+      code: 6,
+      stdout: '',
+      stderr: expect.stringContaining('Another change of pet 7 is still running; nothing was sent.') as string,
+    });
+  });
+
+  it.each([
+    ['set --expect', ['set', '7', '12', '--expect', '10'], 13, 'Pet 7 has a quantity of 9, not the expected 10'],
+    ['import', ['import', '-', '--yes'], 11, 'there are 9 now, no longer 10: someone else has changed it'],
+  ])('%s changes nothing then', async (_command, args, code, message) => {
+    const { context, sent } = gateway([has(10), refused(9), has(9)], { stdin: { text: 'petId,quantity\n7,12\n' } });
+    const { code: found, stdout, stderr } = await run(context, 'inventory', ...args);
+    expect([found, stdout + stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(sent.slice(0, 2)).toEqual(['GET', 'PATCH "10"']);
+    const { stdout: history } = await run(context, 'inventory', 'history', '--json');
+    expect(JSON.parse(history)).toEqual([]);
+  });
+
+  it('a set that reads nothing has no condition', async () => {
+    const { context, sent } = gateway([json(item(7, 12))]);
+    expect((await run(context, 'inventory', 'set', '7', '12')).code).toBe(0);
+    expect(sent).toEqual(['PATCH']);
+  });
+
+  it('a service that is none is sent no condition, and its 412 is an unexpected status', async () => {
+    const none: PlainReply['headers'] = { 'Petstore-Gateway': undefined };
+    const { context, sent } = gateway([{ ...has(10), headers: none }, refused(9, none as never)]);
+    const { code, stderr } = await run(context, 'inventory', 'adjust', '7', '-1');
+    expect([code, stderr]).toEqual([8, expect.stringContaining('Unexpected status from the service (412')]);
+    expect(sent).toEqual(['GET', 'PATCH']);
+  });
+});
+
+describe('--retry-for', () => {
+  const down = error(503, 'unavailable', 'Restarting');
+  const list = json([item(7, 10)]);
+
+  it('a read: one line when the service goes, one when it is back', async () => {
+    const context = withReplies([down, down, down, down, down, list]);
+    const ran = await run(context, 'inventory', 'get', '7', '--retry-for', '1h');
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(
+      /^Service failed \(503\); retrying until \d\d:\d\d:\d\d \(1 h\)\.\nThe service answers again, after \d+ (s|ms) \(6 tries\)\.\n$/,
+    );
+  });
+
+  it('a write is looked up before each repeat, and conflicts with what came meanwhile', async () => {
+    const env = { ...ENV, PETSTORE_RETRY_FOR: '1h' };
+    const done = withReplies([down, list, down, list, down, list, down, list, json(item(7, 12))], { env });
+    expect((await run(done, 'inventory', 'set', '7', '12')).code).toBe(0);
+    const applied = withReplies([down, list, down, down, down, json([item(7, 12)])], { env });
+    expect((await run(applied, 'inventory', 'set', '7', '12')).code).toBe(0);
+    const changed = withReplies([list, down, json([item(7, 11)])], { env });
+    expect((await run(changed, 'inventory', 'set', '7', '12', '--expect', '10')).code).toBe(9);
+  });
+
+  it('ends with its time, or the deadline, with the code of the failure', async () => {
+    const context: TestContext = createTestContext({ env: ENV, http: () => httpReply(down, context.clock.now()) });
+    const ran = await run(context, 'inventory', 'get', '7', '--retry-for', '10m');
+    expect(ran.code).toBe(8);
+    expect(ran.stderr.match(/retrying/g)).toHaveLength(1);
+    expect(context.clock.now() - START).toBeGreaterThanOrEqual(600_000);
+    expect((await run(context, 'inventory', 'get', '7', '--retry-for', '1h', '--deadline', '1m')).code).toBe(7);
+  });
+
+  it('is refused where it is not a time', async () => {
+    const context = withReplies([], { env: { ...ENV, PETSTORE_RETRY_FOR: 'long' } });
+    const ran = await run(context, 'inventory', 'list');
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('PETSTORE_RETRY_FOR');
+  });
+});
+
 describe('a 429', () => {
   it('fault 28: is waited out, probed once, and then given up', async () => {
     const patient = withReplies([tooMany(30, { limits: { remaining: 5 } }), json([item(7, 10)])]);
     const first = await run(patient, 'inventory', 'list', '-o', 'ndjson', '-v');
     expect(first).toMatchObject({ code: 0, stdout: '{"petId":7,"quantity":10,"status":"available"}\n' });
     expect(first.stderr).toMatch(
-      /^{"info":{"message":"Rate limited \(429\); continuing at 14:03:5\d \(3\d s\), try 2\/2\. Ctrl-C stops\."}}$/m,
+      /^{"info":{"message":"Rate limited \(429\); continuing at 14:03:5\d \(3\d s\), try 2\/2\."}}$/m,
     );
     const waited = patient.clock.now() - START;
     expect(waited).toBeGreaterThanOrEqual(31_000);

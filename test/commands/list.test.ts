@@ -77,7 +77,7 @@ describe('inventory get', () => {
   it('shows one pet', async () => {
     expect(await list('get', '7')).toMatchObject({
       code: 0,
-      stdout: 'petId     7\nquantity  2\nstatus    available\n',
+      stdout: 'Pet       7\nQuantity  2\nStatus    available\n',
     });
     expect((await list('get', MAX, '-o', 'csv')).stdout).toBe(`petId,quantity,status\n${MAX},9,pending\n`);
     expect((await list('get', '7', '--json')).stdout).toBe(

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
-import type { TestContextOptions } from '../support/test-context.ts';
+import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const KEY = 'key-typed-by-the-clerk-01';
 const URL = 'https://pets.example/v1';
@@ -59,7 +59,7 @@ describe('at a terminal', () => {
     expect(stderr).toContain('The key is empty. Type it again.');
     expect(stderr).not.toContain('clerk:pw');
     expect(stdout).toContain(
-      'Logged in to staging at https://pets.example/v1. staging is now your default environment.',
+      'Logged in to staging at https://pets.example/v1. staging is now your default\n  environment.',
     );
     expect(config).toEqual({
       version: 1,
@@ -74,7 +74,7 @@ describe('at a terminal', () => {
     const { code, stderr, config } = await login(TO_STAGING, [error(401, 'No such key'), STOCK], { answers });
     expect({ code, config }).toMatchObject({ code: 0, config: { 'staging.api-key': KEY } });
     expect(stderr).toContain(
-      'The service refused the key (No such key). It was not saved; check it and type it again.',
+      'The service refused the key (No such key). It was not saved; check it\n         and type it again.',
     );
     expect(stderr).not.toMatch(/error:|key-with-a-typo/);
   });
@@ -92,7 +92,7 @@ describe('at a terminal', () => {
       code: 0,
       config: { environment: 'sandbox', 'production.api-key': KEY },
     });
-    expect(stdout).toContain('Use it with --env production, or always: petstore config set environment production');
+    expect(stdout).toContain('Use it with --env\n  production, or always: petstore config set environment production');
   });
 });
 
@@ -123,6 +123,25 @@ describe('without a terminal', () => {
     expect({ code, config }).toEqual({ code: 4, config: undefined });
     expect(stderr).toContain('hint: Log in again: petstore login --env staging\n');
   });
+});
+
+it.each([
+  [
+    'its variable',
+    ['login'],
+    { PETSTORE_ENV: 'sandbox' },
+    'error: PETSTORE_ENV is sandbox: the sandbox is built in and needs no login.\n' +
+      'hint: To log in to your store: petstore login --env production\n',
+  ],
+  [
+    'an option',
+    ['login', '--env', 'sandbox'],
+    {},
+    'error: The sandbox is built in and needs no login.\n' +
+      'hint: Use it at once: petstore --env sandbox inventory list\n',
+  ],
+])('the sandbox, by %s, needs no login', async (_by, args, env, stderr) => {
+  expect(await runIn(createTestContext({ env }), ...args)).toEqual({ code: 2, stdout: '', stderr });
 });
 
 describe('--key-command', () => {
@@ -190,9 +209,9 @@ describe('--key-command', () => {
   it('status and config list name it as the source', async () => {
     const home = createHome();
     store(home, WITH_STORED);
-    expect((await login(['status'], [], { home })).stdout).toContain(`apiKey       ${COMMAND}  (key-command)\n`);
+    expect((await login(['status'], [], { home })).stdout).toContain(`API key      ${COMMAND}  (key-command)\n`);
     const shadowed = await login(['status'], [], { home, env: { PETSTORE_API_KEY: KEY } });
-    expect(shadowed.stdout).toContain('apiKey       ****k-01  (variable PETSTORE_API_KEY, before key-command)\n');
+    expect(shadowed.stdout).toContain('API key      ****k-01  (variable PETSTORE_API_KEY, before key-command)\n');
     expect((await login(['config', 'list', '-o', 'csv'], [], { home })).stdout).toContain(
       `staging.key-command,${COMMAND}\n`,
     );

@@ -28,9 +28,9 @@ it.each<[name: string, args: readonly string[], code: number, stderr: string]>([
   ['no write for a read', [...SANDBOX, 'api', '/inventory', '-f', 'a=1'], 2, 'hint: Leave out -f and --input, or name'],
   [
     'a catalog for names',
-    [...SANDBOX, 'inventory', 'list', '--columns', 'petId,name'],
+    [...SANDBOX, 'inventory', 'get', '--name', 'cat flap'],
     2,
-    'hint: Names come from a catalog: petstore --env sandbox catalog import FILE',
+    'hint: See the catalog: petstore --env sandbox catalog list',
   ],
   [
     'v1 once',

@@ -25,11 +25,11 @@ describe('inventory summary', () => {
     expect(await summary([], UNICODE)).toEqual({
       code: 0,
       stdout: [
-        'status     pets  share                                               quantity  outOfStock',
-        'available     5   63 %  ████████████▌                       18014398509481988           2',
-        'pending       1   13 %  ██▌                   1000000000000000000000000000000           0',
-        'sold          2   25 %  █████                                               1           1',
-        'total         8  100 %                        1000000000000018014398509481989           3',
+        'Status     Pets  Share                                               Quantity  Out of stock',
+        'available     5   63 %  ████████████▌                       18014398509481988             2',
+        'pending       1   13 %  ██▌                   1000000000000000000000000000000             0',
+        'sold          2   25 %  █████                                               1             1',
+        'total         8  100 %                        1000000000000018014398509481989             3',
         '',
       ].join('\n'),
       stderr: '',
@@ -94,11 +94,11 @@ sold,2,1,1
     expect(await summary([], UNICODE, [])).toEqual({
       code: 0,
       stdout: [
-        'status     pets  share                        quantity  outOfStock',
-        'available     0                                      0           0',
-        'pending       0                                      0           0',
-        'sold          0                                      0           0',
-        'total         0                                      0           0',
+        'Status     Pets  Share                        Quantity  Out of stock',
+        'available     0                                      0             0',
+        'pending       0                                      0             0',
+        'sold          0                                      0             0',
+        'total         0                                      0             0',
         '',
       ].join('\n'),
       stderr: '',
@@ -116,9 +116,9 @@ sold,2,1,1
   it.each([
     [80, '█'.repeat(10)],
     // Shorter, then left out.
-    [62, '███▌'],
-    [61, '███'],
-    [60, undefined],
+    [64, '███▌'],
+    [63, '███'],
+    [62, undefined],
   ])('on a terminal of %d columns half is %s', async (columns, half) => {
     const { stdout } = await summary(
       ['--color', 'never'],

@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
   it('shows the stock, ids digit for digit, without a request to the service', async () => {
     const { page, served, complaints } = await show();
     const last = page.locator('#pet-rows tr').last();
-    expect(await last.locator('td').allTextContents()).toEqual(['9223372036854775807', '1', 'available']);
+    expect(await last.locator('td').allTextContents()).toEqual(['9223372036854775807', 'Tarantula', '1', 'available']);
     expect(await page.locator('#base-url').textContent()).toBe(served.baseUrl);
     expect(await control(served.port, 'GET', '/requests')).toEqual([]);
     expect(complaints).toEqual([]);
@@ -64,13 +64,23 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     await page.getByRole('cell', { name: 'GET /v1/inventory', exact: true }).waitFor();
     const rows = page.locator('#requests tr');
     const cells = await Promise.all([0, 1].map((i) => rows.nth(i).locator('td').allTextContents()));
-    expect(cells.map(([, request, status, , left]) => [request, status, left])).toEqual([
-      ['GET /v1/inventory', '401', '59/60'],
-      ['PATCH /v1/inventory/7', '200', '59/60'],
+    expect(cells.map(([, request, status, , left, why]) => [request, status, left, why])).toEqual([
+      ['GET /v1/inventory', '401', '59/60', 'The API key is missing or invalid.'],
+      ['PATCH /v1/inventory/7', '200', '59/60', ''],
     ]);
     await page.getByText('59 of 60 left this minute').waitFor();
     await page.getByRole('cell', { name: '77', exact: true }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('says why a request was refused', async () => {
+    const { page, served } = await show(['--per-minute', '2']);
+    await page.getByLabel('A rule of your own').fill('status=503,retry-after=2,nth=1');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.locator('#rules li').first().waitFor();
+    for (const quantity of [1, 2, 3]) await patch(served, 7, quantity);
+    await page.getByRole('cell', { name: 'fault: status (Retry-After: 2)' }).waitFor();
+    await page.getByRole('cell', { name: /^The limit of 2 is used up: .* \(Retry-After: \d+\)$/ }).waitFor();
   });
 
   it('switches faults on and off', async () => {
@@ -155,7 +165,7 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     expect(found).toEqual([]);
   });
 
-  it.each([320, 768, 1_600])('needs no sideways scrolling at %i pixels', async (width) => {
+  it.each([320, 360, 768, 1_600])('needs no sideways scrolling at %i pixels', async (width) => {
     const { page } = await show([], { viewport: { width, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });

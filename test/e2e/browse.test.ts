@@ -10,14 +10,27 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { serveSandbox } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 
-const CTRL = { c: '\u0003', d: '\u0004', l: '\u000c', r: '\u0012', s: '\u0013', x: '\u0018', z: '\u001a' } as const;
+const CTRL = {
+  c: '\u0003',
+  d: '\u0004',
+  l: '\u000c',
+  o: '\u000f',
+  r: '\u0012',
+  s: '\u0013',
+  space: '\0',
+  x: '\u0018',
+  y: '\u0019',
+  z: '\u001a',
+} as const;
 const ESC = '\u001b';
+const INSERT = '\u001b[2~';
+const HOME = '\u001b[H';
 const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has them: the screen as it was before, with a cursor. */
 const ENTERED = '\u001b[?1049h';
-const RESTORED = '\u001b[?25h\u001b[?1049l';
+const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
 
@@ -50,24 +63,30 @@ describe('on the screen', () => {
     terminal.write('gold');
     await terminal.waitFor('2 of 25 pets');
     terminal.write(RIGHT + RIGHT);
-    await terminal.waitFor('-> 12');
+    await terminal.waitFor('→ 12');
     terminal.write(`${DOWN}=9\r`);
-    await terminal.waitFor('-> 9');
+    await terminal.waitFor('→ 9');
     terminal.write(CTRL.x);
     await terminal.waitFor(/pet +7 +10 → 12 +\+2 +Goldfish/);
     await terminal.waitFor('Change 2 pets in sandbox?');
     answer(terminal, 'n');
     await terminal.waitFor('Nothing was applied.');
     expect(await quantityOf(home, 7)).toBe('10');
+    terminal.write('\x17');
+    await terminal.waitFor('Cause (received,');
+    answer(terminal, 'returned');
+    await terminal.waitFor('Note');
+    answer(terminal, 'from the fair');
+    await terminal.waitFor('For the history: returned, from the fair.');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in sandbox?');
     answer(terminal, 'y');
-    await terminal.waitFor('Run 1 (edit) in sandbox: 2 applied.');
+    await terminal.waitFor('Run 1 (browse) in sandbox: 2 applied.');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
     expect([await quantityOf(home, 7), await quantityOf(home, 12)]).toEqual(['12', '9']);
     const history = await petstore(home, 'inventory', 'history', '-o', 'csv');
-    expect(history.stdout).toContain('browse');
+    expect(history.stdout.match(/,returned,from the fair,browse/g)).toHaveLength(2);
     expect((await petstore(home, 'inventory', 'undo', '--yes')).code).toBe(0);
     expect([await quantityOf(home, 7), await quantityOf(home, 12)]).toEqual(['10', '5']);
   });
@@ -76,18 +95,18 @@ describe('on the screen', () => {
     const home = createHome();
     let terminal = await opened(home);
     terminal.write('=77\r');
-    await terminal.waitFor('-> 77');
+    await terminal.waitFor('→ 77');
     terminal.write(DOWN + RIGHT);
     await terminal.waitFor('2 changes to apply');
     await stored(home, 2);
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home, { cols: 120 });
-    await terminal.waitFor('2 changes of an earlier petstore inventory browse are not applied:');
-    await terminal.waitFor('pet 1: 14 -> 77');
-    await terminal.waitFor('Continue with them? (n discards them)');
+    await terminal.waitFor('You did not apply 2 changes:');
+    await terminal.waitFor('pet 1: 14 → 77');
+    await terminal.waitFor('Keep them? (n throws them away)');
     terminal.write('\r');
-    await terminal.waitFor('-> 77');
+    await terminal.waitFor('→ 77');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 2 pets in sandbox?');
     answer(terminal, 'y');
@@ -99,7 +118,7 @@ describe('on the screen', () => {
     terminal = await opened(home);
     terminal.write(CTRL.c);
     await terminal.exited;
-    expect(terminal.plain()).not.toContain('not applied');
+    expect(terminal.plain()).not.toContain('did not apply');
   });
 
   it('Ctrl-C with pending changes asks once; they can be kept, or discarded later', async () => {
@@ -115,10 +134,10 @@ describe('on the screen', () => {
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
     expect(terminal.output).toContain(RESTORED);
-    expect(terminal.plain()).toContain('1 change kept for the next petstore inventory browse.');
+    expect(terminal.plain()).toContain('You did not apply 1 change: the next petstore inventory browse offers it.');
     expect(await quantityOf(home, 1)).toBe('14');
     terminal = start(home, { cols: 120 });
-    await terminal.waitFor('Continue with it?');
+    await terminal.waitFor('Keep it? (n throws it away)');
     answer(terminal, 'n');
     await terminal.waitFor('Type to search.');
     terminal.write(RIGHT);
@@ -130,19 +149,41 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(0);
   });
 
-  it.each<[how: string, stop: (terminal: Pty) => void]>([
-    ['Ctrl-Z', (terminal) => terminal.write(CTRL.z)],
-    ['SIGTSTP', (terminal) => terminal.kill('SIGTSTP')],
-  ])('%s where no shell could continue it shows the table again', async (_how, stop) => {
+  it('SIGTSTP where no shell could continue it shows the table again', async () => {
     const terminal = await opened(createHome());
-    stop(terminal);
+    terminal.kill('SIGTSTP');
     await terminal.waitFor('Type to search.');
     expect(terminal.output.split(RESTORED)).toHaveLength(2);
     expect(terminal.output.split(ENTERED)).toHaveLength(3);
     terminal.write(RIGHT);
-    await terminal.waitFor('-> 15');
+    await terminal.waitFor('→ 15');
     terminal.write(`${CTRL.c}d`);
     expect((await terminal.exited).code).toBe(0);
+  });
+
+  it('Ctrl-Z and Ctrl-Y take the last change back and make it again; one quantity for all that are marked', async () => {
+    const home = createHome();
+    const terminal = await opened(home, { cols: 120 });
+    terminal.write(`${INSERT}${CTRL.space}+6\r`);
+    await terminal.waitFor('2 changes to apply');
+    terminal.write(RIGHT);
+    await terminal.waitFor('3 changes to apply');
+    terminal.write(CTRL.z + CTRL.z);
+    await terminal.waitFor('Undone: 2 pets.');
+    terminal.write(CTRL.y);
+    await terminal.waitFor('Redone: 2 pets.');
+    terminal.write(CTRL.x);
+    await terminal.waitFor(/pet 1 +14 → 20 +\+6[^]*pet 2 +3 → +9 +\+6[^]*Change 2 pets in sandbox\?/);
+    answer(terminal, 'y');
+    await terminal.waitFor('2 applied.');
+    terminal.write(CTRL.z);
+    await terminal.waitFor('There is nothing to undo here.');
+    terminal.write(CTRL.o);
+    terminal.write(HOME);
+    await terminal.waitFor(/Canary \(pet 1\)[^]*14 → 20 \+6/);
+    terminal.write(CTRL.c);
+    expect((await terminal.exited).code).toBe(0);
+    expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['20', '9']);
   });
 
   it.each<[signal: NodeJS.Signals, code: number]>([
@@ -157,7 +198,7 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(code);
     expect(terminal.output).toContain(RESTORED);
     terminal = start(home);
-    await terminal.waitFor('1 change of an earlier');
+    await terminal.waitFor('You did not apply 1 change:');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -171,7 +212,7 @@ describe('on the screen', () => {
     terminal.hangUp();
     expect((await terminal.exited).code).toBe(129);
     terminal = start(home);
-    await terminal.waitFor('1 change of an earlier');
+    await terminal.waitFor('You did not apply 1 change:');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -186,20 +227,20 @@ describe('on the screen', () => {
     await terminal.waitFor('Pet 1 is left as it is: it was 14 when you changed it, and is now 99.');
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
-    await terminal.waitFor(/! +1 +99 +-> 15/);
+    await terminal.waitFor(/! +1 +Canary +99 +→ 15 /);
     await terminal.waitFor('The stock of 1 pet was changed by someone else since; it is marked with !.');
     // Only the conflict is left: nothing to ask.
     terminal.write(CTRL.x);
     await terminal.waitFor('Nothing was applied. The stock of 1 pet');
     terminal.write(`\u001b[H=100\r`);
-    await terminal.waitFor('-> 100');
+    await terminal.waitFor('→ 100');
     terminal.write(CTRL.x);
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
-    await terminal.waitFor('Run 2 (edit) in sandbox: 1 applied.');
+    await terminal.waitFor('Run 2 (browse) in sandbox: 1 applied.');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
-    expect(terminal.plain()).toContain('Run 1 (edit) in sandbox: 1 applied.');
+    expect(terminal.plain()).toContain('Run 1 (browse) in sandbox: 1 applied.');
     expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['100', '4']);
   });
 
@@ -217,7 +258,7 @@ describe('on the screen', () => {
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home);
-    await terminal.waitFor('2 changes of an earlier');
+    await terminal.waitFor('You did not apply 2 changes:');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -256,10 +297,10 @@ describe('on the screen', () => {
       rows: 10,
     });
     expect(screen.slice(0, 4)).toEqual([
-      'sandbox: 1 of 25 pets',
+      ' sandbox: 1 of 25 pets, quantity 4',
       'Search: 99_',
-      '                petId  quantity',
-      '>    9007199254740993         4',
+      '                   Pet  Name    Quantity',
+      '>     9007199254740993  Koi            4',
     ]);
     expect(screen).toHaveLength(10);
     terminal.write(CTRL.c);
@@ -271,8 +312,23 @@ describe('on the screen', () => {
     const terminal = await opened(home, { env: { NO_COLOR: '1' } });
     terminal.write(RIGHT);
     await terminal.waitFor('1 change to apply');
-    // eslint-disable-next-line no-control-regex -- the sequences of colours
-    expect(terminal.output).not.toMatch(/\u001b\[[0-9;]*m/);
+    // eslint-disable-next-line no-control-regex -- the sequences of colours: reverse video is not one
+    expect(terminal.output).not.toMatch(/\u001b\[(?!2?7m)[0-9;]*m/);
+    terminal.write(`${CTRL.c}d`);
+    expect((await terminal.exited).code).toBe(0);
+  });
+
+  it('mouse: a click puts the cursor on a pet, the wheel scrolls; neither is taken for typed text', async () => {
+    const home = createHome();
+    const terminal = await opened(home, { cols: 80, rows: 12 });
+    terminal.write('\u001b[<0;10;6M\u001b[<0;10;6m');
+    terminal.write(RIGHT);
+    await terminal.waitFor('→ 1 +1');
+    terminal.write('\u001b[<65;10;6M\u001b[<65;10');
+    terminal.write(';6M');
+    await shows(terminal, (screen) => screen.includes('Hamster'), 12);
+    const screen = (await screenOf(terminal.output, { cols: 80, rows: 12 })).join('\n');
+    expect([screen, screen]).toEqual([expect.stringMatching(/Search: _\n/), expect.stringMatching(/\n> +7 +Goldfish/)]);
     terminal.write(`${CTRL.c}d`);
     expect((await terminal.exited).code).toBe(0);
   });
@@ -291,7 +347,7 @@ describe('on the screen', () => {
     const terminal = await opened(home);
     const second = start(home);
     expect((await second.exited).code).toBe(6);
-    expect(second.plain()).toContain('Inventory browse of another petstore process is still running');
+    expect(second.plain()).toContain('The table is already open in another window.');
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
   });
@@ -326,15 +382,15 @@ describe('without a full screen', () => {
     terminal.write('next\r');
     await terminal.waitFor('11 to 20 of 25 pets');
     terminal.write('status sold\r');
-    await terminal.waitFor('pet 3: 0, sold');
+    await terminal.waitFor('pet 3 (Red macaw): 0, sold');
     terminal.write('3 +4\r');
-    await terminal.waitFor('pet 3: 0, to be 4, sold');
+    await terminal.waitFor('pet 3 (Red macaw): 0, to be 4, sold');
     terminal.write('3 -9\r');
     await terminal.waitFor('Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.');
     terminal.write('apply\r');
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
-    await terminal.waitFor('Run 1 (edit) in sandbox: 1 applied.');
+    await terminal.waitFor('Run 1 (browse) in sandbox: 1 applied.');
     terminal.write('q\r');
     expect((await terminal.exited).code).toBe(0);
     expect(await quantityOf(home, 3)).toBe('4');
@@ -357,9 +413,9 @@ describe('without a full screen', () => {
       home,
       stdin: `${lines.join('\n')}\n`,
     });
-    expect([code, stdout], stderr).toEqual([0, expect.stringContaining('Run 1 (edit) in sandbox: 2 applied.')]);
-    expect(stderr).toContain('pet 7: 10 -> 15');
-    expect(stderr).toContain('1 change not applied.');
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining('Run 1 (browse) in sandbox: 2 applied.')]);
+    expect(stderr).toContain('pet 7 (Goldfish): 10 → 15');
+    expect(stderr).toContain('You did not apply 1 change.');
     expect([await quantityOf(home, 1), await quantityOf(home, 7), await quantityOf(home, 8)]).toEqual([
       '14',
       '15',
@@ -376,8 +432,8 @@ function answer(terminal: Pty, letter: string): void {
 }
 
 /** Resolves once the screen is as wanted. */
-async function shows(terminal: Pty, isWanted: (screen: string) => boolean): Promise<void> {
-  while (!isWanted((await screenOf(terminal.output, { cols: 80, rows: 24 })).join('\n'))) {
+async function shows(terminal: Pty, isWanted: (screen: string) => boolean, rows = 24): Promise<void> {
+  while (!isWanted((await screenOf(terminal.output, { cols: 80, rows })).join('\n'))) {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -3,16 +3,18 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { control, patch, serveSandbox } from '../support/served.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** One shop: each command in a context of its own, all of them with the same home. */
+/** One shop: each command in a context of its own, all of them with the same home. Its pets have no names. */
 function shop() {
   const home = createHome();
   const run = async (args: readonly string[], options: TestContextOptions = {}) => {
-    const context = createTestContext({ home, ...options });
+    const context = await withoutSandboxNames(createTestContext({ home, ...options }));
     const { code, stdout, stderr } = await runIn(context, '--env', 'sandbox', ...args);
     return { code, stdout, stderr };
   };
@@ -162,8 +164,8 @@ describe('inventory history and undo', () => {
 });
 
 describe('inventory import', () => {
-  const file = (home: { path: string }, text: string): string => {
-    const path = join(home.path, 'stock.csv');
+  const file = (home: { path: string }, text: string, name = 'stock.csv'): string => {
+    const path = join(home.path, name);
     writeFileSync(path, text);
     return path;
   };
@@ -176,7 +178,7 @@ describe('inventory import', () => {
     const { code, stdout, stderr } = await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] });
     expect([code, stdout]).toEqual([11, 'Run 1 (import) in sandbox: 2 applied, 1 unchanged, 1 failed.\n']);
     expect(stderr.replace(/\r[^\n]*\r/g, '')).toContain(
-      'Not used: shelf.\n' +
+      'Column "shelf" is not used.\n' +
         '  pet                   7  10 →  12   +2\n' +
         '  pet 9223372036854775807   1 → 100  +99\n' +
         '  pet 999 (line 5): the service does not have this pet\n' +
@@ -189,7 +191,7 @@ describe('inventory import', () => {
     const done = await run(['inventory', 'import', '--yes', file(home, 'petId,quantity\n7,12\n8,7\n')]);
     const report = /^Report: ~(.+)$/m.exec(done.stderr)?.[1] ?? '';
     expect(readFileSync(join(home.path, report), 'utf8')).toBe(
-      'line,petId,before,after,state,reason\n2,7,10,12,applied,\n3,8,6,7,applied,\n',
+      'line,petId,before,after,state,reason,difference,name\n2,7,10,12,applied,,2,\n3,8,6,7,applied,,1,\n',
     );
     const failed = await run(['inventory', 'import', '--yes', file(home, 'petId,quantity\n7,13\n999,1\n')]);
     expect(failed.stderr).toMatch(/^hint: See the report: .+import-2\.csv$/m);
@@ -251,17 +253,90 @@ describe('inventory import', () => {
     expect(JSON.parse(json)).toMatchObject({ run: null, applied: 0, unchanged: 2, report: null });
   });
 
-  it('adds a delivery, shows it first, and adds it again when it is imported again', async () => {
+  it('adds a delivery, shows it first, and adds the same rows again only with --again, unless they were undone', async () => {
     const { home, run, quantity } = shop();
     const command = ['inventory', 'import', '--yes', file(home, 'petId,delta\n7,+3\n8,4\n7,2\n')];
     const first = await run(command);
     expect([first.code, first.stdout]).toEqual([0, 'Run 1 (import) in sandbox: 2 applied.\n']);
     expect(first.stderr).toContain('Several lines added together: pet 7 (lines 2, 4).\n');
     expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
-    await run(command);
+    const same = ['inventory', 'import', '--yes', file(home, 'Delta;pet id\r\n4;8\r\n5;7\r\n', 'again.csv')];
+    const second = await run(same);
+    expect([second.code, second.stderr, await quantity(7)]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: Run 1 of .* has added these rows already; nothing was sent\.\nhint: .* --again\.$/m,
+      ),
+      15,
+    ]);
+    await run([...same, '--again']);
     expect([await quantity(7), await quantity(8)]).toEqual([20, 14]);
     await run(['inventory', 'undo', '--run', '2', '--yes']);
+    await run(['inventory', 'undo', '--run', '1', '--yes']);
+    expect((await run(same)).code).toBe(0);
     expect([await quantity(7), await quantity(8)]).toEqual([15, 10]);
+  });
+
+  it('a file with a header alone is nothing to do', async () => {
+    const { home, run } = shop();
+    const { code, stdout } = await run(['inventory', 'import', file(home, 'petId,delta\n'), '--yes', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ run: null, applied: 0, left: 0 })]);
+  });
+
+  it('finds pets by the barcodes and names of the catalog', async () => {
+    const { home, run, quantity } = shop();
+    await run(['catalog', 'set', '7', '--name', 'Goldfish', '--barcode', '4006381333931']);
+    await run(['catalog', 'set', '8', '--name', 'Guppy']);
+    const scans = ['inventory', 'import', '--yes', file(home, 'Barcode;Quantity\n4006381333931;12,00\n')];
+    expect((await run(scans)).code).toBe(0);
+    const names = ['inventory', 'import', '--yes', file(home, 'name;delta\nguppy;2\n', 'names.csv')];
+    expect((await run(names)).code).toBe(0);
+    expect([await quantity(7), await quantity(8)]).toEqual([12, 8]);
+    const { code, stderr } = await run([
+      'inventory',
+      'import',
+      '--yes',
+      file(home, 'name;delta\nDodo;2\n', 'dodo.csv'),
+    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('line 2: no pet in the catalog is named "Dodo"')]);
+  });
+
+  describe('of a file with other headings', () => {
+    const TEXT = 'Supplier;Article;Pieces\nA;2;3\n';
+
+    it('asks at a terminal which columns they are, and remembers the answers', async () => {
+      const { home, run, quantity } = shop();
+      const path = file(home, TEXT);
+      const asked = await run(['inventory', 'import', path], {
+        ...TERMINAL,
+        answers: ['7', 'article', 'petId', '2', 'delta', true, true],
+      });
+      expect([asked.code, await quantity(2)]).toEqual([0, 6]);
+      expect(asked.stderr).toContain('  1  Supplier\n  2  Article\n  3  Pieces\n');
+      expect(asked.stderr).toContain('Type a number from 1 to 3, or a name of the list.\n');
+      const next = file(home, TEXT.replace('3\n', '4\n'), 'next.csv');
+      const again = await run(['inventory', 'import', next, '--yes']);
+      expect([again.code, await quantity(2)]).toEqual([0, 10]);
+      expect(again.stderr).toContain(
+        'As remembered for files with this header: "Article" is petId, "Pieces" is delta.\n',
+      );
+      const changed = await run(['inventory', 'import', next, '--dry-run', '--json'], {
+        ...TERMINAL,
+        answers: [false, '2', 'petId', '2', 'quantity', true],
+      });
+      expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([0, [{ petId: 2, after: 4 }]]);
+    });
+
+    it('elsewhere it names them, and --map', async () => {
+      const { home, run } = shop();
+      const { code, stderr } = await run(['inventory', 'import', file(home, TEXT), '--yes']);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(
+          /^error: .*stock\.csv: no column is named petId or quantity \(or delta\); the columns are "Supplier", "Article", "Pieces"; name them with --map "HEADING=petId" --map "HEADING=quantity"; nothing was sent\.$/m,
+        ),
+      ]);
+    });
   });
 
   it('adds with --add and other headings, and from JSON', async () => {
@@ -279,7 +354,7 @@ describe('inventory import', () => {
     const { home, run, quantity } = shop();
     const { code, stderr } = await run(['inventory', 'import', '--yes', file(home, 'petId,delta\n7,-11\n8,-1\n')]);
     expect([code, await quantity(7), await quantity(8)]).toEqual([11, 10, 5]);
-    expect(stderr).toContain('pet 7 (line 2): conflict, there are 10, and taking away 11 would leave -1');
+    expect(stderr).toContain('pet 7 (line 2): conflict, not enough: 10 in stock, 11 to take away');
   });
 
   it.each([
@@ -333,8 +408,16 @@ describe('inventory import', () => {
       const { code, stderr } = await run([...delivery, '--yes']);
       expect([code, await stock()]).toEqual([0, [100, 100, 100, 100]]);
       expect(stderr).toMatch(
-        /^warning: Import 1 of this file is unfinished \(2 left\)\. Resume it with: petstore --env staging inventory runs resume 1$/m,
+        /^warning: Import 1 of this file is unfinished \(2 left\)\. Resume it with: petstore --env staging inventory import \S+ --resume$/m,
       );
+    });
+
+    it('and sets: --resume continues it, and so does a run that is done close it', async () => {
+      const { run, delivery, stock } = await stopped('quantity');
+      expect((await run([...delivery, '--resume', '--yes'])).stdout).toBe('Run 1 (import) in staging: 4 applied.\n');
+      expect(await stock()).toEqual([100, 100, 100, 100]);
+      expect((await run([...delivery, '--resume', '--yes'])).stdout).toContain('Nothing to change in staging');
+      expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
     });
 
     it('and adds: refused, for it would add twice; resumed, it adds what is left', async () => {
@@ -342,11 +425,17 @@ describe('inventory import', () => {
       const { code, stderr } = await run([...delivery, '--yes']);
       expect(code).toBe(2);
       expect(stderr).toMatch(/^error: Import 1 of this file is unfinished \(2 left\); nothing was sent\.$/m);
-      expect(stderr).toMatch(/^hint: Resume it with: petstore --env staging inventory runs resume 1$/m);
+      expect(stderr).toMatch(/^hint: Resume it with: petstore --env staging inventory import \S+ --resume$/m);
       expect((await run(['runs', 'resume', '1', '--yes'])).code).toBe(0);
       expect(await stock()).toEqual(before.map((each) => each + 100));
-      // Done: the same file adds once more.
-      expect((await run([...delivery, '--yes'])).code).toBe(0);
+      // Done: the same rows are added once more only if the user says so.
+      const again = await run([...delivery, '--yes']);
+      expect([again.code, again.stderr]).toEqual([
+        2,
+        expect.stringMatching(/^error: Run 1 of .* has added these rows/m),
+      ]);
+      expect(await stock()).toEqual(before.map((each) => each + 100));
+      expect((await run([...delivery, '--yes', '--again'])).code).toBe(0);
       expect(await stock()).toEqual(before.map((each) => each + 200));
     });
 
@@ -440,12 +529,49 @@ describe('inventory count', () => {
     expect([code, stderr.includes('\u0007'), await quantity(7), await quantity(8)]).toEqual([0, true, 1, 6]);
   });
 
+  it('a pet that changed since its first scan is a conflict, and is left as it is', async () => {
+    const { run, quantity } = shop();
+    await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\n8 2\nq\n' } });
+    await run(['inventory', 'adjust', '7', '-3', '--yes']);
+    const { code, stdout, stderr } = await run(['inventory', 'count', '--resume', '--yes'], { stdin: { text: '7\n' } });
+    expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([
+      11,
+      'Run 1 (count) in sandbox: 1 applied, 1 conflict.\n',
+      7,
+      2,
+    ]);
+    expect(stderr).toContain(
+      'pet 7 (line 1): conflict, there were 10 when it was first scanned, and there are 7 now: count it again\n',
+    );
+  });
+
+  it('at a terminal: offers to continue the one that was not finished', async () => {
+    const { run, quantity } = shop();
+    await run(['inventory', 'count', '--yes'], { stdin: { text: '7 4\nq\n' } });
+    const terminal = (text: string, answers: boolean[]): TestContextOptions => ({
+      ...TERMINAL,
+      stdin: { isTTY: true, text },
+      answers,
+    });
+    const continued = await run(['inventory', 'count'], terminal('7\ndone\n', [true, true]));
+    expect([continued.code, await quantity(7)]).toEqual([0, 5]);
+    const { stderr } = await run(['inventory', 'count'], terminal('8\nq\n', [false]));
+    expect(stderr).not.toContain('continues');
+  });
+
+  it('leaves nothing behind without a scan', async () => {
+    const { run } = shop();
+    const { stdout } = await run(['inventory', 'count', '--yes'], { stdin: { text: 'q\n' } });
+    expect(stdout).toBe('Nothing was counted.\n');
+    expect((await run(['inventory', 'runs', '--json'])).stdout).toBe('[]\n');
+  });
+
   it('resumes where it was killed', async () => {
     const home = createHome();
     const command = ['--env', 'sandbox', 'inventory', 'count', '--yes'];
     const running = startPetstore(command, { home, stdin: { open: true } });
     running.write('7\n7\n8 4\n');
-    await running.waitFor(/pet 8: 4 counted/, 'stderr');
+    await running.waitFor(/pet 8 .*: 4 counted/, 'stderr');
     running.kill('SIGKILL');
     await running.exited;
     // It has no rows yet: to resume it like an import would end it, and lose the scans.
@@ -456,7 +582,71 @@ describe('inventory count', () => {
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Run 1 (count) in sandbox: 2 applied.\n']);
-    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7: 3 counted, 10 in the list\n');
+    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7 (Goldfish): 3 counted, 10 in the list\n');
+  });
+
+  it('reports every pet, and lists those that were not scanned; --rest zero sets them to 0', async () => {
+    const { home, run, quantity } = shop();
+    const counted = await run(['inventory', 'count', '--yes'], { stdin: { text: '7 10\n8 5\n' } });
+    expect(counted).toMatchObject({ code: 0, stdout: 'Run 1 (count) in sandbox: 1 applied, 1 unchanged.\n' });
+    expect(counted.stderr).toMatch(
+      /^Not scanned, left as they are: \d+ pets \(--rest zero sets them to 0\)\.\n {2}pet 1: 14\b/m,
+    );
+    const report = readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8');
+    expect(report).toContain('1,7,10,10,unchanged,,0,');
+    expect(report).toContain('2,8,6,5,applied,,-1,');
+    expect(report).toContain(',1,14,,not scanned,,,');
+    expect(await quantity(1)).toBe(14);
+    const zeroed = await run(['inventory', 'count', '--rest', 'zero', '--yes'], { stdin: { text: '7 10\n' } });
+    expect(zeroed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Run 2 .*: \d\d applied, 1 unch/) as string,
+    });
+    expect([await quantity(1), await quantity(7), await quantity(8)]).toEqual([0, 10, 0]);
+    expect(await run(['inventory', 'undo', '--yes'])).toMatchObject({ code: 0 });
+    expect([await quantity(1), await quantity(7), await quantity(8)]).toEqual([14, 10, 5]);
+  });
+
+  it('--rest zero asks, and leaves a pet that is sold meanwhile as a conflict', async () => {
+    const { home, run, quantity } = shop();
+    const questions: string[] = [];
+    const context = createTestContext({ home, ...TERMINAL, stdin: { text: '7 10\n', isTTY: true } });
+    const prompt = {
+      ...context.prompt,
+      async confirm(question: string) {
+        questions.push(question);
+        await run(['inventory', 'adjust', '1', '-1']);
+        return true;
+      },
+    };
+    const count = ['--env', 'sandbox', 'inventory', 'count', '--rest', 'zero'];
+    const { code, stdout } = await runIn({ ...context, prompt }, ...count);
+    expect(questions).toEqual([
+      expect.stringMatching(/^Change \d\d pets, and set to 0 those that were not scanned \(\d\d\), in sandbox\?$/),
+    ]);
+    expect([code, stdout, await quantity(1)]).toEqual([11, expect.stringContaining('1 conflict'), 13]);
+  });
+
+  it('--due lists what was not counted for that long, never counted first', async () => {
+    const { home, run } = shop();
+    await run(['inventory', 'count', '--yes'], { stdin: { text: '7 10\n8 5\n' } });
+    const due = async (at: number, ...args: string[]) =>
+      runIn(
+        createTestContext({ home, clock: new VirtualClock({ now: at, autoAdvance: true }) }),
+        '--env',
+        'sandbox',
+        'inventory',
+        'count',
+        '--due',
+        ...args,
+      );
+    const start = Date.parse('2026-03-02T14:03:20Z');
+    const soon = await due(start, '90d', '-o', 'csv');
+    expect(soon.stdout).toMatch(/^petId,name,quantity,counted\n1,.*,14,\n/);
+    expect(soon.stdout).not.toMatch(/^[78],/m);
+    const later = await due(start + 91 * 86_400_000, '90d', '-o', 'csv');
+    expect(later.stdout).toMatch(/\n7,.*,10,2026-03-02T14:\d\d:\d\d\.\d+Z\n8,.*,5,2026-[^\n]+\n$/);
+    expect((await due(start, '1ms', '--json')).code).toBe(0);
   });
 
   it('of nothing changes nothing', async () => {
@@ -506,7 +696,9 @@ describe('inventory edit', () => {
       answers: [false],
     });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
-    expect(stderr).toContain('hint: Your file is kept; to start again from the current stock, run the command again.');
+    expect(stderr).toContain(
+      'hint: Your file is kept; to start again from the current stock, run the command\n      again.',
+    );
   });
 
   it('does not block other commands while the editor is open', async () => {

@@ -101,13 +101,13 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
     .trim()
     .split('\n');
   expect(report).toEqual([
-    'line,petId,before,after,state,reason',
-    '2,1,14,500,applied,',
-    '3,2,3,501,failed,the service does not have this pet',
-    '4,3,0,502,applied,',
-    '5,4,8,503,failed,the service refused the value (400: Fault injected by the sandbox.)',
-    '6,5,25,504,applied,',
-    '7,999,,1,failed,the service does not have this pet',
+    'line,petId,before,after,state,reason,difference,name',
+    '2,1,14,500,applied,,486,',
+    '3,2,3,501,failed,the service does not have this pet,498,',
+    '4,3,0,502,applied,,502,',
+    '5,4,8,503,failed,the service refused the value (400: Fault injected by the sandbox.),495,',
+    '6,5,25,504,applied,,479,',
+    '7,999,,1,failed,the service does not have this pet,,',
   ]);
 });
 
@@ -119,7 +119,8 @@ describe.each([
   it(`is recorded as unknown, ${exit}; resumed, it turns out`, async () => {
     const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '59']);
     const file = csv(at, some(6));
-    const running = startPetstore(['--json', ...IMPORT, file], { home: at.home, env: at.env });
+    const why = ['--cause', 'received', '--note', 'truck 7'];
+    const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: at.env });
     for (;;) {
       const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
       if (rule?.seen === 3) break;
@@ -127,10 +128,12 @@ describe.each([
     running.kill(signal);
     const { code, stdout, stderr } = await running.exited;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
-    expect(stderr).toContain('Resume it with: petstore --env staging inventory runs resume 1');
+    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
     await control(at.port, 'DELETE', '/faults');
     const resumed = await at.run([...RUNS, 'resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
+    const rows = (await at.run(['inventory', 'history', '--cause', 'received', '--json'])).json;
+    expect(rows).toEqual(Array.from({ length: 6 }, () => expect.objectContaining({ note: 'truck 7' }) as unknown));
     // The third took effect when it was interrupted: it was looked at, not sent again.
     expect((await at.sent()).filter((pet) => pet === '3').length).toBeLessThanOrEqual(1);
   });
@@ -196,7 +199,7 @@ describe('a run that was stopped', () => {
     const file = csv(at, some(6));
     const { code, json, stderr } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
-    expect(stderr).toContain('Resume it with: petstore --env staging inventory runs resume 1');
+    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
     return { at, file };
   }
 

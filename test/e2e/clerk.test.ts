@@ -19,6 +19,7 @@ interface Step {
 
 const UNDO = 'Undo change 1 (set) in sandbox?';
 const CHANGE = 'Change 2 pets in sandbox?';
+const IMPORT = 'Set 2 pets to the numbers of the file (to add them: --add) in sandbox?';
 const FILE = 'stock-saturday.csv';
 const CTRL_D = '\x04';
 const YES = 'y\r';
@@ -27,26 +28,26 @@ const SAVED = 'Your count is saved. Continue: petstore --env sandbox inventory c
 const COUNTED = [/pet 7 +14 → 13 +-1/, /pet 2 +5 → +4 +-1/];
 
 const MORNING: readonly Step[] = [
-  { args: ['list', '--pet', '7'], shows: [/│ +7 │ +10 │ available │/] },
+  { args: ['list', '--pet', '7'], shows: [/│ +7 │ Goldfish │ +10 │ available │/] },
   { args: ['set', '7', '120'], shows: ['Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore'] },
   { args: ['undo'], answer: [UNDO, CTRL_D], code: 2, shows: [CANCELLED] },
   { args: ['undo'], answer: [UNDO, YES], shows: ['Pet 7: 120 → 10. Undone.'] },
-  { args: ['import', FILE], answer: [CHANGE, CTRL_D], code: 2, shows: ['Not used: Name.', CANCELLED] },
+  { args: ['import', FILE], answer: [IMPORT, CTRL_D], code: 2, shows: [CANCELLED] },
   {
     args: ['import', FILE],
-    answer: [CHANGE, YES],
+    answer: [IMPORT, YES],
     shows: [/pet 7 +10 → 14 +\+4/, /pet 2 +3 → +5 +\+2/, 'Run 2 (import) in sandbox: 2 applied, 1 unchanged.'],
   },
   {
     args: ['count'],
     keys: [
       ['Stocktake 3 in sandbox', '7\r'],
-      ['pet 7: 1 counted, 14 in the list', '12\r'],
-      ['pet 12: 1 counted, 5 in the list', '-\r'],
-      ['pet 12: taken back, 0 counted', '7 12\r'],
-      ['pet 7: 13 counted', '2 4\r'],
+      ['pet 7 (Goldfish): 1 counted, 14 in the list', '12\r'],
+      ['pet 12 (Hamster): 1 counted, 5 in the list', '-\r'],
+      ['pet 12 (Hamster): taken back, 0 counted', '7 12\r'],
+      ['pet 7 (Goldfish): 13 counted', '2 4\r'],
       // Ends the scans, and then the question.
-      ['pet 2: 4 counted', CTRL_D],
+      ['pet 2 (Guppy): 4 counted', CTRL_D],
     ],
     answer: [CHANGE, CTRL_D],
     code: 2,
@@ -59,7 +60,7 @@ const MORNING: readonly Step[] = [
     shows: [...COUNTED, 'Run 3 (count) in sandbox: 2 applied.'],
   },
   // 80 columns are enough for both tables.
-  { args: ['history', '-n', '4'], shows: [/change +run +when +petId/, /3 +[\d:]{8} +2 +5 +4 +applied +count/] },
+  { args: ['history', '-n', '4'], shows: [/Change +Run +When +Pet/, /3 +[\d:]{8} +2 +Guppy +5 +4 +count/] },
   { args: ['runs', '-n', '2'], shows: [/3\W+count .* finished/, /2\W+import .* finished/] },
 ];
 

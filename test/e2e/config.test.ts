@@ -158,3 +158,51 @@ describe('fault 77: without a home', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(home.path, '.config', 'petstore', 'config.json')}\n` });
   });
 });
+
+describe('profiles', () => {
+  it('have their own settings, catalog and history; a block of the key holds in all of them', async () => {
+    const home = createHome();
+    const { baseUrl } = await scriptedServer([
+      ...Array.from({ length: 5 }, () => json([item(7, 10)])),
+      json(item(7, 9)),
+      tooMany(3_000),
+    ]);
+    const petstore = (...args: string[]) => runPetstore(args, { home, stdin: 'a-key-of-the-shop\n' });
+    const login = ['login', '--env', 'staging', '--base-url', baseUrl, '--key-stdin'];
+    for (const name of ['berlin', 'bonn']) {
+      expect(await petstore('--profile', name, ...login)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(`/profiles/${name}/config.json`) as string,
+      });
+    }
+    expect(readdirSync(join(home.config, 'petstore'))).toEqual(['profiles']);
+    expect((await petstore('config', 'profiles', '-o', 'csv')).stdout).toBe(
+      `profile,environment,production,staging\nberlin,staging,,${baseUrl}\nbonn,staging,,${baseUrl}\n`,
+    );
+
+    await petstore('--profile', 'berlin', 'catalog', 'set', '7', '--name', 'Goldfish');
+    expect((await petstore('--profile', 'berlin', 'inventory', 'list')).stdout).toContain('Goldfish');
+    expect((await petstore('--profile', 'bonn', 'inventory', 'list')).stdout).not.toContain('Goldfish');
+    expect(await petstore('--profile', 'berlin', 'inventory', 'adjust', '7', '-1')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('10 → 9 (-1) in berlin/staging.') as string,
+    });
+    expect(await petstore('--profile', 'bonn', 'inventory', 'undo', '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('not changed any stock in bonn/staging') as string,
+    });
+
+    expect(await petstore('--env', 'berlin/staging', 'inventory', 'list')).toMatchObject({ code: 6 });
+    expect(await petstore('--profile', 'bonn', 'inventory', 'list', '--no-wait')).toMatchObject({ code: 6 });
+  });
+
+  it.each([
+    [['--profile', '../other'], {}, '--profile must be 1 to 32 small letters'],
+    [['--env', '../other/staging'], {}, '--env must be'],
+    [['--env', 'berlin/sandbox'], {}, '--env must be one of production, staging'],
+    [[], { PETSTORE_PROFILE: 'Berlin' }, 'PETSTORE_PROFILE must be'],
+  ])('%j with %j is refused', async (options, env, says) => {
+    const { code, stderr } = await runPetstore([...options, 'status'], { home: createHome(), env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
+  });
+});

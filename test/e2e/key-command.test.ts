@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runKeyCommand } from '../../src/node/user-programs.ts';
+import { runCommand } from '../../src/node/user-programs.ts';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -105,11 +105,11 @@ describe('a key command', () => {
   it('is killed, with what it has started, when its time is over', async () => {
     const file = join(createHome().path, 'pid');
     const command = `sleep 600 & echo $! > ${file}; exec sleep 600`;
-    const options = { command, timeoutMs: 500, signal: new AbortController().signal, onLine: () => undefined };
-    await expect(runKeyCommand(process.env, ['sh', '-c', command], options)).rejects.toMatchObject({
-      kind: 'key-command',
-      details: { problem: 'did not end within 0.5 s and was stopped' },
-    });
+    const fail = (problem: string): Error => new Error(problem);
+    const options = { timeoutMs: 500, signal: new AbortController().signal, onLine: () => undefined, fail };
+    await expect(runCommand(process.env, ['sh', '-c', command], options)).rejects.toThrow(
+      'did not end within 0.5 s and was stopped',
+    );
     const pid = readFileSync(file, 'utf8').trim();
     // The signal takes a moment to arrive; then it is a zombie until this process has noticed its end.
     await expect.poll(() => stateOf(pid)).toMatch(/Z|gone/);

@@ -53,7 +53,9 @@ it('holds the program, its licences and its papers, and nothing else', () => {
     'completions/petstore.ps1',
     'dist/THIRD-PARTY-LICENSES.txt',
     'dist/petstore.1',
+    'docs/SKILL.md',
     'package.json',
+    'schemas.json',
   ]);
   expect(paths).toContain('dist/main.cjs');
   expect(packed.size).toBeLessThan(1_000_000);

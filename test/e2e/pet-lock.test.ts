@@ -87,7 +87,7 @@ describe('fault 121: what another petstore of this machine writes during an impo
     expect([shop.updates(), shop.stock.get('3')]).toEqual([['1=21', '3=9', '2=22'], 9]);
     const report = readFileSync(summary.report, 'utf8');
     const why = 'there are 9 now, no longer 10: changed since by this machine: change 4';
-    expect(report).toContain(`4,3,10,23,conflict,"${why}"\n`);
+    expect(report).toContain(`4,3,10,23,conflict,"${why}",13,\n`);
   });
 });
 

@@ -15,7 +15,7 @@ import { THEMES, toSvg } from '../support/svg.ts';
 
 const SIZE = { cols: 80, rows: 24 };
 const SAYS =
-  'A terminal: the stock that runs out, one pet set, a delivery imported after its difference has been shown, and a wait for the allowance with its countdown.';
+  'A terminal: the stock that runs out, one pet set, a delivery imported after its difference has been shown, and a wait for the rate limit with its countdown.';
 
 interface Scene {
   readonly command: string;
@@ -29,7 +29,7 @@ interface Scene {
 const SCENES: readonly Scene[] = [
   { command: 'petstore inventory list --max 2 --status available' },
   { command: 'petstore inventory set 7 12' },
-  { command: 'petstore inventory import delivery.csv', typed: [[/Change 4 pets/, 'y\r']] },
+  { command: 'petstore inventory import delivery.csv', typed: [[/(Add 4 rows to the stock|Set 4 pets)/, 'y\r']] },
   { command: 'petstore inventory list', fault: 'status=429,retry-after=40', until: /Ctrl-C/ },
 ];
 
@@ -66,8 +66,8 @@ async function take(): Promise<Run[][]> {
     const shown = await runsOf(pty.output, SIZE);
     const last = shown.findLastIndex((runs) => runs.some(({ text }) => text.trim() !== ''));
     const prompt: Run[] = [
-      { text: '$ ', colour: -1, bold: false, dim: true },
-      { text: command, colour: -1, bold: true, dim: false },
+      { text: '$ ', colour: -1, ground: -1, bold: false, dim: true },
+      { text: command, colour: -1, ground: -1, bold: true, dim: false },
     ];
     lines.push(prompt, ...shown.slice(0, last + 1), []);
   }

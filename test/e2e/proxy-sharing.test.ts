@@ -144,6 +144,46 @@ it('a proxy that is killed at any moment loses no acknowledged write, and the ne
     expect([quantityThen, ...(sent.get(pet) ?? [])]).toContain(found[pet]);
 }, 300_000);
 
+it('six tills with one gateway lose no sale', async () => {
+  const plan = { perMinute: 100_000, perDay: 1_000_000 };
+  const { env, log, stock } = await realSandbox(plan, { rules: { plan } });
+  const { baseUrl, token } = await startProxy({ home: createHome(), env });
+  const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
+  const start = 100;
+  await patch(new Agent(), { baseUrl, token }, 7, start);
+  const sales = scaled(5);
+  const codes: (number | null)[] = [];
+  const till = async (): Promise<void> => {
+    const home = createHome();
+    for (let i = 0; i < sales; i++) {
+      const { code } = await runPetstore(['inventory', 'adjust', '7', '-1'], {
+        home,
+        env: gateway,
+      });
+      codes.push(code);
+    }
+  };
+  await Promise.all([1, 2, 3, 4, 5, 6].map(till));
+  expect(codes).toEqual(Array.from({ length: 6 * sales }, () => 0));
+  expect((await stock())[7]).toBe(start - 6 * sales);
+  // A client without a condition still overwrites what it has not read.
+  const found = start - 6 * sales;
+  await runPetstore(['inventory', 'adjust', '7', '+1'], { home: createHome(), env: gateway });
+  await patch(new Agent(), { baseUrl, token }, 7, found - 1);
+  expect((await stock())[7]).toBe(found - 1);
+  expect(Object.keys(counted(log))).toEqual(['200']);
+}, 110_000);
+
+it('a terminal behind a gateway of the same machine and user changes stock', async () => {
+  const { env, stock } = await realSandbox({ perMinute: 100, perDay: 1_000 });
+  const home = createHome();
+  const { baseUrl, token } = await startProxy({ home, env });
+  const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
+  await patch(new Agent(), { baseUrl, token }, 7, 10);
+  expect(await runPetstore(['inventory', 'adjust', '7', '-1'], { home, env: gateway })).toMatchObject({ code: 0 });
+  expect((await stock())[7]).toBe(9);
+}, 110_000);
+
 it('a block outlives a proxy that is killed', async () => {
   const { env, log } = await realSandbox(
     { perMinute: 60, perDay: 1_000, minuteMs: 60_000 },
@@ -175,7 +215,12 @@ async function curl(url: string, token: string): Promise<string> {
   return text;
 }
 
-function patch(agent: Agent, { baseUrl, token }: Started, pet: number, quantity: number): Promise<number> {
+function patch(
+  agent: Agent,
+  { baseUrl, token }: Pick<Started, 'baseUrl' | 'token'>,
+  pet: number,
+  quantity: number,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { ...bearer(token), 'content-type': 'application/json' };
     request(`${baseUrl}/inventory/${pet}`, { method: 'PATCH', agent, headers }, (response) => {

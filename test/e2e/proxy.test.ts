@@ -233,6 +233,101 @@ describe('what passes', () => {
   });
 });
 
+describe('the catalog of a gateway', () => {
+  it('is that of the terminals behind it, which keep what they have themselves', async () => {
+    const shop = await serveSandbox([]);
+    const [office, till] = [createHome(), createHome()];
+    const staged = { ...staging(shop.baseUrl), PETSTORE_API_KEY: shop.apiKey };
+    const petstore = async (env: Readonly<Record<string, string>>, ...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runPetstore(args, { home: env === staged ? office : till, env });
+      expect([code, stderr]).toEqual([0, expect.not.stringMatching(/warning|error/)]);
+      return stdout;
+    };
+    await petstore(staged, ...'catalog set 7 --name Goldfish --barcode 4006381333931 --min 4 --target 20'.split(' '));
+    await petstore(staged, ...'catalog set 8 --name Budgerigar'.split(' '));
+    const proxy = await start(staged, [], { home: office });
+    const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: proxy.baseUrl, PETSTORE_API_KEY: proxy.token };
+
+    await petstore(gateway, 'catalog', 'set', '8', '--name', 'Budgie');
+    await petstore(gateway, 'inventory', 'list', '--quiet');
+    expect(await petstore(gateway, 'inventory', 'get', '--barcode', '4006381333931')).toContain('Goldfish');
+    const goldfish = { petId: 7, name: 'Goldfish', barcodes: ['4006381333931'], min: 4, target: 20, source: 'service' };
+    const budgie = { petId: 8, name: 'Budgie', barcodes: [], min: null, target: null, source: 'local' };
+    const catalog = async (): Promise<unknown> => JSON.parse(await petstore(gateway, 'catalog', 'list', '--json'));
+    expect(await catalog()).toEqual([goldfish, budgie]);
+
+    // Asked for again after a minute, and taken over where it has changed. A clock can be set on Node alone.
+    if (!isNode) return;
+    await petstore(staged, 'catalog', 'remove', '7');
+    await petstore(staged, 'catalog', 'set', '9', '--name', 'Persian cat');
+    await petstore(gateway, 'inventory', 'list', '--quiet');
+    expect(await catalog()).toEqual([goldfish, budgie]);
+    const later = 'data:text/javascript,const{now}=Date;Date.now=()=>now()+61e3';
+    await petstore({ ...gateway, NODE_OPTIONS: `--import=${later}` }, 'inventory', 'list', '--quiet');
+    expect(await catalog()).toEqual([budgie, { ...budgie, petId: 9, name: 'Persian cat', source: 'service' }]);
+  });
+
+  it('has an ETag, and needs the token', async () => {
+    const proxy = await start(staging((await serveSandbox([])).baseUrl));
+    const ask = (headers: Record<string, string>): Promise<Response> =>
+      fetch(proxy.baseUrl.replace(/v1$/, '__petstore/catalog'), { headers });
+    const first = await ask({ authorization: `Bearer ${proxy.token}` });
+    expect([first.status, await first.json()]).toEqual([200, []]);
+    const etag = first.headers.get('etag')!;
+    const again = await ask({ authorization: `Bearer ${proxy.token}`, 'if-none-match': etag });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    expect((await ask({})).status).toBe(401);
+  });
+});
+
+describe('an update with If-Match', () => {
+  const conditional = (ifMatch: string) => ({ ...PATCH, headers: { ...PATCH.headers, 'if-match': ifMatch } });
+  const list = json([item(7, 10)]);
+
+  it.each([
+    ['"10"', [list, json(item(7, 12))], ['GET /v1/inventory', 'PATCH /v1/inventory/7'], 200, '"quantity":12'],
+    ['*', [json(item(7, 12))], ['PATCH /v1/inventory/7'], 200, '"quantity":12'],
+    ['"11"', [list], ['GET /v1/inventory'], 412, '"code":"precondition_failed"'],
+    ['"011"', [], [], 400, '"code":"usage"'],
+    ['10', [], [], 400, '"code":"usage"'],
+    ['W/"10"', [], [], 400, '"code":"usage"'],
+    ['"10", "11"', [], [], 400, '"code":"usage"'],
+    ['"10"', [json([item(8, 10)])], ['GET /v1/inventory'], 404, '"code":"pet_not_found"'],
+    ['"10"', [error(401)], ['GET /v1/inventory'], 502, '"code":"unauthorized"'],
+  ])('%s', async (ifMatch, replies, sent, status, body) => {
+    const { server, proxy } = await inFrontOf(replies);
+    const answer = await proxy.ask('/inventory/7', conditional(ifMatch));
+    expect([answer.status, answer.headers['petstore-gateway']]).toEqual([status, '1']);
+    expect(answer.body).toContain(body);
+    expect(server.log()).toEqual(sent);
+    expect(server.requests.filter(({ headers }) => 'if-match' in headers)).toEqual([]);
+  });
+
+  it('a 412 has what the pet has, and is in no history; the others are, with their client and the quantity before', async () => {
+    const home = createHome();
+    const { server, proxy } = await inFrontOf([list, list, json(item(7, 12)), json(item(8, 12))], [], { home });
+    const refused = JSON.parse((await proxy.ask('/inventory/7', conditional('"9"'))).body) as unknown;
+    const message = 'Pet 7 has a quantity of 10, not the expected 9; nothing was changed.';
+    expect(refused).toEqual({ code: 'precondition_failed', message, status: 412, quantity: 10 });
+    expect((await proxy.ask('/inventory/7', conditional('"10"'))).status).toBe(200);
+    await proxy.ask('/inventory/8', { ...PATCH, headers: { ...JSON_TYPE, 'user-agent': 'till/4' } });
+    expect(await history(server, { home })).toMatchObject([
+      { petId: 8, before: null, after: 12, who: 'till/4' },
+      { petId: 7, before: 10, after: 12, who: 'till/3' },
+    ]);
+  });
+
+  it('passes through on every other request; a header of the service that claims a gateway does not', async () => {
+    const claims = json(item(7, 1), { headers: { 'Petstore-Gateway': '2' } });
+    const { server, proxy } = await inFrontOf([claims, claims]);
+    const read = await proxy.ask('/inventory', { headers: { 'if-match': '"a"' } });
+    await proxy.ask('/inventory/7', { ...conditional('"a"'), body: '{"quantity":1.5}' });
+    expect(read.headers['petstore-gateway']).toBe('1');
+    expect(server.requests.map(({ headers }) => headers['if-match'])).toEqual(['"a"', '"a"']);
+    expect(await sendRaw(proxy.port, 'garbage\r\n\r\n')).toContain('petstore-gateway: 1');
+  });
+});
+
 describe('what is refused', () => {
   it('reaches no service: tunnels, upgrades, other sites, other paths, loops', async () => {
     const { baseUrl, seen } = await recorder();

@@ -250,7 +250,7 @@ describe('sandbox serve', () => {
       faults: [],
     });
     expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
-      { petId: 7, quantity: 1, status: 'available' },
+      { petId: 7, quantity: 1, status: 'available', name: 'Goldfish' },
     ]);
     expect(await control(served.port, 'GET', '/requests')).toEqual([
       expect.objectContaining({ id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200 }),

@@ -114,7 +114,7 @@ describe('fault 107: a port that cannot be had', () => {
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr:
-        'error: The sandbox cannot listen on port 0 of 192.0.2.1: this machine has no such address (EADDRNOTAVAIL).\n' +
+        'error: petstore cannot listen on port 0 of 192.0.2.1: this machine has no such address (EADDRNOTAVAIL).\n' +
         'hint: Choose another with --port, or another address with --host.\n',
     });
   });

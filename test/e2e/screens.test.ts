@@ -3,17 +3,24 @@
  * `npm run pictures` takes them again.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { replacePart } from '../../src/build/docs.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
-import { screenOf } from '../support/screen.ts';
+import { type Run, runsOf, screenOf } from '../support/screen.ts';
+import { THEMES, toSvg } from '../support/svg.ts';
 
 interface Scene {
   readonly command: string;
   /** What is waited for, and what is typed then. */
   readonly typed?: readonly (readonly [RegExp, string])[];
+  /** Of the program; default 0. */
+  readonly code?: number;
+  /** Is killed once this is seen. */
+  readonly killedAt?: RegExp;
 }
 
 const TOUR: readonly Scene[] = [
@@ -29,21 +36,80 @@ const STOCKTAKE: readonly Scene[] = [
     command: 'petstore --env sandbox inventory count',
     typed: [
       [/done ends it/, '7\r'],
-      [/pet 7: 1 counted/, '7\r'],
-      [/pet 7: 2 counted/, '12 5\r'],
-      [/pet 12: 5 counted/, '999\r'],
-      [/pet 999 does not exist/, '2 4\r'],
-      [/pet 2: 4 counted/, 'done\r'],
+      [/pet 7 \(.+\): 1 counted/, '7\r'],
+      [/pet 7 \(.+\): 2 counted/, '12 5\r'],
+      [/pet 12 \(.+\): 5 counted/, '999\r'],
+      [/barcode 999/, '2 4\r'],
+      [/pet 2 \(.+\): 4 counted/, 'done\r'],
       [/Change 2 pets/, 'y\r'],
     ],
   },
   { command: 'petstore --env sandbox inventory undo', typed: [[/Undo run 1/, 'y\r']] },
 ];
 
+const SLIP = 'Article;Arrived;Supplier\n2000000000077;12,00;Lake & Sons\n2000000000022;20,00;Lake & Sons\n';
+
+const DAY: readonly Scene[] = [
+  { command: 'export PETSTORE_ENV=sandbox' },
+  { command: 'cat delivery.csv' },
+  {
+    command: 'petstore inventory import delivery.csv --cause received',
+    typed: [
+      [/Which column has the pet\?/, '1\r'],
+      [/What is in "Article"\?/, 'barcode\r'],
+      [/Which column has the number\?/, 'Arrived\r'],
+      [/What is in "Arrived"\?/, 'delta\r'],
+      [/Remember this/, 'y\r'],
+      [/Add 2 rows/, 'y\r'],
+    ],
+  },
+  {
+    command: 'petstore inventory import delivery.csv --cause received',
+    typed: [
+      [/Read the file as before/, '\r'],
+      [/a second time/, '\r'],
+    ],
+    code: 2,
+  },
+  { command: 'petstore inventory adjust 7 -2 --cause sold' },
+  { command: 'petstore inventory adjust 2 -1 --cause died --note "tank 4 was cold"' },
+  { command: 'petstore inventory adjust 13 -3 --cause died --person Ann' },
+  { command: 'petstore inventory undo', typed: [[/Undo change/, 'y\r']] },
+  { command: 'petstore inventory undo', typed: [[/Undo change/, 'y\r']] },
+  { command: 'petstore inventory redo', typed: [[/Redo change/, 'y\r']] },
+  {
+    command: 'petstore inventory count --cause count',
+    typed: [
+      [/done ends it/, '2000000000077\r'],
+      [/pet 7 .*: 1 counted/, '7 19\r'],
+      [/pet 7 .*: 20 counted/, '13 17\r'],
+    ],
+    killedAt: /pet 13 .*: 17 counted/,
+  },
+  { command: 'petstore inventory adjust 7 -1 --cause sold' },
+  {
+    command: 'petstore inventory count --cause count',
+    typed: [
+      [/Continue it\?/, 'y\r'],
+      [/3 scans so far|continues/, '5 24\r'],
+      [/pet 5 .*: 24 counted/, 'done\r'],
+      [/Change 2 pets/, 'y\r'],
+    ],
+    code: 11,
+  },
+  { command: 'petstore inventory list --low' },
+  { command: 'petstore inventory history --by cause --since 30d' },
+];
+
 /** As the terminal shows it in the end. */
-async function shown({ command, typed = [] }: Scene, home: ReturnType<typeof createHome>): Promise<string[]> {
-  const pty = startPty(command.split(' ').slice(1), {
+async function shown(
+  { command, typed = [], code: expected = 0, killedAt }: Scene,
+  home: ReturnType<typeof createHome>,
+): Promise<string[]> {
+  const words = command.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
+  const pty = startPty(words.slice(1), {
     home,
+    cwd: home.path,
     env: { NO_COLOR: '1', PETSTORE_ENV: 'sandbox' },
     cols: 80,
     rows: 40,
@@ -52,9 +118,13 @@ async function shown({ command, typed = [] }: Scene, home: ReturnType<typeof cre
     await pty.waitFor(match);
     pty.write(text);
   }
+  if (killedAt !== undefined) {
+    await pty.waitFor(killedAt);
+    pty.kill('SIGKILL');
+  }
   const { code } = await pty.exited;
-  expect(code).toBe(0);
-  return screenOf(pty.output, { cols: 80, rows: 40 });
+  expect(code, pty.plain()).toBe(killedAt === undefined ? expected : 137);
+  return [...(await screenOf(pty.output, { cols: 80, rows: 40 })), ...(killedAt === undefined ? [] : ['Killed'])];
 }
 
 /** Times are the machine's, not the program's. */
@@ -62,22 +132,101 @@ function steady(line: string): string {
   return line
     .replace(/\b\d\d:\d\d:\d\d\b/g, '14:03:20')
     .replace(/resets in [^(]+ \(/, 'resets in 60 s (')
-    .replace(/\b\d+\/60 left/, '57/60 left');
+    .replace(/\b\d+ of 60 requests left/, '57 of 60 requests left');
 }
 
 it.each([
   ['README.md', 'tour', TOUR],
   ['docs/import-and-count.md', 'screens', STOCKTAKE],
+  ['docs/import-and-count.md', 'day', DAY],
 ])('%s shows what the program shows: %s', { timeout: 60_000 }, async (path, name, scenes) => {
   const document = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const home = createHome();
+  writeFileSync(join(home.path, 'delivery.csv'), SLIP);
   const blocks: string[] = [];
   for (const scene of scenes) {
-    const lines = scene.command.startsWith('petstore') ? await shown(scene, home) : [];
+    const isOurs = scene.command.startsWith('petstore');
+    const lines = isOurs ? await shown(scene, home) : scene.command.startsWith('cat ') ? SLIP.trim().split('\n') : [];
     blocks.push([`$ ${scene.command}`, ...lines.map(steady)].join('\n'));
   }
   const text = readFileSync(document, 'utf8');
   const made = replacePart(text, name, `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``);
   if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(document, made);
   else expect(text).toBe(made);
+});
+
+/** One after the other, in one home. */
+const SCREENS = [
+  'inventory list --max 5',
+  'inventory summary',
+  'inventory set 7 12',
+  'inventory import delivery.csv --dry-run',
+  'inventory import delivery.csv --yes',
+  'inventory history',
+  'inventory runs',
+  'inventory get 77777',
+  'inventory set 7 -1',
+  'smoke --only list-status,list-type',
+  'inventory set -h',
+  'help exit-codes',
+  '--help --no-pager',
+];
+
+/** The lines of all screens as a terminal of that width shows them. */
+async function screensOf(cols: number, env: Record<string, string>): Promise<Run[][]> {
+  const home = createHome();
+  writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta,current\n3,24,\n12,-4,\n21,2,9\n');
+  const all: Run[][] = [];
+  for (const command of SCREENS) {
+    const size = { cols, rows: 120 };
+    const options = { home, cwd: home.path, env: { PETSTORE_ENV: 'sandbox', COLORTERM: undefined, ...env }, ...size };
+    const pty = startPty(command.split(' '), options);
+    await pty.exited;
+    const lines = await runsOf(pty.output, size);
+    const textOf = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('');
+    // Where these lines break depends on the time.
+    const kept = lines.filter((runs) => !/requests left|^ +\d+ s|\d\d:\d\d:\d\d\)/.test(textOf(runs)));
+    const last = kept.findLastIndex((runs) => textOf(runs).trim() !== '');
+    const prompt: Run = { text: `$ petstore ${command}`, colour: -1, ground: -1, bold: false, dim: false };
+    all.push([prompt], ...kept.slice(0, last + 1), []);
+  }
+  return all.map((runs) => runs.map((run) => ({ ...run, text: steady(run.text) })));
+}
+
+/** As text that a terminal shows in the same colours: `cat test/screens/80.txt`. */
+function coloured(lines: readonly (readonly Run[])[]): string {
+  const code = (first: number, colour: number): number[] =>
+    colour < 0 ? [] : [colour < 8 ? first + colour : first + 60 + colour - 8];
+  const shown = lines.map((runs) =>
+    runs
+      .map(({ text, bold, dim, colour, ground }) => {
+        const codes = [...(bold ? [1] : []), ...(dim ? [2] : []), ...code(30, colour), ...code(40, ground)];
+        return codes.length === 0 ? text : `\u001b[${codes.join(';')}m${text}\u001b[0m`;
+      })
+      .join('')
+      .trimEnd(),
+  );
+  return `${shown.join('\n')}\n`;
+}
+
+const folder = fileURLToPath(new URL('../screens/', import.meta.url));
+
+it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeout: 120_000 }, async (cols) => {
+  const lines = await screensOf(cols, {});
+  const files: [string, string][] = [[`${cols}.txt`, coloured(lines)]];
+  if (cols === 80) {
+    for (const name of ['light', 'dark'] as const) {
+      files.push([`80-${name}.svg`, toSvg(lines, cols, THEMES[name], 'The screens of petstore, 80 columns wide')]);
+    }
+  }
+  for (const [name, text] of files) {
+    if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(join(folder, name), text);
+    else expect(readFileSync(join(folder, name), 'utf8'), 'npm run pictures takes it again').toBe(text);
+  }
+});
+
+it('without colour the screens say the same', { timeout: 60_000 }, async () => {
+  const plain = coloured(await screensOf(80, { NO_COLOR: '1' }));
+  expect(plain).not.toContain('\u001b');
+  expect(plain).toBe(stripVTControlCharacters(readFileSync(join(folder, '80.txt'), 'utf8')));
 });

@@ -177,7 +177,7 @@ describe('what would end any command ends the checks with the same error', () =>
       error: { kind: string; exitCode: number };
     };
     expect([code, error.exitCode, error.kind, failed, checks.length]).toEqual([exit, exit, kind, ids, 15]);
-    expect(readFileSync(report, 'utf8')).toContain('tests="15"');
+    expect(readFileSync(report, 'utf8')).toMatch(/tests="1[56]" failures="\d" errors="\d"/);
   });
 
   it('has the message and hint of inventory list', async () => {
@@ -382,7 +382,7 @@ describe('--write', () => {
     const { checks } = JSON.parse(stdout) as { checks: { id: string; verdict: string }[] };
     expect([code, checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id)]).toEqual([exit, ids]);
     const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
-    expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available' }]);
+    expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available', name: 'Goldfish' }]);
   });
 
   it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
@@ -440,7 +440,7 @@ describe('--write', () => {
     running.kill('SIGINT');
     expect((await running.exited).code).toBe(130);
     expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
-      { petId: 7, quantity: 10, status: 'available' },
+      { petId: 7, quantity: 10, status: 'available', name: 'Goldfish' },
     ]);
   });
 
@@ -507,7 +507,7 @@ describe('what is run, and how it is reported', () => {
       13,
       'FAIL  list-type  expected application/json, got text/html\n' +
         '      GET /inventory; docs/service.md, part 4.1\n' +
-        "ok    clock      the service's clock is right\n" +
+        'ok    clock      the clocks of the service and of this machine agree\n' +
         'skip  latency    not checked: no --max-latency was given\n' +
         '1 passed, 1 failed, 1 skipped\n',
     ]);
@@ -536,6 +536,38 @@ describe('what is run, and how it is reported', () => {
       expect.arrayContaining(['reachable', 'tls', 'list-rows', 'unknown-status']),
       [],
     ]);
+  });
+
+  it('reports tell the contract from the key, the network and the limit', async () => {
+    const key = against((reply) => ({ ...reply, ...refusal(401, 'unauthorized') }), []);
+    const refused = await runIn(key.context, 'smoke', '--format', 'junit');
+    expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('failures="0" errors="1"')]);
+    expect(refused.stdout).toContain('<error message="expected status 200, got 401" type="environment">');
+    const limited = against((reply) => ({ ...reply, status: 429, headers: { 'retry-after': '3600' } }));
+    const ended = await runIn(limited.context, 'smoke', '--format', 'junit');
+    expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('name="run: the checks could be run"')]);
+    expect(ended.stdout).toContain('failures="0" errors="1"');
+    const down = against((reply) => ({ ...reply, status: 503 }));
+    const late = await runIn(down.context, 'smoke', '--wait-ready', '5s');
+    expect([late.code, late.stdout]).toEqual([8, expect.stringContaining('not ready after 5 s: expected status 200')]);
+    expect(late.stderr).toContain('The service is not ready after 5 s');
+  });
+
+  it('adds a table to the summary of a GitHub job', async () => {
+    const home = createHome();
+    const path = join(home.path, 'summary.md');
+    const { context } = against((reply) => reply);
+    const files = { ...context.env, GITHUB_STEP_SUMMARY: path };
+    const ran = await runIn({ ...context, env: files }, 'smoke');
+    expect(ran.code).toBe(0);
+    expect(readFileSync(path, 'utf8')).toMatch(
+      /^### petstore smoke staging: \d+ passed, 0 failed, \d+ skipped\n\n\| \| Check/,
+    );
+    const nowhere = await runIn(
+      { ...context, env: { ...files, GITHUB_STEP_SUMMARY: `${home.path}/no/file` } },
+      'smoke',
+    );
+    expect([nowhere.code, nowhere.stderr]).toEqual([0, expect.stringContaining('cannot be written (ENOENT)')]);
   });
 
   it('--wait-ready waits politely until there is an answer', async () => {

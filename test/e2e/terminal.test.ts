@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
@@ -39,11 +39,13 @@ describe('login', () => {
     const list = startPty(LIST, { home });
     await list.waitFor('available');
     expect((await list.exited).code).toBe(0);
-    expect(list.plain()).not.toContain('Rate limit');
+    expect(list.plain()).toContain('59 of 60 requests left, resets in ');
+    expect(list.output).toContain('\u001b[2m59 of 60');
     server.script(json(STOCK, { limits: { remaining: 11 } }));
     const low = startPty(LIST, { home });
-    await low.waitFor('Rate limit 11/60 left, resets in ');
+    await low.waitFor('11 of 60 requests left, resets in ');
     expect((await low.exited).code).toBe(0);
+    expect(low.output).toContain('\u001b[103m11 of 60');
   });
 
   it('keeps nothing when the service refuses the key', async () => {
@@ -148,14 +150,49 @@ describe('fault 105: terminals of odd sizes', () => {
   });
 });
 
-it.each([[[]], [['--help']], [['-h']]])(
-  'petstore %j: every command on a screen of 80x24, the prompt included',
+it.each([[[]], [['--help', '--no-pager']], [['-h']]])(
+  'petstore %j: a line for each command, none of them broken',
   async (args) => {
-    const size = { cols: 80, rows: 24 };
+    const size = { cols: 80, rows: 60 };
     const terminal = startPty(args, size);
     expect((await terminal.exited).code).toBe(0);
-    const lines = await screenOf(`${terminal.output}$`, size);
-    expect(lines.length).toBeLessThanOrEqual(size.rows);
+    const lines = await screenOf(terminal.output, size);
     expect(lines[0]).toBe('Manage the stock of a pet store from the command line.');
+    expect(lines.filter((line) => /^ {2}[a-z ]+ {2,}[A-Z]/.test(line))).toHaveLength(28);
+    expect(lines).toContain('  doctor             Check this machine, the connection, or a custom domain');
   },
 );
+
+describe('long help', () => {
+  const help = async (args: readonly string[], env: Record<string, string | undefined>, rows = 24) => {
+    // A terminal names itself: only another program in between can say less of it.
+    const command = env.TERM === undefined ? undefined : (['env', `TERM=${env.TERM}`, ...petstoreCommand()] as const);
+    const pty = startPty(args, { env, rows, ...(command && { command }) });
+    const { code } = await pty.exited;
+    return { code, lines: pty.plain().split('\n').length, output: pty.output };
+  };
+
+  it.each([
+    ['--help', ['inventory', 'list', '--help']],
+    ['help COMMAND', ['help', 'inventory', 'list']],
+  ])('goes through PAGER: %s', async (_name, args) => {
+    expect(await help(args, { PAGER: 'head -n 3' })).toMatchObject({ code: 0, lines: 4 });
+  });
+
+  it.each([
+    ['where it fits the screen', ['inventory', 'list', '--help'], { PAGER: 'head -n 3' }, 200],
+    ['with --no-pager', ['inventory', 'list', '--help', '--no-pager'], { PAGER: 'head -n 3' }, 24],
+    ['of -h', ['inventory', 'list', '-h'], { PAGER: 'head -n 3' }, 24],
+    ['where PAGER is empty', ['inventory', 'list', '--help'], { PAGER: '' }, 24],
+    ['where there is no such pager', ['inventory', 'list', '--help'], { PAGER: 'nosuch-pager' }, 24],
+    ['on a terminal without abilities', ['inventory', 'list', '--help'], { PAGER: 'head -n 3', TERM: 'dumb' }, 24],
+  ])('is printed at once %s', async (_name, args, env, rows) => {
+    const { code, lines } = await help(args, env, rows);
+    expect({ code, isWhole: lines > 20 }).toEqual({ code: 0, isWhole: true });
+  });
+
+  it('has bold headings, unless without colour', async () => {
+    expect((await help(['--help', '--no-pager'], {})).output).toContain('\u001b[1mStock:\u001b[22m');
+    expect((await help(['--help', '--no-pager'], { NO_COLOR: '1' })).output).not.toContain('\u001b[1m');
+  });
+});

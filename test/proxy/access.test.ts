@@ -1,9 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type Access, bearerHash, refusalOf } from '../../src/proxy/access.ts';
+import { type Access, refusalOf } from '../../src/proxy/access.ts';
+import { digestOf } from '../../src/proxy/clients.ts';
+import { newPassing } from '../../src/proxy/requests.ts';
+import { Visitors } from '../../src/proxy/visitors.ts';
 
-const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map(bearerHash);
-const OPEN: Access = { tokens: undefined, isReadOnly: false };
+const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
+const OPEN: Access = { clients: undefined, isReadOnly: false };
 
 type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -22,7 +25,37 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
   return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
 }
 
+describe('those without a token', () => {
+  it('hold up nothing of the client whose name they claim', () => {
+    const headers = { 'user-agent': 'till-1', 'content-length': '1000000' };
+    const incoming = { method: 'PATCH', headers } as unknown as IncomingMessage;
+    const arrival = { client: undefined, isUrgent: false, since: 0 };
+    const outgoing = {} as unknown as ServerResponse;
+    const stranger = newPassing(incoming, outgoing, { ...arrival, isStranger: true });
+    expect(stranger).toMatchObject({ client: 'till-1', isWrite: false, size: 0 });
+    const known = newPassing(incoming, outgoing, { ...arrival, isStranger: false });
+    expect(known).toMatchObject({ client: 'till-1', isWrite: true, size: 1_000_000 + 16_384 });
+  });
+
+  it('wait longer for each wrong token of their address, ten seconds at most, until a minute has passed', () => {
+    const visitors = new Visitors();
+    const delays = Array.from({ length: 9 }, () => visitors.delayOf('192.0.2.7', 0));
+    expect(delays).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+    expect(visitors.delayOf('192.0.2.8', 0)).toBe(100);
+    expect(visitors.delayOf('192.0.2.7', 61_000)).toBe(100);
+    for (let i = 0; i < 1_000; i++) visitors.delayOf(`address ${i}`, 61_000);
+    expect(visitors.delayOf('192.0.2.7', 61_000)).toBe(100);
+  });
+});
+
 describe('who may use the proxy', () => {
+  it('a client that only reads', () => {
+    const clients = [{ name: 'report', digest: digestOf('t'), isReadOnly: true }];
+    const headers = { authorization: 'Bearer t' };
+    expect(refused({ headers }, { clients, isReadOnly: false })).toEqual([]);
+    expect(refused({ headers, method: 'PATCH' }, { clients, isReadOnly: false })).toEqual([403, 'read_token']);
+  });
+
   it.each([
     ['127.0.0.1:4011', true],
     ['127.0.0.1', true],
@@ -73,7 +106,7 @@ describe('who may use the proxy', () => {
     ['Basic dGhlLXRva2VuLW9mLXRoZS1wcm94eTo=', false],
     ['the-token-of-the-proxy', false],
   ])('Authorization %j: %j', (authorization, isAllowed) => {
-    const access = { tokens: TOKENS, isReadOnly: false };
+    const access = { clients: TOKENS, isReadOnly: false };
     expect(refused({ headers: { authorization } }, access)).toEqual(isAllowed ? [] : [401, 'unauthorized']);
     // Also for the status and the metrics.
     const own = refused({ url: '/__petstore/status', headers: { authorization } }, access);
@@ -95,7 +128,7 @@ describe('who may use the proxy', () => {
     [undefined, [501, 'unknown_method']],
   ])('%s with --read-only: %j', (method, expected) => {
     const given = method === undefined ? { method: '' } : { method };
-    expect(refused(given, { tokens: undefined, isReadOnly: true })).toEqual(expected);
+    expect(refused(given, { clients: undefined, isReadOnly: true })).toEqual(expected);
     if (expected[1] === 'read_only') expect(refused(given)).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 /** The proxy in this process, with little patience. */
 import { EventEmitter, once } from 'node:events';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { nodeClock } from '../../src/node/clock.ts';
 import type { ProxiedRequest } from '../../src/proxy/requests.ts';
@@ -13,8 +14,9 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { ask, openSocket, sendRaw } from '../support/served.ts';
 import { KEY } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
+import { type Identity, tlsIdentities } from '../support/tls.ts';
 
-async function impatient(replies: readonly Reply[]) {
+async function impatient(replies: readonly Reply[], identity?: Identity) {
   const server = await scriptedServer(replies);
   const context = commandContext({ ...createTestContext(), clock: nodeClock });
   const session = await open(
@@ -25,8 +27,9 @@ async function impatient(replies: readonly Reply[]) {
   const requests: ProxiedRequest[] = [];
   const news = new EventEmitter();
   const proxy = await startProxy(context, session, {
+    host: '127.0.0.1',
     port: 0,
-    tokens: undefined,
+    credentials: { clients: undefined, identity },
     isReadOnly: false,
     patience: { headMs: 100, requestMs: 200 },
     onRequest: (request) => {
@@ -59,6 +62,34 @@ describe('a slow client', () => {
     const heard = await sendRaw(port, sent);
     expect(heard).toMatch(sent === '' ? /^(?:HTTP\/1\.1 408 |$)/ : /^HTTP\/1\.1 408 [^]*"code":"timeout"/);
     expect(server.requests).toEqual([]);
+  });
+
+  it.each(['', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'])(
+    'of TLS that sends %j of a handshake is disconnected, and others are served',
+    async (sent) => {
+      const { server, port } = await impatient([json([item(1, 2)])], tlsIdentities().good);
+      const slow = sendRaw(port, sent);
+      const socket = connectTls({ host: '127.0.0.1', port, ca: tlsIdentities().ca });
+      onCleanup(() => void socket.destroy());
+      let heard = '';
+      socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
+      socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+      await once(socket, 'close');
+      expect(heard).toContain('"petId":1');
+      expect(await slow).not.toContain('HTTP');
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  it('of TLS that sends half a head is answered with 408', async () => {
+    const { port } = await impatient([], tlsIdentities().good);
+    const socket = connectTls({ host: '127.0.0.1', port, ca: tlsIdentities().ca });
+    onCleanup(() => void socket.destroy());
+    let heard = '';
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
+    socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nX: ');
+    await once(socket, 'close');
+    expect(heard).toMatch(/^HTTP\/1\.1 408 [^]*"code":"timeout"/);
   });
 
   it('whose next request is late gets the answer to the one before it', async () => {

@@ -22,6 +22,7 @@ interface Ask {
   readonly client?: string;
   readonly isUrgent?: boolean;
   readonly operation?: string;
+  readonly share?: number;
 }
 
 interface Answer {
@@ -53,11 +54,11 @@ function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}
   const sent: string[] = [];
   const unanswered: Request[] = [];
 
-  const ask = async (name: string, { client = name[0]!, isUrgent = false, operation = READ }: Ask = {}) => {
+  const ask = async (name: string, { client = name[0]!, isUrgent = false, operation = READ, share }: Ask = {}) => {
     const { promise: ended, resolve } = Promise.withResolvers<Failure | undefined>();
     const gone = new AbortController();
     const signal = gone.signal;
-    const claim = { client, isUrgent, since: clock.monotonic(), signal, waitedMs: 0, isSent: false };
+    const claim = { client, share, isUrgent, since: clock.monotonic(), signal, waitedMs: 0, isSent: false };
     const request: Request = { name, claim, gone, ended };
     const connection = { isOpen: true, release: () => undefined };
     turns
@@ -267,5 +268,53 @@ describe('--reserve', () => {
     expect(b.sent).toEqual(['a1', 'a2', 'b1', 'b2']);
     await b.pass(1_000, 1, { reset: 56, length: 60 });
     expect(await (await b.ask('b3', { isUrgent: true })).ended).toMatchObject(refused);
+  });
+});
+
+describe('a share of the limit', () => {
+  it('lets a client send its part of a window; the rest waits for the next one, and others do not', async () => {
+    const b = bench();
+    await b.learn({ limit: 60, remaining: 59, reset: 20, length: 20 });
+    for (let i = 0; i < 9; i++) await b.ask(`a${i}`, { share: 0.1 });
+    for (let i = 0; i < 9; i++) await b.ask(`b${i}`);
+    const given = { limit: 60, reset: 15, length: 20 };
+    await b.pass(5_000, 59, given);
+    expect(b.sent.filter((name) => name.startsWith('a'))).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5']);
+    expect(b.sent.filter((name) => name.startsWith('b'))).toHaveLength(9);
+    await b.pass(16_000, 60, given);
+    expect(b.sent.slice(15)).toEqual(['a6', 'a7', 'a8']);
+  });
+
+  it('is one request until an answer tells the limit, and no bound where answers tell none', async () => {
+    const b = bench();
+    const asked = [];
+    for (let i = 0; i < 4; i++) asked.push(await b.ask(`a${i}`, { share: 0.5 }));
+    expect(b.sent).toEqual(['a0']);
+    await b.answer(asked[0]!, { limit: 6, remaining: 5 });
+    await b.clock.advance(200);
+    expect(b.sent).toEqual(['a0', 'a1', 'a2']);
+  });
+
+  it('refuses what would wait too long for it, with the time that is left of the window', async () => {
+    const b = bench({ maxWaitMs: 5_000 });
+    await b.learn({ limit: 10, remaining: 9, reset: 20 });
+    await b.answer(await b.ask('a1', { share: 0.1 }), { limit: 10, remaining: 8, reset: 20 });
+    const { ended } = await b.ask('a2', { share: 0.1 });
+    const failure = await ended;
+    expect(failure).toMatchObject({ kind: 'rate-limited', details: { why: 'window-spent' } });
+    const { waitMs } = failure?.details as { waitMs: number };
+    expect([waitMs >= 20_000, waitMs <= 22_000]).toEqual([true, true]);
+    expect((await b.ask('b1')).claim.isSent).toBe(true);
+  });
+
+  it('gives back the place of a client that leaves before its request is sent', async () => {
+    const b = bench();
+    await b.learn({ limit: 10, remaining: 0, reset: 20, length: 20 });
+    const first = await b.ask('a1', { share: 0.1 });
+    first.gone.abort(new Failure('cancelled', {}));
+    await first.ended;
+    await b.ask('a2', { share: 0.1 });
+    await b.clock.advance(25_000);
+    expect(b.sent).toEqual(['a2']);
   });
 });

@@ -406,6 +406,17 @@ describe('fault 133: limits of each operation', () => {
       expect(isHeld(key)).toBe(true);
     });
 
+    it('not one of the next window, while the other is only believed to last: services round its end up', () => {
+      const key = new Key();
+      key.exchange(LIST, 5, 2_000);
+      key.exchange(SET, 4, 4_000);
+      key.now += 2_000;
+      key.exchange(LIST, 59, 4_000);
+      key.now += 100;
+      key.exchange(LIST, 58, 3_900);
+      expect(isHeld(key, 7_000)).toBe(true);
+    });
+
     it('not a refusal, which draws nothing', () => {
       const key = shared();
       for (const operation of [SET, LIST]) {

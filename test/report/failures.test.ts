@@ -42,6 +42,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
     [{ command: 'c', problem: 'p' }, stops(4)],
     [{ command: 'c', problem: 'p', isLocal: true }, stops(3)],
   ],
+  'alert-command': [[{ option: 'o', command: 'c', problem: 'p' }, stops(3)]],
   editor: [[{ command: 'c', problem: 'p' }, stops(3)]],
   'no-key': [[{ environment: 'staging' }, stops(4)]],
   'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
@@ -85,12 +86,13 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'wait-timeout': [[{ petId: 7n, ms: 1, found: 'f' }, stops(13)]],
   'invalid-rows': [[{ source: 's', problems: [] }, stops(2)]],
   'run-too-long': [[{ requests: 1, ms: 1, maxWaitMs: 1 }, stops(6, true)]],
+  'file-unusable': [[{ path: 'p', line: 2, problem: 'p' }, stops(3)]],
   'run-locked': [[{ what: 'w', waitedMs: 1 }, [6, true, 'not-sent', 'planned', 'never']]],
-  'cannot-undo': [[{ petId: 7n, reason: 'r' }, [11, false, 'not-applied', 'planned', 'never']]],
+  'cannot-undo': [[{ petId: 7n, reason: 'r', direction: 'undo' }, [11, false, 'not-applied', 'planned', 'never']]],
   'cannot-resume': [[{ problem: 'p', hint: 'h' }, stops(2)]],
   'run-incomplete': [[{ failed: 1, conflicts: 1, report: undefined }, stops(11)]],
   'run-unknown': [[{ unknown: 1, resume: 'r' }, [9, false, 'unknown', 'planned', 'never']]],
-  'precondition-failed': [[{ petId: 7n, expected: 1n, found: 2n }, [13, false, 'not-applied', 'planned', 'never']]],
+  'precondition-failed': [[{ petId: 7n, expected: 1n, found: 9n }, [13, false, 'not-applied', 'conflict', 'always']]],
   'below-zero': [[{ petId: 7n, found: 1n, delta: -2n }, [13, false, 'not-applied', 'planned', 'never']]],
   'would-change': [[{ changes: 1, obstacles: 0 }, stops(13)]],
   'check-failed': [[{ check: '--fail-if-any', matched: 1 }, stops(13)]],
@@ -113,6 +115,7 @@ const REASONS: { readonly [K in Kind]?: string } = {
   'not-found': 'the service does not have this pet',
   rejected: 'the service refused the value (400: x)',
   'stored-differently': 'the service stored 2',
+  'precondition-failed': 'there are 9 now, no longer 1: someone else has changed it',
 };
 
 it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
@@ -121,8 +124,8 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   };
   const { state, continues, reason } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
-  if (state === 'conflict') expect(reason).toBe('no answer, and it has 9 now: someone else has changed it');
-  else expect(reason).toBe(/failed|unknown/.test(state) ? (REASONS[failure.kind] ?? NO_ANSWER) : undefined);
+  const otherwise = state === 'conflict' ? 'no answer, and it has 9 now: someone else has changed it' : NO_ANSWER;
+  expect(reason).toBe(/failed|unknown|conflict/.test(state) ? (REASONS[failure.kind] ?? otherwise) : undefined);
 });
 
 it.each([

@@ -33,7 +33,7 @@ async function sound(): Promise<Buffer> {
   const database = new DatabaseSync(path);
   // A page that is free, too.
   database.exec(
-    "INSERT INTO scan VALUES (1, 1, 7, '2'); CREATE TABLE gone (a); INSERT INTO gone VALUES (1); DROP TABLE gone",
+    "INSERT INTO scan VALUES (1, 1, 7, '2', '3'); CREATE TABLE gone (a); INSERT INTO gone VALUES (1); DROP TABLE gone",
   );
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();

@@ -47,7 +47,7 @@ async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []) 
   const service = { environment: 'staging', origin: 'x' };
   for (const { scans = 0, ...run } of runs) {
     insert('run', { kind: 'import', startedAt: 0, ...service, ...run });
-    for (let seq = 1; seq <= scans; seq++) insert('scan', { run: run.id, seq, petId: 7, quantity: '1' });
+    for (let seq = 1; seq <= scans; seq++) insert('scan', { run: run.id, seq, petId: 7, quantity: '1', stock: '2' });
   }
   for (const { at: sentAt, ...row } of changes) {
     const texts = { command: 'inventory set', person: 'ann', after: '1', state: 'applied' };

@@ -32,12 +32,12 @@ describe('CSV, as spreadsheets write it', () => {
     const text = 'petId,note,quantity,current\n7,"a\nb;""c""",12,10\n8,,1,\n';
     expect(read(text)).toEqual({
       rows: [
-        { line: 2, petId: 7n, quantity: 12n, current: 10n },
+        { line: 2, petId: 7n, quantity: 12n, current: 10n, note: 'a b;"c"' },
         { line: 4, petId: 8n, quantity: 1n },
       ],
       adds: false,
       problems: [],
-      ignored: ['note'],
+      ignored: [],
     });
   });
 });
@@ -89,11 +89,11 @@ describe('files of spreadsheets and shops', () => {
     const text = 'Article;Pieces;There;quantity\n7;12;10;99\n';
     const options = map('article=PET_ID', 'Pieces=delta', 'There = current', 'quantity=petid');
     expect(problemsOf(text, options)).toEqual(['1: the columns "Article" and "quantity" are both petId']);
-    expect(read(text.replace('quantity', 'note'), map('article=PET_ID', 'Pieces=delta', 'There = current'))).toEqual({
+    expect(read(text.replace('quantity', 'shelf'), map('article=PET_ID', 'Pieces=delta', 'There = current'))).toEqual({
       rows: [{ line: 2, petId: 7n, quantity: 12n, current: 10n }],
       adds: true,
       problems: [],
-      ignored: ['note'],
+      ignored: ['shelf'],
     });
     expect(read('{"Article":"7","Pieces":12}', map('Article=petId', 'Pieces=quantity')).rows).toMatchObject([
       { petId: 7n, quantity: 12n },
@@ -157,9 +157,49 @@ describe('what is added to the stock', () => {
     ]);
   });
 
-  it.each(['++3', '+-3', '+0', '+03', '+ 3', '1,200', '1e3', '3.0'])('%s is not a change', (delta) => {
+  it.each(['++3', '+-3', '+0', '+03', '+ 3', '1,200', '1e3', '3.5'])('%s is not a change', (delta) => {
     expect(problemsOf(`petId;delta\n7;${delta}`)).toHaveLength(1);
   });
+});
+
+it.each([
+  ['12,00', 12n],
+  ['12.0', 12n],
+  ['1234.000', 1234n],
+  ['0,0', 0n],
+])('a whole number with decimals: %s', (text, quantity) => {
+  expect(parseRows(`petId;quantity\n7;${text}`, { allowNegative: false }).rows).toMatchObject([{ quantity }]);
+});
+
+describe('rows named by barcode or name', () => {
+  const petOf = (column: string, text: string): bigint | string =>
+    text === 'Guppy' || text === '4006381333931' ? 12n : `no ${column} ${text}`;
+  const parse = (text: string) => parseRows(text, { allowNegative: false, petOf });
+
+  it.each([
+    ['barcode;delta\n4006381333931;2', 'barcode'],
+    ['Name;delta\nGuppy;2', 'name'],
+    ['petId;Name;delta\n;Guppy;2', 'name'],
+    ['[{"name":"Guppy","delta":2}]', 'name'],
+  ])('%j', (text, named) => {
+    expect(parse(text)).toMatchObject({ rows: [{ petId: 12n, quantity: 2n }], problems: [], named });
+  });
+
+  it('an id comes first, and needs no catalog', () => {
+    expect(parse('petId;name;delta\n7;Guppy;2')).toMatchObject({ rows: [{ petId: 7n }], named: undefined });
+  });
+
+  it('one that nothing is found for is named with its line', () => {
+    expect(parse('name,delta\nGuppy,1\nDodo,1').problems).toEqual([{ line: 3, reason: 'no name Dodo' }]);
+  });
+});
+
+it('a row may say why', () => {
+  const { rows } = parseRows('petId,delta,Cause,Note\n7,-1,Died,old age\n8,2,,\n', { allowNegative: false });
+  expect(rows).toEqual([
+    expect.objectContaining({ petId: 7n, cause: 'died', note: 'old age' }),
+    expect.not.objectContaining({ cause: expect.anything() as unknown }),
+  ]);
 });
 
 describe('what cannot be used is named with its line', () => {
@@ -175,14 +215,14 @@ describe('what cannot be used is named with its line', () => {
     ['7,13\n8,1', ['1: the first line must be a header such as petId,quantity']],
     [
       'id,quantity\n1,1',
-      ['1: no column is named petId; the columns are "id", "quantity"; name one with --map "id=petId"'],
+      ['1: no column is named petId; the columns are "id", "quantity"; name one with --map "HEADING=petId"'],
     ],
     ['petId\n1', ['1: no column is named quantity (or delta); the columns are "petId"']],
     [
       '\ufeff"Article";"Name";"Pieces"\n7;"a, b";1',
       [
-        '1: no column is named petId or quantity (or delta); the columns are "Article", "Name", "Pieces"; ' +
-          'name one with --map "Article=petId"',
+        '1: no column is named quantity (or delta); the columns are "Article", "Name", "Pieces"; ' +
+          'name one with --map "HEADING=quantity"',
       ],
     ],
     ['petId,quantity\n7,twelve', ['2: quantity is "twelve", but must be a whole number']],
@@ -190,7 +230,7 @@ describe('what cannot be used is named with its line', () => {
       'petId,quantity\n7,1e3',
       ['2: quantity is "1e3": format the column as a number without decimals and without an exponent'],
     ],
-    ['petId,quantity\n7,1.0', ['2: quantity is "1.0": format the column as a number without decimals']],
+    ['petId,quantity\n7,1.000', ['2: quantity is "1.000": remove the thousands separator']],
     ['petId;quantity\n7;6,5', ['2: quantity is "6,5": format the column as a number without decimals']],
     ['petId,quantity\n7,"1,200"', ['2: quantity is "1,200": remove the thousands separator']],
     ['petId,quantity\n7,1.200', ['2: quantity is "1.200": remove the thousands separator']],
@@ -207,6 +247,14 @@ describe('what cannot be used is named with its line', () => {
     ['petId,quantity\n,7', ['2: petId is missing']],
     ['petId,quantity\n7,-1', ['2: quantity is -1, below zero (--allow-negative, if that is meant)']],
     ['petId,quantity,current\n7,1,x', ['2: current is "x", but must be a whole number, or empty']],
+    [
+      'petId,delta,cause\n7,1,bought',
+      [
+        '2: cause is "bought", but must be one of received, sold, returned, died, damaged, lost, count, correction, other',
+      ],
+    ],
+    ['petId,delta,note\n7,1,a\u202eb', ['2: note must be one line of at most 200 characters']],
+    ['petId,delta,cause\n7,1,sold\n7,1,died', ['3: pet 7 is already on line 2, with another cause or note']],
     ['petId,quantity\n8,1\n7,"1\n\n9,2', ['3: the quote of cell 2 is not closed']],
     [
       'petId,quantity,note\n7,1,"5" collar"\n',

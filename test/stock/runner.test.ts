@@ -24,12 +24,12 @@ describe('a plan', () => {
       ...(current !== undefined && { current: BigInt(current) }),
     });
     const rows = [row(2, 1, 5), row(3, 2, 7), row(4, 3, 1, 9), row(5, 4, 1, 2), row(6, 9, 1)];
-    expect(makePlan(rows, stockOf([1, 5], [2, 6], [3, 9], [4, 3]))).toEqual({
+    expect(makePlan(rows, stockOf([1, 5], [2, 6], [3, 9], [4, 3]))).toMatchObject({
       steps: [
         { line: 3, petId: 2n, before: 6n, after: 7n },
         { line: 4, petId: 3n, before: 9n, after: 1n },
       ],
-      unchanged: 1,
+      unchanged: [{ line: 2, petId: 1n, before: 5n, after: 5n, state: 'unchanged' }],
       obstacles: [
         { line: 5, petId: 4n, after: 1n, state: 'conflict', before: 3n, reason: 'the file expects 2, but there are 3' },
         { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'the service does not have this pet' },
@@ -47,12 +47,12 @@ describe('a plan', () => {
       { petId: 1n, before: 10n, after: 13n },
       { petId: 5n, before: 10n, after: most + 10n },
     ]);
-    expect(plan.unchanged).toBe(1);
+    expect(plan.unchanged).toMatchObject([{ petId: 2n, before: 6n, after: 6n, state: 'unchanged' }]);
     expect(plan.obstacles.map(({ petId, reason }) => [petId, reason])).toEqual([
-      [3n, 'there are 6, and taking away 7 would leave -1'],
+      [3n, 'not enough: 6 in stock, 7 to take away'],
       [4n, 'the file expects 9, but there are 8'],
       [9n, 'the service does not have this pet'],
-      [6n, 'there are -3, and taking away 1 would leave -4'],
+      [6n, 'not enough: -3 in stock, 1 to take away'],
     ]);
     expect(makeAddingPlan([row(3n, -7n)], stock, true).steps).toEqual([{ petId: 3n, before: 6n, after: -1n }]);
   });
@@ -137,11 +137,11 @@ it.each([
   },
 );
 
-describe('whatever imports, undos, adjustments and other tills do', () => {
+describe('whatever imports, undos, redos, adjustments and other tills do', () => {
   type Step =
     | { readonly does: 'import'; readonly rows: readonly (readonly [number, number])[] }
     | { readonly does: 'adjust'; readonly pet: number; readonly by: number }
-    | { readonly does: 'undo' }
+    | { readonly does: 'undo' | 'redo' }
     | { readonly does: 'sell elsewhere'; readonly pet: number; readonly to: number };
   const pet = fc.integer({ min: 1, max: 5 });
   const quantity = fc.nat(20);
@@ -151,25 +151,34 @@ describe('whatever imports, undos, adjustments and other tills do', () => {
       rows: fc.uniqueArray(fc.tuple(pet, quantity), { minLength: 1, maxLength: 5, selector: ([id]) => id }),
     }),
     fc.record({ does: fc.constant('adjust' as const), pet, by: fc.integer({ min: -5, max: 5 }) }),
-    fc.record({ does: fc.constant('undo' as const) }),
+    fc.record({ does: fc.constantFrom('undo' as const, 'undo' as const, 'redo' as const) }),
     fc.record({ does: fc.constant('sell elsewhere' as const), pet, to: quantity }),
   );
 
   it('the stock is what a plain model says', { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
         const { context, store } = await world(1_000_000);
         const present = (): Map<number, number> =>
           new Map(store.page(undefined, 5).map((each) => [Number(each.petId), Number(each.quantity)]));
         const model = present();
-        // What each command wrote and undo may put back, newest last.
-        const written: { pet: number; before: number; after: number }[][] = [];
-        let command: (typeof written)[number] = [];
+        type Command = readonly { readonly pet: number; readonly before: number; readonly after: number }[];
+        const commands: Command[] = [];
+        // Newest last: what undo takes back, and what redo brings back and how.
+        const done = new Set<number>();
+        const undone: { readonly of: number; readonly did: Command }[] = [];
+        let command: { pet: number; before: number; after: number }[] = [];
         const set = (id: number, after: number): void => {
           const before = model.get(id)!;
           if (before === after) return;
           command.push({ pet: id, before, after });
           model.set(id, after);
+        };
+        /** Returns whether the command is reversed, and leaves what that did in `command`. */
+        const reverse = (changes: Command): boolean => {
+          const isConflict = changes.some(({ pet, before, after }) => ![before, after].includes(model.get(pet)!));
+          for (const { pet, before, after } of changes) if (model.get(pet) === after) set(pet, before);
+          return command.length > 0 || !isConflict;
         };
         for (const each of steps) {
           command = [];
@@ -188,10 +197,22 @@ describe('whatever imports, undos, adjustments and other tills do', () => {
             await context.files.remove(file);
             for (const [id, after] of each.rows) set(id, after);
           } else {
-            await runIn(context, 'inventory', 'undo', '--quiet', '-y');
-            for (const { pet, before, after } of written.at(-1) ?? []) if (model.get(pet) === after) set(pet, before);
+            await runIn(context, 'inventory', each.does, '--quiet', '-y');
+            const newest = each.does === 'undo' ? Math.max(...done) : undone.at(-1)?.of;
+            const changes = each.does === 'undo' ? commands[newest!] : undone.at(-1)?.did;
+            if (newest === undefined || changes === undefined || !reverse(changes)) continue;
+            if (each.does === 'redo') {
+              undone.pop();
+              done.add(newest);
+            } else {
+              done.delete(newest);
+              if (command.length > 0) undone.push({ of: newest, did: command });
+            }
+            continue;
           }
-          if (command.length > 0) written.push(command);
+          if (command.length === 0) continue;
+          done.add(commands.push(command) - 1);
+          undone.length = 0;
         }
         expect(present()).toEqual(model);
       }),

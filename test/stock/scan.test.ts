@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseScan } from '../../src/stock/count.ts';
-import { Catalog, petOfCode } from '../../src/catalog/local-catalog.ts';
+import { type Catalog, petOfCode } from '../../src/catalog/local-catalog.ts';
+import { catalogOf } from '../support/catalog.ts';
 
 describe('a line of a stocktake', () => {
   it.each<[string, string, string | undefined, number?]>([
@@ -39,19 +40,11 @@ describe('a line of a stocktake', () => {
 describe('the pet of a scan', () => {
   const item = (petId: bigint) => [petId, { petId, quantity: 1n, status: 'available' }] as const;
   const stock = new Map([item(7n), item(8n), item(73513537n), item(36000291452n)]);
-  const catalog = new Catalog(
-    [
-      [7n, 'Goldfish'],
-      [8n, ''],
-      [99n, 'Gone'],
-    ],
-    new Map([
-      ['04006381333931', { petId: 7n, isForced: false }],
-      ['00000073513537', { petId: 7n, isForced: false }],
-      ['00036000291452', { petId: 8n, isForced: true }],
-      ['00000096385074', { petId: 99n, isForced: false }],
-    ]),
-  );
+  let catalog: Catalog;
+  beforeAll(async () => {
+    const rows = 'petId,name,barcode\n7,Goldfish,4006381333931 73513537\n8,,36000291452\n99,Gone,96385074\n';
+    catalog = await catalogOf(rows, '00036000291452');
+  });
 
   it.each<[string, bigint | string]>([
     ['7', 7n],

@@ -14,7 +14,7 @@ function shop() {
   const at = async (context: TestContext, ...args: string[]): Promise<Ran> => {
     const ran = await runIn(context, '--env', 'sandbox', 'inventory', ...args);
     // The rate limit of the last line is not what these tests are about.
-    return { ...ran, stderr: ran.stderr.replace(/^Rate limit .*\n/m, '') };
+    return { ...ran, stderr: ran.stderr.replace(/^\d+ of \d+ requests left, .*\n/m, '') };
   };
   const run = (...args: string[]) => at(createTestContext({ home }), ...args);
   /** At a terminal, with these answers. */
@@ -51,8 +51,12 @@ describe('set', () => {
       stderr: 'Pet 7: 120 → 10 (-110) in sandbox\n',
       questions: ['Undo change 1 (set) in sandbox?'],
     });
-    // The undo is the last command now.
-    expect(await ask([true], 'undo')).toMatchObject({ stdout: 'Pet 7: 10 → 120. Undone.\n' });
+    expect(await ask([true], 'redo')).toMatchObject({
+      code: 0,
+      stdout: 'Pet 7: 10 → 120. Redone.\n',
+      stderr: 'Pet 7: 10 → 120 (+110) in sandbox\n',
+      questions: ['Redo change 1 (set) in sandbox?'],
+    });
     expect(await ask([], 'set', '7', '120')).toMatchObject({
       code: 0,
       stdout: 'Nothing to do: pet 7 already has 120 in sandbox.\n',
@@ -89,8 +93,11 @@ describe('--dry-run sends no write', () => {
     [['set', '7', '12', '--expect', '10'], 'Pet 7: 10 → 12 (+2) in sandbox.\nDry run in sandbox: no write is sent.\n'],
     [['set', '7', '12', '--expect', '9'], ''],
     [['adjust', '7', '-1'], 'Pet 7: 10 → 9 (-1) in sandbox.\nDry run in sandbox: no write is sent.\n'],
-    [['undo', '--dry-run'], 'petId  before  after  change  problem\n    8       5      6       1  \n'],
-    [['count', '--dry-run'], 'petId  before  after  change  problem\n    7      10      1      -9  \n'],
+    [
+      ['undo', '--dry-run'],
+      'Pet  Name        Before  After  Change  Problem\n  8  Budgerigar       5      6      +1  \n',
+    ],
+    [['count', '--dry-run'], 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10      1      -9  \n'],
   ])('%j', async (args, shown) => {
     const { home, run, quantity } = shop();
     await run('adjust', '8', '-1');
@@ -108,7 +115,7 @@ describe('--dry-run sends no write', () => {
     const context = createTestContext({ home, editor, env: { EDITOR: 'ed' } });
     expect(await runIn(context, '--env', 'sandbox', 'inventory', 'edit', '--dry-run')).toMatchObject({
       code: 0,
-      stdout: 'petId  before  after  change  problem\n    7      10     12       2  \n',
+      stdout: 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10     12      +2  \n',
     });
     expect(await quantity(7)).toBe(10);
   });
@@ -131,13 +138,119 @@ describe('adjust', () => {
   });
 });
 
-describe('undo', () => {
+describe('undo and redo', () => {
+  it('go one command back and one forward, as often as there are commands; a new change ends the redo', async () => {
+    const { run, ask, quantity } = shop();
+    const said = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(...args, '--yes');
+      return code === 0 ? stdout.trim() : `${code} ${/^error: (.*)/m.exec(stderr)?.[1]}`;
+    };
+    await run('adjust', '7', '+5');
+    await run('adjust', '12', '-1');
+    expect(await said('redo')).toBe(
+      '2 There is nothing to redo in sandbox: the newest command was not undone; nothing was sent.',
+    );
+    expect(await said('undo')).toBe('Pet 12: 4 → 5. Undone.');
+    expect(await said('undo')).toBe('Pet 7: 15 → 10. Undone.');
+    expect(await said('undo')).toBe('2 There is nothing left to undo in sandbox; nothing was sent.');
+    expect(await said('redo')).toBe('Pet 7: 10 → 15. Redone.');
+    expect(await said('redo')).toBe('Pet 12: 5 → 4. Redone.');
+    expect(await said('redo')).toContain('nothing to redo');
+    expect(await said('undo')).toBe('Pet 12: 4 → 5. Undone.');
+    expect(await ask([false], 'redo')).toMatchObject({ code: 2, questions: ['Redo change 2 (adjust) in sandbox?'] });
+    await run('adjust', '8', '+1');
+    expect(await said('redo')).toContain('nothing to redo');
+    expect(await said('undo')).toBe('Pet 8: 7 → 6. Undone.');
+    expect(await said('undo')).toBe('Pet 7: 15 → 10. Undone.');
+    expect([await quantity(7), await quantity(8), await quantity(12)]).toEqual([10, 6, 5]);
+    expect(await said('undo', '3')).toBe('2 Change 3 is an undo; nothing was sent.');
+    expect(await said('undo', '--run', '2')).toBe('2 Run 2 is an undo; nothing was sent.');
+    expect(await said('undo', '--run', '3')).toBe('2 Run 3 is a redo; nothing was sent.');
+  });
+
+  it('of an import: conflicts are left as they are, and the next undo takes the command before', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,20\n' } });
+    const run = (...args: string[]) => runIn(context, 'inventory', ...args, '--yes');
+    await run('adjust', '9', '-1');
+    await run('import', '-');
+    stock.set(8, 19);
+    expect(await run('undo')).toMatchObject({ code: 11, stdout: 'Run 2 (undo) in staging: 1 applied, 1 conflict.\n' });
+    expect(await run('undo')).toMatchObject({ stdout: 'Pet 9: 9 → 10. Undone.\n' });
+    expect([...stock.values()]).toEqual([10, 19, 10]);
+    await run('redo');
+    // Only what the undo has changed comes back.
+    expect(await run('redo')).toMatchObject({ code: 0, stdout: 'Pet 7: 10 → 12. Redone.\n' });
+    expect([...stock.values()]).toEqual([12, 19, 9]);
+  });
+
+  it('a command that others have taken back already counts as undone', async () => {
+    const { context, stock } = service({ terminal: true });
+    await runIn(context, 'inventory', 'adjust', '8', '+1');
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    stock.set(7, 10);
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'Nothing to change in staging: 1 pet already matches.\n',
+    });
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 8: 11 → 10. Undone.\n' });
+    expect(await runIn(context, 'inventory', 'redo', '--yes')).toMatchObject({ stdout: 'Pet 8: 10 → 11. Redone.\n' });
+  });
+
+  it('what is undone is in no sum, and once where it is redone', async () => {
+    const { run } = shop();
+    const sums = async () => (await run('history', '--by', 'cause', '-o', 'csv')).stdout.split('\n').slice(1, -1);
+    await run('adjust', '7', '-2', '--cause', 'died', '--note', 'tank 4');
+    await run('adjust', '8', '-1', '--cause', 'died');
+    await run('adjust', '9', '+4', '--cause', 'received');
+    const all = ['received,sandbox,1,4,0,4', 'died,sandbox,2,0,3,-3'];
+    expect((await sums()).toSorted()).toEqual(all.toSorted());
+    await run('undo', '--yes', '--note', 'counted twice');
+    expect(await sums()).toEqual(all.slice(1));
+    await run('undo', '--yes');
+    expect(await sums()).toEqual(['died,sandbox,1,0,2,-2']);
+    await run('redo', '--yes');
+    await run('redo', '--yes');
+    expect((await sums()).toSorted()).toEqual(all.toSorted());
+  });
+
+  it.each([
+    [['undo', '999'], 'Change 999 does not exist or was not applied'],
+    [['undo', '--run', '99'], 'Run 99 does not exist'],
+    [['undo'], 'This machine has not changed any stock in sandbox yet'],
+    [['redo'], 'This machine has not changed any stock in sandbox yet'],
+    [['runs', 'discard', '99'], 'Run 99 does not exist'],
+  ])('%j is refused before anything is asked', async (args, problem) => {
+    expect(await shop().run(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`error: ${problem}; nothing was sent.\n`) as string,
+    });
+  });
+
+  it('an undo that was stopped is said to be unfinished before anything older is offered', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 6);
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    await runIn(context, 'inventory', 'import', '-', '--yes');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'error: The newest command, run 2 (undo), is unfinished; nothing was sent.\n',
+      ) as string,
+    });
+    expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({
+      code: 0,
+      stdout: 'Run 2 (undo) in staging: 3 applied. Undone.\n',
+    });
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 7: 11 → 10. Undone.\n' });
+    expect([...stock.values()]).toEqual([10, 10, 10]);
+  });
+
   it('takes back a whole import, after a question', async () => {
     const { run, ask, quantity, file } = shop();
     await run('import', file('7,12', '8,20'), '--yes');
     expect(await ask([true], 'undo')).toMatchObject({
       code: 0,
-      stdout: 'Run 2 (undo) in sandbox: 2 applied.\n',
+      stdout: 'Run 2 (undo) in sandbox: 2 applied. Undone.\n',
       questions: ['Undo run 1 (import stock.csv) in sandbox?'],
     });
     expect([await quantity(7), await quantity(8)]).toEqual([10, 6]);
@@ -204,7 +317,10 @@ describe('undo', () => {
     expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ code: 0 });
     expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
     const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
-    expect(JSON.parse(stdout)).toMatchObject([{ run: 1, state: 'discarded', left: 0 }]);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { run: 2, kind: 'undo', state: 'finished' },
+      { run: 1, state: 'discarded', left: 0 },
+    ]);
   });
 });
 

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
+import { holdToSchemas } from './schemas.ts';
 
 /** A process that still runs after so many ms is killed, and its test fails. */
 const KILL_AFTER = 25_000;
@@ -91,6 +92,11 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
     child.kill('SIGKILL');
     await heard.exited.catch(() => undefined);
   });
+  const exited = heard.exited.then((finished) => {
+    if (options.command === undefined) holdToSchemas(args, finished, options.cwd);
+    return finished;
+  });
+  exited.catch(() => undefined);
   const { signalAfter } = options;
   if (signalAfter !== undefined) {
     void heard.waitFor(signalAfter.match).then(
@@ -113,7 +119,7 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
     closeStdout: () => void child.stdout?.destroy(),
     pauseStdout: () => void child.stdout?.pause(),
     resumeStdout: () => void child.stdout?.resume(),
-    exited: heard.exited,
+    exited,
   };
 }
 

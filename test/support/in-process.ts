@@ -3,6 +3,7 @@ import { run } from '../../src/cli/run.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/tree.ts';
 import { onCleanup } from './cleanup.ts';
+import { holdToSchemas } from './schemas.ts';
 import { httpReply } from './test-ports.ts';
 import type { PlainReply } from './replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from './test-context.ts';
@@ -24,7 +25,9 @@ export interface Ran {
 export async function runIn(context: TestContext, ...args: string[]): Promise<Ran> {
   const before = [context.stdout.text().length, context.stderr.text().length] as const;
   const code = await run({ loaders: LOADERS, tree: buildTree }, args, context);
-  return { code, stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
+  const printed = { stdout: context.stdout.text().slice(before[0]), stderr: context.stderr.text().slice(before[1]) };
+  holdToSchemas(args, printed);
+  return { code, ...printed };
 }
 
 /** Gives these replies in turn. A request without a reply, or a reply without a request, fails the test. */

@@ -11,6 +11,8 @@ export interface Run {
   readonly text: string;
   /** One of the terminal's sixteen colours; -1: its own. */
   readonly colour: number;
+  /** The same of what is behind it. */
+  readonly ground: number;
   readonly bold: boolean;
   readonly dim: boolean;
 }
@@ -39,12 +41,18 @@ export async function runsOf(output: string, size: Size): Promise<Run[][]> {
       if (line?.getCell(x, cell) === undefined || cell.getWidth() === 0) continue;
       const look = {
         colour: cell.isFgPalette() ? cell.getFgColor() : -1,
+        ground: cell.isBgPalette() ? cell.getBgColor() : -1,
         bold: cell.isBold() !== 0,
         dim: cell.isDim() !== 0,
       };
       const text = cell.getChars() === '' ? ' ' : cell.getChars();
       const last = runs.at(-1);
-      if (last?.colour === look.colour && last.bold === look.bold && last.dim === look.dim) {
+      if (
+        last?.colour === look.colour &&
+        last.ground === look.ground &&
+        last.bold === look.bold &&
+        last.dim === look.dim
+      ) {
         runs[runs.length - 1] = { ...last, text: last.text + text };
       } else runs.push({ text, ...look });
     }

@@ -11,23 +11,45 @@ interface Theme {
   readonly background: string;
   readonly border: string;
   readonly text: string;
-  /** Of the colours that petstore uses: red, green, yellow, cyan, by the terminal's numbers. */
+  /** Of the colours that petstore uses, by the terminal's numbers. */
   readonly colours: Readonly<Record<number, string>>;
 }
 
-/** Each with a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3). */
+/** Each text with a contrast of at least 4.5 to its background, a bar with 3 (WCAG 2.2, 1.4.3 and 1.4.11). */
 export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
   light: {
     background: '#ffffff',
     border: '#d0d7de',
     text: '#1f2328',
-    colours: { 1: '#b3261e', 2: '#1a6f2f', 3: '#7a5200', 6: '#0b5f79' },
+    colours: {
+      0: '#1f2328',
+      1: '#b3261e',
+      2: '#1a6f2f',
+      3: '#7a5200',
+      6: '#0b5f79',
+      10: '#9be9a8',
+      11: '#ffe08a',
+      13: '#a626a4',
+      14: '#9be3ef',
+      15: '#ffffff',
+    },
   },
   dark: {
     background: '#0d1117',
     border: '#30363d',
     text: '#e6edf3',
-    colours: { 1: '#ff8a80', 2: '#6fdd8b', 3: '#e3b341', 6: '#79d3ec' },
+    colours: {
+      0: '#0d1117',
+      1: '#c62828',
+      2: '#6fdd8b',
+      3: '#e3b341',
+      6: '#79d3ec',
+      10: '#6fdd8b',
+      11: '#e3b341',
+      13: '#d78be0',
+      14: '#79d3ec',
+      15: '#ffffff',
+    },
   },
 };
 
@@ -36,12 +58,19 @@ export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme
   const height = lines.length * HEIGHT + 2 * MARGIN;
   const rows = lines.map((runs, y) => {
     let x = MARGIN;
-    const spans = runs.flatMap(({ text, colour, bold, dim }) => {
+    const grounds: string[] = [];
+    const spans = runs.flatMap(({ text, colour, ground, bold, dim }) => {
       const at = x;
       x += columnsOf(text) * WIDTH;
+      const behind = theme.colours[ground];
+      if (behind !== undefined) {
+        grounds.push(
+          `<rect x="${at.toFixed(1)}" y="${MARGIN + y * HEIGHT - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
+        );
+      }
       const shown = text.trimEnd();
       if (shown === '') return [];
-      const fill = theme.colours[colour % 8];
+      const fill = theme.colours[colour];
       const look = [
         `x="${at.toFixed(1)}"`,
         // Whatever font there is, columns stay columns.
@@ -52,7 +81,9 @@ export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme
       ];
       return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
     });
-    return spans.length === 0 ? '' : `<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
+    return spans.length === 0
+      ? ''
+      : `${grounds.join('')}<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
   });
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +

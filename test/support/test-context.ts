@@ -106,6 +106,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       ...options.machine,
     },
     signal: interrupts.signal,
+    onHangUp: () => undefined,
     uncaught: new Promise<never>(() => undefined),
     openHttp: async () => {
       if (options.http !== undefined) return noting(sent, withoutSockets(options.http));
@@ -121,7 +122,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
       return Promise.resolve();
     },
     openScreen: () => Promise.reject(new Error('tests have no screen')),
-    runKeyCommand: (words) => Promise.resolve(options.keyCommand?.(words) ?? ''),
+    runCommand: (words) => Promise.resolve(options.keyCommand?.(words) ?? ''),
     openDatabase: (path, how) => clock.during(() => openDatabase(path, how)),
     openRedis: () => Promise.reject(new RedisFailure(new Error('tests have no Redis'))),
     home,

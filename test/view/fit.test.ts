@@ -13,10 +13,10 @@ function view(rows: readonly Row[]): RowsView<Row> {
   return {
     view: 'rows',
     columns: [
-      { name: 'id', cell: ({ id }) => id },
-      { name: 'first', cell: () => 'x', yields: 1 },
-      { name: 'name', cell: ({ name }) => name, yields: 2 },
-      { name: 'last', cell: ({ id }) => id },
+      { name: 'id', heading: 'id', cell: ({ id }) => id },
+      { name: 'first', heading: 'first', cell: () => 'x', yields: 1 },
+      { name: 'name', heading: 'name', cell: ({ name }) => name, yields: 2 },
+      { name: 'last', heading: 'last', cell: ({ id }) => id },
     ],
     rows: [rows],
     jsonText: String,
@@ -81,7 +81,7 @@ describe('a bar in a table', () => {
   const bars: RowsView<Row> = {
     ...view([{ id: 1n, name: '' }, { id: 2n, name: '' }]), // prettier-ignore
     columns: [
-      { name: 'id', cell: ({ id }) => id },
+      { name: 'id', heading: 'id', cell: ({ id }) => id },
       { name: '', cell: () => '', bar: ({ id }) => [id, 2n], yields: 1 },
     ],
   };
@@ -98,7 +98,7 @@ describe('a bar in a table', () => {
   });
 
   it('has its line without a name where each row becomes lines of its own', async () => {
-    const wide = { name: 'wide', cell: () => 10n ** 30n };
+    const wide = { name: 'wide', heading: 'wide', cell: () => 10n ** 30n };
     const rows = [[1n, 0n].map((id) => ({ id, name: '' }))];
     const shown = await text({ ...bars, rows, columns: [...bars.columns, wide] }, 'table', { isTTY: true, width: 30 });
     const number = `wide: ${10n ** 30n}`;

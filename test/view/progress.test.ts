@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime, duration, limitLine, LiveLine, waitLines } from '../../src/view/progress.ts';
+import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -34,8 +34,8 @@ describe('clock times', () => {
 });
 
 it('the limit says what is left and until when', () => {
-  expect(limitLine({ limit: 60, remaining: 57, resetAt: NOON + 23_000, now: NOON })).toBe(
-    'Rate limit 57/60 left, resets in 23 s (12:00:23)',
+  expect(limitWords({ limit: 60, remaining: 57, resetAt: NOON + 23_000, now: NOON })).toBe(
+    '57 of 60 requests left, resets in 23 s (12:00:23)',
   );
 });
 
@@ -109,4 +109,21 @@ describe('the live line', () => {
     await new LiveLine(output).draw('a'.repeat(100));
     expect(output.text()).toBe(`\r\u001b[2K${shown}`);
   });
+});
+
+it.each([
+  ['at once', 0, 0, ['[                ] 0 of 200 set', '0 of 200 set']],
+  [
+    'later, with the rate and what is left',
+    50,
+    10_000,
+    ['[████            ] 50 of 200 set, 5/s, 30 s left', '50 of 200 set, 5/s, 30 s left', '50 of 200 set'],
+  ],
+  ['at the end', 200, 40_000, ['[████████████████] 200 of 200 set', '200 of 200 set']],
+] as const)('the progress of a run %s', (_when, done, now, lines) => {
+  expect(progressLines(`${done} of 200 set`, [done, 200], { at: 0, done: 0 }, now, true)).toEqual(lines);
+});
+
+it('progress without a known end is the line alone', () => {
+  expect(progressLines('Reading', undefined, undefined, 0, true)).toEqual(['Reading']);
 });

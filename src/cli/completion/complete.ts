@@ -7,6 +7,7 @@ import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 export interface Place {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
+  readonly profile?: string | undefined;
   readonly insecureHttp: boolean;
 }
 
@@ -43,7 +44,8 @@ interface Position {
 
 function placeOf(line: Line<TreeOption>): Place {
   const insecureHttp = line.tokens.some(({ role, text }) => role === 'option' && text === '--insecure-http');
-  return { env: lastValue(line, '--env'), baseUrl: lastValue(line, '--base-url'), insecureHttp };
+  const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
+  return { env, profile, baseUrl: lastValue(line, '--base-url'), insecureHttp };
 }
 
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
@@ -63,8 +65,9 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (own === undefined) return { before: '', candidates: childrenOf(tree, line.path) };
   const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
   if (argument !== undefined) return { before: '', candidates: [], value: argument };
-  // With nothing to name, the command's own options are what could come.
-  return { before: '', candidates: word === '' && !line.isOver ? named(own.options) : [] };
+  // With nothing to name, the command's own options are what could come, and the commands below it.
+  const options = word === '' && !line.isOver ? named(own.options) : [];
+  return { before: '', candidates: [...childrenOf(tree, line.path), ...options] };
 }
 
 function named(options: readonly TreeOption[]): Candidate[] {

@@ -10,7 +10,13 @@ import {
   type TreeCommand,
   type TreeOption,
 } from './tree.ts';
+import type { Style } from '../../view/style.ts';
 import { wrapLine } from '../../view/width.ts';
+
+/** Paints the headings of a help text. */
+export function withHeadings(text: string, { heading }: Pick<Style, 'heading'>): string {
+  return text.replace(/^[A-Z][\w ,()]*:(?=$| )/gm, (words) => heading(words));
+}
 
 /** Returns the help that the line asks for; undefined where it asks for none. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
@@ -27,39 +33,29 @@ export function helpText(tree: Tree, { path, isShort = false }: HelpRequest, wid
   return joined(isShort ? inShort(tree, command, width) : details(tree, command, width));
 }
 
-/** All commands on one screen: those of the first section with what they do, the names of the others. */
+/** All commands by their groups, a line for each. */
 function rootText(tree: Tree, width: number): string {
-  const [first, ...others] = tree.sections;
-  if (first === undefined) return '';
-  const isExperimental = first.commands.some(({ experimental }) => experimental);
-  const names = others.map(({ title, commands }): Term => [
-    `${title}:`,
-    [...new Set(commands.map(({ path }) => path.split(' ')[0]!))].join(', '),
-  ]);
-  const start = [
+  const lists = tree.sections.map(({ title, commands }) => ({ title, items: listed(tree, commands) }));
+  const more: Term[] = [
+    ['Options:', namesOf(tree.globals).join(', ')],
+    ['Topics:', `${tree.name} help ${Object.keys(TOPICS).join(', ')}`],
+    ['More:', `${tree.name} <command> -h (short), ${tree.name} <command> --help (all)`],
+    ['Note:', 'updates of stock are experimental in the service'],
+  ];
+  return joined([
     paragraphs(tree.summary, width),
     paragraphs(`Usage: ${tree.name} <command> [options]`, width),
     beside(tree.examples.slice(0, 2).map(shownExample), width),
-  ];
-  const all = [
-    `${first.title}${isExperimental ? ' (updates are experimental in the service)' : ''}:`,
-    terms(listed(tree, first.commands), width),
-    terms(
-      [
-        ...names,
-        ['Options:', namesOf(tree.globals).join(', ')],
-        ['Topics:', Object.keys(TOPICS).join(', ')],
-        ['More:', `${tree.name} <command> --help, ${tree.name} help <topic>`],
-      ],
-      width,
-    ).replace(/^ {2}/gm, ''),
-  ];
-  return `${start.join('\n')}\n${all.map((part) => paragraphs(part, width)).join('\n')}\n`;
+    ...sections(lists, width),
+    terms(more, width).replace(/^ {2}/gm, ''),
+  ]);
 }
 
-/** Commands by their first two words. */
+/** Commands of a group that has its own section, and else groups, with what they do. */
 function listed(tree: Tree, commands: readonly TreeCommand[]): Term[] {
-  const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, 2).join(' ')));
+  const [first] = tree.sections;
+  const words = commands === first?.commands ? 2 : 1;
+  const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, words).join(' ')));
   return [...names].map((name) => [
     name,
     commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '',
@@ -77,13 +73,17 @@ function overview(tree: Tree, path: string, width: number): string[] {
 }
 
 /** The short help of a command has fewer examples where it then fits on this many lines. */
-const MOST_LINES = 20;
+const MOST_LINES = 22;
 const MOST_EXAMPLES = 3;
+
+/** Options of many commands, of which the short help has the names alone. */
+const NAMED = 'For the history';
 
 /** Returns what fits a screen: of each option the first clause, of the examples the first three. */
 function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
   const args = command.arguments.map((each): Term => [each.name, each.description]);
-  const own = byPurpose(command.options).map(({ title, items }) => ({
+  const isListed = ({ purpose }: TreeOption): boolean => purpose !== NAMED;
+  const own = byPurpose(command.options.filter(isListed)).map(({ title, items }) => ({
     title,
     items: items.map(([term, text]): Term => [term, firstClause(text)]),
   }));
@@ -93,9 +93,11 @@ function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
     [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
     ...sections(own, width),
   ];
+  const named = command.options.filter((option) => !isListed(option)).map(({ names }) => names.at(-1)!);
   const after = [
+    ...(named.length === 0 ? [] : [`${NAMED}: ${named.join(' ')}`]),
     `Common options: ${common.join(' ')} (${tree.name} help options)`,
-    `More: ${tree.name} ${command.path} --help`,
+    `This is the short help. More: ${tree.name} ${command.path} --help`,
   ].map((line) => paragraphs(line, width));
   const lines = [...before, 'Examples:', after.join('\n')].join('\n\n').split('\n').length;
   const room = MOST_LINES - lines;

@@ -3,7 +3,7 @@
 import { EXIT } from '../../errors.ts';
 import { FORMAT_FACTS, FORMATS } from '../../view/output-formats.ts';
 
-export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes';
+export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes' | 'schemas';
 
 export const TOPICS: Readonly<Record<Topic, Readonly<Record<'summary' | 'title' | 'text', string>>>> = {
   options: {
@@ -42,7 +42,7 @@ ${FORMATS.map((name) => `  -o ${name.padEnd(10)} ${FORMAT_FACTS[name].summary}`)
 
 Fields are the service's: petId, quantity, status. petId is an int64 and printed digit for digit; programs that read it as a double lose digits above 9007199254740991.
 
-With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}.
+With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}. petstore help schemas lists the JSON Schemas of every output.
 
 A list of more than 10,000 rows is streamed in every format, except with --sort: rows are printed while the list still arrives. Such a table has columns of fixed width.
 
@@ -100,6 +100,11 @@ In CI, petstore smoke checks the contract of the service, petstore doctor the co
   'exit-codes': {
     summary: 'what each exit code means and what to do',
     title: 'Exit codes',
+    text: '',
+  },
+  schemas: {
+    summary: 'JSON Schemas of every JSON output, event and error',
+    title: 'JSON Schemas',
     text: '',
   },
 };

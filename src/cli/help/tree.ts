@@ -55,7 +55,7 @@ export function childrenOf(tree: Tree, path: string): readonly { readonly name: 
   for (const { path: each, summary } of commandsOf(tree)) {
     if (!each.startsWith(start)) continue;
     const [name = '', ...rest] = each.slice(start.length).split(' ');
-    if (!found.has(name)) found.set(name, rest.length === 0 ? summary : (tree.groups[name] ?? ''));
+    if (!found.has(name)) found.set(name, rest.length === 0 ? summary : (tree.groups[start + name] ?? ''));
   }
   return [...found].map(([name, summary]) => ({ name, summary }));
 }

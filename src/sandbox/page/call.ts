@@ -30,6 +30,8 @@ export interface Pet {
   readonly petId: string;
   readonly quantity: number;
   readonly status: string;
+  /** Empty without one. */
+  readonly name: string;
 }
 
 /** What each text of the sandbox holds. */

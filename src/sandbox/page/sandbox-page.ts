@@ -128,16 +128,22 @@ function statusCell({ status }: LoggedRequest): HTMLElement {
 
 function showRequest(request: LoggedRequest): HTMLElement {
   const row = make('tr');
-  const { at, method, target, ms, limit, remaining, faults = [] } = request;
+  const { at, method, target, ms, limit, remaining } = request;
   row.append(
     make('td', clock(at)),
     make('td', `${method} ${target}`),
     statusCell(request),
     make('td', ms.toFixed(1), 'number'),
     make('td', remaining === undefined ? '' : `${remaining}/${limit ?? '?'}`, 'number'),
-    make('td', faults.join(', ')),
+    make('td', whyOf(request), 'why'),
   );
   return row;
+}
+
+function whyOf({ reason, retryAfter, faults = [] }: LoggedRequest): string {
+  const wait = retryAfter === undefined ? [] : [`(Retry-After: ${retryAfter})`];
+  const why = faults.length > 0 ? `fault: ${faults.join(', ')}` : reason;
+  return [why ?? [], wait].flat().join(' ');
 }
 
 function addRequests(requests: readonly LoggedRequest[]): void {
@@ -151,9 +157,14 @@ function addRequests(requests: readonly LoggedRequest[]): void {
 }
 
 function showPets(list: readonly Pet[]): void {
-  const rows = list.map(({ petId, quantity, status }) => {
+  const rows = list.map(({ petId, quantity, status, name }) => {
     const row = make('tr');
-    row.append(make('td', petId, 'number'), make('td', String(quantity), 'number'), make('td', status));
+    row.append(
+      make('td', petId, 'number'),
+      make('td', name),
+      make('td', String(quantity), quantity === 0 ? 'number bad' : 'number'),
+      make('td', status, status === 'available' ? '' : 'faint'),
+    );
     return row;
   });
   element('pet-rows').replaceChildren(...rows);

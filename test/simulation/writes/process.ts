@@ -158,12 +158,13 @@ export class WritingProcess implements Client, Owner {
         processSpace: 'this-machine',
       },
       signal: this.#stop.signal,
+      onHangUp: () => undefined,
       uncaught: never(),
       openHttp: async () => this.#http(),
       openNetwork: none,
       openEditor: none,
       openScreen: none,
-      runKeyCommand: none,
+      runCommand: none,
       openDatabase: async (path) => {
         if (!this.#isAlive) return never();
         const connection = disk.open(path, this);

@@ -1,0 +1,261 @@
+/** JSON Schema 2020-12 of everything that petstore prints as JSON. Its tests hold every output against them. */
+import * as z from 'zod/mini';
+import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
+import type { Health } from '../doctor/diagnosis.ts';
+import { EXIT, type Outcome } from '../errors.ts';
+import type { BlockReason } from '../rate-limit/governor.ts';
+import { FAILURE_KINDS } from '../report/failures.ts';
+import { ENVIRONMENTS } from '../session/environments.ts';
+import type { Verdict } from '../smoke/finding.ts';
+import { CAUSES, type ChangeState, KINDS } from '../state/journal-rows.ts';
+import { SUMS } from '../stock/history-sums.ts';
+import { schemaOf } from './openapi.ts';
+
+const { object, optional, nullable: maybe, array, union, literal: is } = z;
+const [text, flag, count, time] = [z.string(), z.boolean(), z.int(), z.iso.datetime()];
+/** `staging`; in a profile `berlin/staging`. */
+const environment = union([
+  z.enum(ENVIRONMENTS),
+  z.string().check(z.regex(/^[a-z0-9_-]{1,32}\/(production|staging)$/)),
+]);
+const kind = z.enum(FAILURE_KINDS);
+const exitCode = z.literal(Object.values(EXIT));
+
+/** Takes every word of a type: a new one does not compile until it is here. */
+function oneOf<T extends string>(words: Readonly<Record<T, true>>) {
+  return z.enum(Object.keys(words) as T[]);
+}
+const outcome = oneOf<Outcome>({ 'not-sent': true, 'not-applied': true, applied: true, unknown: true });
+const verdict = oneOf<Verdict>({ pass: true, fail: true, skip: true });
+const health = oneOf<Health>({ ok: true, note: true, skip: true, warn: true, fail: true });
+const why = oneOf<BlockReason>({ 'rate-limited': true, banned: true, paused: true });
+const done = { applied: true, failed: true, unknown: true, unchanged: true, conflict: true, discarded: true } as const;
+const state = oneOf<ChangeState>({ planned: true, sent: true, ...done });
+
+/** A status that the contract does not list is printed too, and so are further fields. */
+const pet = z.looseObject({ ...InventoryItemSchema.shape, status: text });
+const changedPet = z.looseObject({ ...pet.shape, before: optional(number) });
+const limit = { limit: count, remaining: count, resetAt: time };
+const lost = object({ since: time, says: text, nextTry: time });
+const ledger = maybe(object({ machines: count, lent: count, lost: maybe(lost) }));
+const request = { environment, method: text, url: text };
+const before = optional(number);
+const update = object({ dryRun: is(true), ...request, body: object({ quantity: number }), before });
+const change = { petId: id, before: maybe(number), after: number };
+const rowsOf = { applied: count, unchanged: count, conflicts: count, failed: count, unknown: count, left: count };
+const run = object({ run: maybe(number), environment, ...rowsOf, report: maybe(text) });
+const row = object({ event: is('row'), line: maybe(count), ...change, state, reason: maybe(text) });
+const nothing = object({ applied: is(0) });
+const countKept = object({ run: number });
+const sums = { environment, changes: count, plus: number, minus: number, net: number };
+const summedBy = {
+  cause: ['cause', maybe(text)],
+  pet: ['petId', id],
+  person: ['who', text],
+  day: ['day', text],
+} as const;
+const setting = object({ setting: text, value: maybe(text) });
+const active = object({ value: maybe(text), source: maybe(text), shadows: maybe(text) });
+const served = { at: time, method: text, target: text, status: count, ms: z.number() };
+const logged = { time, run: text };
+const attempt = { status: optional(count), failure: optional(text), code: optional(text), ms: count };
+
+/** What each schema describes, as commands or other places, and the schema; of a list it is that of one row. */
+type Output = readonly [of: string, schema: z.core.$ZodType, isList?: 'list'];
+
+const OUTPUTS: Readonly<Record<string, Output>> = {
+  error: [
+    'the error on stderr',
+    object({
+      error: object({
+        ...{ kind, message: text, exitCode, status: optional(count), code: optional(text), retryable: flag },
+        ...{
+          retryAt: optional(time),
+          outcome: optional(outcome),
+          details: optional(array(text)),
+          hint: optional(text),
+        },
+      }),
+    }),
+  ],
+  notice: [
+    'other lines on stderr',
+    union([
+      ...['warning', 'info', 'debug'].map((name) => object({ [name]: object({ message: text }) })),
+      object({ rateLimit: object(limit) }),
+    ]),
+  ],
+  log: [
+    'lines of --log FILE',
+    union([
+      object({ ...logged, event: is('start'), version: text, command: text, options: array(text) }),
+      object({
+        ...logged,
+        event: is('attempt'),
+        method: text,
+        url: text,
+        ...attempt,
+        ...z.partial(object(limit)).shape,
+      }),
+      object({ ...logged, event: is('end'), exitCode, error: optional(kind), ms: count }),
+    ]),
+  ],
+  pets: ['inventory list', pet, 'list'],
+  'pets-columns': [
+    'inventory list --columns',
+    z.looseObject({ ...z.partial(pet).shape, name: optional(text), order: before }),
+    'list',
+  ],
+  'pets-watch': [
+    'inventory list --watch',
+    z.looseObject({
+      ...{ at: time, event: z.enum(['listed', 'changed', 'appeared', 'gone']) },
+      ...{ ...changedPet.shape, statusBefore: optional(text) },
+    }),
+  ],
+  pet: ['inventory get, wait', pet],
+  'changed-pet': ['inventory set, inventory adjust', changedPet],
+  update: ['inventory set --dry-run, inventory adjust --dry-run', update],
+  'status-sums': [
+    'inventory summary',
+    object({ status: text, pets: count, quantity: number, outOfStock: count }),
+    'list',
+  ],
+  run: ['inventory import, inventory undo, inventory redo', run],
+  'counted-run': ['inventory count, inventory runs resume', union([run, nothing, countKept])],
+  due: [
+    'inventory count --due',
+    object({ petId: id, name: maybe(text), quantity: number, counted: maybe(time) }),
+    'list',
+  ],
+  'edited-run': ['inventory edit, inventory browse', union([run, nothing])],
+  plan: [
+    ['import', 'count', 'edit', 'undo', 'redo'].map((name) => `inventory ${name} --dry-run`).join(', '),
+    object({ ...change, line: maybe(count), problem: maybe(text) }),
+    'list',
+  ],
+  events: [
+    'inventory import --events, inventory runs resume --events',
+    union([row, object({ event: is('end'), ...run.shape })]),
+  ],
+  history: [
+    'inventory history',
+    object({
+      ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },
+      ...{ cause: maybe(z.enum(CAUSES)), note: maybe(text), command: text, run: maybe(number) },
+    }),
+    'list',
+  ],
+  'history-sums': [
+    'inventory history --by',
+    union(SUMS.map((by) => object({ [summedBy[by][0]]: summedBy[by][1], ...sums }))),
+    'list',
+  ],
+  runs: [
+    'inventory runs',
+    object({
+      ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count, failed: count },
+      ...{ state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
+    }),
+    'list',
+  ],
+  'discarded-run': ['inventory runs discard', object({ run: number, environment, discarded: count })],
+  'imported-catalog': ['catalog import', object({ environment, imported: count })],
+  catalog: [
+    'catalog list',
+    object({
+      ...{ petId: id, name: text, barcodes: array(text), min: maybe(number), target: maybe(number) },
+      source: z.enum(['local', 'service']),
+    }),
+    'list',
+  ],
+  'catalog-pet': ['catalog set, catalog remove', object({ environment, petId: id })],
+  limits: [
+    'limits',
+    object({
+      ...{ environment, limit: maybe(count), remaining: maybe(count), resetAt: maybe(time), knownAt: maybe(time) },
+      windows: array(object({ operation: text, ...limit })),
+      block: maybe(object({ why, strikes: count, until: time, over: flag })),
+      ...{ inFlight: array(object({ by: text, since: time })), ledger },
+    }),
+  ],
+  status: [
+    'status',
+    object({
+      ...{ environment: active, baseUrl: active, apiKey: active },
+      config: object({ path: text, exists: flag, private: flag }),
+      unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
+    }),
+  ],
+  diagnosis: ['doctor', object({ check: text, health, says: text, fix: maybe(text) }), 'list'],
+  smoke: [
+    'smoke',
+    object({
+      ...{ suite: text, startedAt: time, passed: count, failed: count, skipped: count },
+      checks: array(
+        object({
+          ...{ id: text, title: text, contract: maybe(text), verdict, problem: maybe(text), ms: count },
+          ...{ request: maybe(text), status: maybe(count), headers: z.record(text, text) },
+        }),
+      ),
+    }),
+  ],
+  'smoke-checks': ['smoke --list', object({ id: text, title: text }), 'list'],
+  request: ['api --dry-run', object({ dryRun: is(true), ...request, body: maybe(text) })],
+  login: ['login', object({ environment, baseUrl: text, verified: flag, config: text })],
+  logout: ['logout', object({ loggedOut: array(text) })],
+  setting: ['config get, config set, config unset', setting],
+  settings: ['config list', setting, 'list'],
+  profiles: [
+    'config profiles',
+    object({ profile: text, environment: maybe(text), production: maybe(text), staging: maybe(text) }),
+    'list',
+  ],
+  'config-file': ['config path', object({ path: text })],
+  proxy: ['proxy', object({ baseUrl: text, environment, token: optional(text), tokenFile: optional(text) })],
+  'proxy-token': ['proxy token add', object({ name: text, token: text, tokens: text })],
+  'proxy-log': [
+    'lines of proxy --log FILE',
+    object({ id: text, ...served, waitedMs: count, client: text, error: optional(text) }),
+  ],
+  'proxy-status': [
+    '/__petstore/status of the proxy',
+    object({
+      ...{ environment, baseUrl: text, queue: count, inFlight: count, rateLimit: maybe(object(limit)), ledger },
+      block: maybe(object({ why, until: time })),
+    }),
+  ],
+  sandbox: ['sandbox serve', object({ baseUrl: text, apiKey: text, command: text, login: text, page: text })],
+  'sandbox-log': [
+    'lines of sandbox serve --log FILE',
+    object({
+      ...{ id: count, ...served, ...z.partial(object({ limit: count, remaining: count, retryAfter: count })).shape },
+      ...{ reason: optional(text), faults: optional(array(text)) },
+    }),
+  ],
+  'sandbox-pets': ['sandbox seed, sandbox reset', object({ pets: count, file: text })],
+  'sandbox-status': ['sandbox status', object({ file: text, pets: count, addedKeys: count, bytes: maybe(count) })],
+  'sandbox-keys': [
+    'sandbox keys',
+    object({
+      ...{ key: text, minuteUsed: count, dayUsed: count, early: count },
+      ...{ blockedUntil: maybe(time), bannedUntil: maybe(time) },
+    }),
+    'list',
+  ],
+  'exit-codes': ['help exit-codes', object({ code: text, meaning: text, then: text }), 'list'],
+  schemas: ['help schemas', object({ schema: text, of: text }), 'list'],
+};
+
+/** Returns a file with all schemas by name, one a line. */
+export function schemas(): string {
+  const lines = Object.entries(OUTPUTS).map(([title, [description, schema, isList]]) => {
+    const head = { $schema: 'https://json-schema.org/draft/2020-12/schema', title, description };
+    const one = schemaOf(schema);
+    const item = { $ref: '#/$defs/row' };
+    // The array is that of -o json, the row alone a line of -o ndjson.
+    const either = { anyOf: [{ type: 'array', items: item }, item], $defs: { row: one } };
+    return `${JSON.stringify(title)}:${JSON.stringify({ ...head, ...(isList === undefined ? one : either) })}`;
+  });
+  return `{\n${lines.join(',\n')}\n}\n`;
+}

@@ -1,0 +1,99 @@
+/** What the catalog adds to the items of a list: names, how many to order, and an order by name. */
+import type { InventoryItem } from '../api/item.ts';
+import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
+import { Failure } from '../errors.ts';
+import type { Catalog, StockLevel } from './local-catalog.ts';
+
+/** Rows to read before a column that none of them has is refused. */
+const MOST_HELD = 10_000;
+
+type Batches = AsyncIterable<readonly InventoryItem[]>;
+
+/** Returns how many to order of a pet, and undefined for one that is not low; undefined without --low. */
+export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
+
+/**
+ * Returns how many to order of a pet that is at or below its minimum; undefined for another one.
+ * @param low the minimum of a pet without one
+ */
+function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigint): bigint | undefined {
+  const least = min ?? low;
+  if (least === undefined || quantity > least) return undefined;
+  const missing = (target ?? least) - quantity;
+  return missing > 0n ? missing : 0n;
+}
+
+/** @param low the minimum of a pet without one; true: there is none */
+export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
+  if (low === undefined) return undefined;
+  const levels = catalog?.levels();
+  return ({ petId, quantity }) => orderOf(quantity, levels?.get(petId), low === true ? undefined : low);
+}
+
+interface Sources {
+  readonly catalog: Catalog | undefined;
+  /** The catalog too, where names are shown. */
+  readonly names: Catalog | undefined;
+  readonly orders: Orders;
+}
+
+/** Yields the items with `name`, which may be empty, and `order`, as far as they are shown, and closes the catalog. */
+export async function* withFields(
+  batches: Batches,
+  { catalog, names, orders }: Sources,
+): AsyncGenerator<readonly InventoryItem[]> {
+  using _catalog = catalog;
+  for await (const items of batches) {
+    if (names === undefined && orders === undefined) {
+      yield items;
+      continue;
+    }
+    const known = names?.namesOf(items.map(({ petId }) => petId));
+    yield items.map((item) => {
+      const { petId, quantity, status } = item;
+      const extra = new Map(item.extra);
+      if (known !== undefined) extra.set('name', known.get(petId) ?? '');
+      if (orders !== undefined) extra.set('order', orders(item) ?? null);
+      return { petId, quantity, status, extra };
+    });
+  }
+}
+
+/** Yields all items by name, those without one last. @param isDown from Z to A */
+export async function* sortedByName(
+  batches: Batches,
+  catalog: Catalog | undefined,
+  isDown: boolean,
+): AsyncGenerator<readonly InventoryItem[]> {
+  const items: InventoryItem[] = [];
+  for await (const batch of batches) items.push(...batch);
+  yield catalog?.byName(items, isDown) ?? items;
+}
+
+/**
+ * Holds rows back until every column has been seen in one of them, so that a mistyped name prints nothing.
+ * @throws {Failure} `usage`
+ */
+export async function* withColumns(
+  batches: AsyncIterable<readonly InventoryItem[]>,
+  columns: readonly string[],
+): AsyncGenerator<readonly InventoryItem[]> {
+  const missing = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
+  const held: InventoryItem[] = [];
+  for await (const items of batches) {
+    if (missing.size === 0) {
+      yield items;
+      continue;
+    }
+    for (const { extra } of items) for (const name of extra?.keys() ?? []) missing.delete(name);
+    held.push(...items);
+    if (missing.size > 0 && held.length >= MOST_HELD) break;
+    if (missing.size === 0) yield held;
+  }
+  if (missing.size === 0 || held.length === 0) return;
+  const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
+  throw new Failure('usage', {
+    problem: `Unknown column ${[...missing].map((name) => JSON.stringify(name)).join(', ')}: the pets have ${known.join(', ')}.`,
+    ...(missing.has('name') && { hint: 'Names come from a catalog: petstore catalog import FILE' }),
+  });
+}

@@ -1,0 +1,97 @@
+/** Knows the clients of the proxy by their tokens: what each may do, and its part of the rate limit. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { stateFolder } from '../session/paths.ts';
+import { readText } from '../session/read-text.ts';
+import { acquireLock } from '../state/lock.ts';
+
+export interface Client {
+  /** SHA-256 of its token. */
+  readonly digest: Buffer;
+  /** Absent: it is named by its User-Agent. */
+  readonly name?: string;
+  readonly isReadOnly?: boolean;
+  /** Its part of the rate limit, at most 1. */
+  readonly share?: number | undefined;
+}
+
+export function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** Returns the client whose bearer token it is. Compares in a time that does not depend on the tokens. */
+export function clientOf(authorization = '', clients: readonly Client[] = []): Client | undefined {
+  const token = /^bearer +([^]*)$/i.exec(authorization)?.[1];
+  if (token === undefined) return undefined;
+  const given = digestOf(token);
+  // The first byte of a digest tells nothing of its token, and saves time where there are a thousand.
+  return clients.filter(({ digest }) => digest[0] === given[0] && timingSafeEqual(digest, given))[0];
+}
+
+/** Accepts what can be one word of a line, a person in the history and a label in the metrics. */
+export function isClientName(text: string): boolean {
+  return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.test(text);
+}
+
+/** Parses `10%`. */
+export function shareOf(text: string): number | undefined {
+  return /^(?:[1-9]\d?|100)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
+}
+
+/** Reads lines of a name, the digest of a token, `read` or `write`, and a share or none. @throws {Failure} `file-unusable` */
+export function readClients(text: string, path: string): Client[] {
+  const names = new Map<string, Client>();
+  const digests = new Set<string>();
+  for (const [i, line] of text.split('\n').entries()) {
+    const [name = '', digest = '', may = '', percent, ...rest] = line.trim().split(/\s+/);
+    if (name === '' || name.startsWith('#')) continue;
+    const share = percent === undefined ? undefined : shareOf(percent);
+    const isLine =
+      isClientName(name) &&
+      /^[0-9a-f]{64}$/i.test(digest) &&
+      /^(?:read|write)$/.test(may) &&
+      (percent === undefined) === (share === undefined) &&
+      rest.length === 0;
+    let problem: string | undefined;
+    if (!isLine) problem = 'is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%';
+    else if (names.has(name)) problem = 'has the name of an earlier line';
+    else if (digests.has(digest.toLowerCase())) problem = 'has the token of an earlier line';
+    if (problem !== undefined) throw new Failure('file-unusable', { path, line: i + 1, problem });
+    digests.add(digest.toLowerCase());
+    names.set(name, { name, digest: Buffer.from(digest, 'hex'), isReadOnly: may === 'read', share });
+  }
+  return [...names.values()];
+}
+
+const LONGEST_FILE = 2 ** 20;
+/** How long to wait for another process that adds a token, ms. */
+const PATIENCE_MS = 10_000;
+
+/** Adds a client to a file, which is created if it is missing (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
+export async function addClient(
+  context: CommandContext,
+  path: string,
+  { digest, name, isReadOnly, share }: Client & { readonly name: string },
+): Promise<void> {
+  using lock = await acquireLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS);
+  if (lock === undefined) {
+    throw new Failure('run-locked', { what: 'another petstore process that adds a token', waitedMs: PATIENCE_MS });
+  }
+  const before = await readText(context, path, LONGEST_FILE).catch((error: unknown) => {
+    if (isFailure(error) && error.is('file') && error.details.code === 'ENOENT') return '';
+    throw error;
+  });
+  if (readClients(before, path).some((each) => each.name === name)) {
+    throw new Failure('usage', {
+      problem: `${path} has a token of ${name} already.`,
+      hint: 'Choose another name, or remove its line from the file first.',
+    });
+  }
+  const words = [name, digest.toString('hex'), isReadOnly === true ? 'read' : 'write'];
+  if (share !== undefined) words.push(`${Math.round(share * 100)}%`);
+  const end = before === '' || before.endsWith('\n') ? '' : '\n';
+  await context.files.replace(path, `${before}${end}${words.join(' ')}\n`, { mode: 0o600 }).catch((cause: unknown) => {
+    throw fileFailure('write', path, cause);
+  });
+}

@@ -1,0 +1,93 @@
+/** Counts what each client with a share sends in a window, so that it gets no more than its part of the rate limit. */
+import type { Clock } from '../ports.ts';
+import { heldFailure, type RateLimit } from '../rate-limit/gate.ts';
+
+/** Where no answer has told the window yet: how often to look for one, and how long to count without, ms. */
+const LOOK_MS = 100;
+const UNKNOWN_WINDOW_MS = 60_000;
+/** What operations are called is up to the clients: the oldest are forgotten. */
+const MOST_PARTS = 10_000;
+
+/** A request of a client. */
+export interface Sharer {
+  readonly client: string;
+  /** The client's part of the rate limit; undefined: all of it. */
+  readonly share?: number | undefined;
+  /** Aborts when the client is gone, with a Failure as its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** What one client has sent of an operation in a window. */
+interface Part {
+  count: number;
+  /** End of the window, on the monotonic clock. */
+  until: number;
+  /** An answer has told the end. */
+  isKnown: boolean;
+}
+
+export class Shares {
+  private readonly options: { readonly clock: Clock; readonly maxWaitMs: number };
+  /** By operation: the newest limit; Infinity where answers name none. */
+  private readonly limits = new Map<string, number>();
+  /** By operation and client. */
+  private readonly parts = new Map<string, Part>();
+
+  constructor(options: Shares['options']) {
+    this.options = options;
+  }
+
+  /** Waits for the client's part to have room, and counts the request. @throws {Failure} `rate-limited`: for too long */
+  async take(claim: Sharer, operation: string, leftMs: () => number): Promise<Part | undefined> {
+    for (;;) {
+      const waitMs = this.check(claim, operation, leftMs());
+      if (waitMs > 0) await this.options.clock.sleep(waitMs, claim.signal);
+      else if (claim.share === undefined) return undefined;
+      else {
+        const part = this.partOf(claim, operation);
+        part.count++;
+        return part;
+      }
+    }
+  }
+
+  /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
+  check(claim: Sharer, operation: string, leftMs: number): number {
+    if (claim.share === undefined) return 0;
+    const { clock, maxWaitMs } = this.options;
+    const { count, until, isKnown } = this.partOf(claim, operation);
+    // Before the first answer, one request asks for the limit.
+    if (count < Math.max(1, Math.floor((this.limits.get(operation) ?? 0) * claim.share))) return 0;
+    const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
+    if (waitMs <= leftMs) return waitMs;
+    throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
+  }
+
+  /** Notes what an answer says of the window in which the request was counted. */
+  learn(operation: string, part: Part | undefined, limits: RateLimit | undefined): void {
+    const { clock } = this.options;
+    if (limits !== undefined || !this.limits.has(operation)) {
+      setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
+    }
+    if (part === undefined || limits === undefined) return;
+    part.until = clock.monotonic() + Math.max(0, limits.resetAt - clock.now());
+    part.isKnown = true;
+  }
+
+  private partOf({ client }: Sharer, operation: string): Part {
+    const now = this.options.clock.monotonic();
+    const key = `${operation} ${client}`;
+    const part = this.parts.get(key);
+    if (part !== undefined && part.until > now) return part;
+    const next = { count: 0, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
+    setNewest(this.parts, key, next);
+    return next;
+  }
+}
+
+function setNewest<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest = ''] = map.keys();
+  if (map.size > MOST_PARTS) map.delete(oldest);
+}

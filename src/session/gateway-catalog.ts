@@ -1,0 +1,120 @@
+/**
+ * The catalog of a chain of shops: a gateway (`petstore proxy`) serves its own, and the terminals behind it use it beside
+ * theirs. A terminal asks after a command that the gateway has answered, once a minute at most.
+ */
+import { isLine, parseInt64 } from '../api/values.ts';
+import {
+  integer,
+  JsonError,
+  type JsonObject,
+  jsonObject,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from '../api/json.ts';
+import type { Entry } from '../catalog/local-catalog.ts';
+import type { ProvidedEntry } from '../catalog/store.ts';
+import type { Service } from '../client/service.ts';
+import { isFailure } from '../errors.ts';
+import { DatabaseFailure, HttpFailure, type HttpReply } from '../ports.ts';
+import { openCatalog, providedNote, storeProvided } from './catalog.ts';
+import type { CommandContext } from './globals.ts';
+
+/** Beside the base URL. */
+const PLACE = '__petstore/catalog';
+export const CATALOG_PATH = `/${PLACE}`;
+const EVERY_MS = 60_000;
+/** How long the gateway may take: the user waits for the end of the command. */
+const PATIENCE_MS = 2_000;
+/** As many characters as a name of the catalog may have. */
+const LONGEST_NAME = 200;
+
+/** What a gateway answers; undefined: the client has it already. */
+export async function gatewayCatalog(
+  context: CommandContext,
+  origin: string,
+  known: string | undefined,
+): Promise<{ readonly etag: string; readonly body: string | undefined }> {
+  using catalog = await openCatalog(context, origin);
+  const etag = `"${catalog?.version() ?? ''}"`;
+  if (known === etag) return { etag, body: undefined };
+  const entries = [...(catalog?.entries() ?? [])].flat().map(toJson);
+  return { etag, body: `[${entries.join(',\n')}]\n` };
+}
+
+function toJson({ petId, name, barcodes, min, target }: Entry): string {
+  return stringifyJson(jsonObject({ petId, name, barcodes: [...barcodes], min: min ?? null, target: target ?? null }));
+}
+
+/** Takes over the gateway's catalog where it has changed. Names are never worth a failure: what goes wrong is --debug's. */
+export async function refreshCatalog(context: CommandContext, origin: string, service: Service): Promise<void> {
+  const { clock, notices } = context;
+  try {
+    const [checkedAt = '', etag] = (await providedNote(context, origin))?.split(' ') ?? [];
+    const now = clock.now();
+    if (Math.abs(now - Number(checkedAt)) < EVERY_MS && checkedAt !== '') return;
+    const reply = await ask(service, etag).catch((error: unknown) => {
+      if (error instanceof HttpFailure) return undefined;
+      throw error;
+    });
+    const [found] = reply?.status === 200 ? (reply.headers.get('etag') ?? []) : [];
+    const entries = found === undefined || reply === undefined ? undefined : await read(reply, service.maxBodyBytes);
+    await storeProvided(context, origin, [now, (entries === undefined ? etag : found) ?? []].flat().join(' '), entries);
+  } catch (error) {
+    if (!isFailure(error) && !(error instanceof DatabaseFailure || error instanceof HttpFailure)) throw error;
+    notices.debug(`The gateway's catalog was not read: ${error.message}`);
+  }
+}
+
+/** Asks beside the gate: the gateway answers this itself. @throws {HttpFailure} */
+async function ask(
+  { apiKey, baseUrl, http, signal, userAgent }: Service,
+  etag: string | undefined,
+): Promise<HttpReply> {
+  const url = new URL(`../${PLACE}`, `${baseUrl.href}/`);
+  const common = { url, timeoutMs: PATIENCE_MS, signal };
+  const connection = await http.connect(common);
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': 'gzip, br',
+    'user-agent': userAgent,
+    authorization: `Bearer ${apiKey}`,
+    ...(etag !== undefined && { 'if-none-match': etag }),
+  };
+  return connection.send({ ...common, method: 'GET', headers }, () => true);
+}
+
+/** Returns the entries; undefined for what is no catalog. @throws {HttpFailure} */
+async function read({ body }: HttpReply, mostBytes: number): Promise<readonly ProvidedEntry[] | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > mostBytes) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    const list = parseJson(Buffer.concat(chunks).toString('utf8'));
+    const entries = Array.isArray(list) ? list.map(toEntry) : [undefined];
+    return entries.every((each) => each !== undefined) ? entries : undefined;
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+
+function toEntry(value: JsonValue): ProvidedEntry | undefined {
+  if (!(value instanceof Map)) return undefined;
+  const [petId, name, barcodes] = [integer(value.get('petId')), value.get('name'), value.get('barcodes')];
+  if (petId === undefined || parseInt64(petId.toString()) === undefined || typeof name !== 'string') return undefined;
+  if (name !== '' && !isLine(name, LONGEST_NAME)) return undefined;
+  const codes = Array.isArray(barcodes)
+    ? barcodes.filter((code) => typeof code === 'string' && /^\d{14}$/.test(code))
+    : [];
+  return { petId, name, barcodes: codes as string[], min: levelIn(value, 'min'), target: levelIn(value, 'target') };
+}
+
+function levelIn(value: JsonObject, name: string): bigint | undefined {
+  const level = integer(value.get(name));
+  return level !== undefined && level >= 0n ? level : undefined;
+}

@@ -1,0 +1,91 @@
+/** Asks which columns of a file hold what it lacks, and remembers the answers for files with the same header. */
+import type { CommandContext } from '../session/globals.ts';
+import { canAsk } from '../session/write-policy.ts';
+import { visible } from '../view/sanitise.ts';
+import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
+import { withJournal, withWritableJournal } from './open-journal.ts';
+
+/**
+ * Returns what the columns of a header are: `mappings` and what is remembered or, at a terminal, said.
+ * @param add what the file has is added to the stock
+ */
+export async function nameColumns(
+  context: CommandContext,
+  headings: readonly string[],
+  mappings: readonly Mapping[],
+  add: boolean,
+): Promise<readonly Mapping[]> {
+  const { globals, notices, prompt, signal } = context;
+  const header = JSON.stringify(headings);
+  const asks = canAsk(context) && !globals.yes;
+  const remembered = mappings.length > 0 ? [] : await readAnswers(context, header);
+  if (remembered.length > 0) {
+    const as = remembered.map(({ heading, column }) => `${shown(heading)} is ${column}`).join(', ');
+    if (!asks) notices.info(`As remembered for files with this header: ${as}.`);
+    if (!asks || (await prompt.confirm(`Read the file as before (${visible(as)})?`, signal, true))) return remembered;
+  }
+  if (!asks) return mappings;
+  const said = [...mappings, ...(await askColumns(context, headings, mappings, add))];
+  if (await prompt.confirm('Remember this for files with the same header?', signal, true)) {
+    await storeAnswers(context, header, said);
+  }
+  return said;
+}
+
+async function askColumns(
+  context: CommandContext,
+  headings: readonly string[],
+  mappings: readonly Mapping[],
+  add: boolean,
+): Promise<readonly Mapping[]> {
+  const { found } = findColumns(headings, mappings);
+  const free = [...headings.entries()].filter(([at]) => ![...found.values()].includes(at)).map(([, name]) => name);
+  const said: Mapping[] = [];
+  const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
+    const left = free.filter((name) => said.every(({ heading }) => heading !== name));
+    const heading = await choose(context, `Which column has ${what}?`, left);
+    const [only, ...others] = columns;
+    const column =
+      others.length === 0 ? only! : await choose(context, `What is in ${shown(heading)}? (${meaning})`, columns);
+    said.push({ heading, column });
+  };
+  if (!STOCK_FILE.pets.some((column) => found.has(column))) {
+    await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
+  }
+  if (!found.has('quantity') && !found.has('delta')) {
+    await ask('the number', add ? ['quantity'] : ['quantity', 'delta'], 'quantity is set, delta is added');
+  }
+  return said;
+}
+
+/** Asks until the answer is one of the names, or its number in the list. */
+async function choose<Name extends string>(
+  { notices, prompt, signal }: CommandContext,
+  question: string,
+  names: readonly Name[],
+): Promise<Name> {
+  for (const [i, name] of names.entries()) notices.info(`  ${i + 1}  ${name}`);
+  for (;;) {
+    const answer = await prompt.text(visible(question), undefined, signal);
+    const chosen = findName(names, answer) ?? names[Number(answer) - 1];
+    if (chosen !== undefined) return chosen;
+    notices.info(`Type a number from 1 to ${names.length}, or a name of the list.`);
+  }
+}
+
+async function readAnswers(context: CommandContext, header: string): Promise<readonly Mapping[]> {
+  const row = await withJournal(context, ({ state: { database } }) =>
+    database.get('SELECT mappings FROM columnAnswer WHERE header = ?', header),
+  );
+  const values = row === undefined ? [] : (JSON.parse(String(row.mappings)) as readonly string[]);
+  return values.flatMap((value) => parseMapping(value) ?? []);
+}
+
+async function storeAnswers(context: CommandContext, header: string, mappings: readonly Mapping[]): Promise<void> {
+  const values = JSON.stringify(mappings.map(({ heading, column }) => `${heading}=${column}`));
+  await withWritableJournal(context, ({ state }) =>
+    state.exclusively(() => {
+      state.database.run('INSERT OR REPLACE INTO columnAnswer (header, mappings) VALUES (?, ?)', header, values);
+    }),
+  );
+}

@@ -1,0 +1,92 @@
+/** The history summed up: how much stock came and went, by cause, pet, person or day. */
+import type { Names } from '../session/catalog.ts';
+import type { Change } from '../state/journal.ts';
+import { list, type RowsView } from '../view/view.ts';
+
+export const SUMS = ['cause', 'pet', 'person', 'day'] as const;
+
+type SumBy = (typeof SUMS)[number];
+
+interface Sum {
+  /** One of the changes: all have the environment and what they are summed up by. */
+  readonly first: Change;
+  changes: number;
+  plus: bigint;
+  minus: bigint;
+}
+
+/** What the changes of a sum have in common: the name of its column, and the value. */
+const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) => string | bigint | undefined]>> = {
+  cause: ['cause', ({ cause }) => cause],
+  pet: ['petId', ({ petId }) => petId],
+  person: ['who', ({ person }) => person],
+  day: ['day', ({ sentAt = 0 }) => dayOf(new Date(sentAt))],
+};
+
+/** On this machine's calendar: `2026-03-01`. */
+function dayOf(at: Date): string {
+  const two = (part: number): string => `${part}`.padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/**
+ * Sums up changes that were applied. `unsized`: how many of them have no old quantity, which are counted and neither
+ * plus nor minus; `uncertain`: how many may have been applied, and are left out.
+ * @param names undefined in formats for programs, which have the environment in every row and no names
+ */
+export function sumsView(
+  batches: Iterable<readonly Change[]>,
+  { by, names, limit }: { readonly by: SumBy; readonly names: Names | undefined; readonly limit: number },
+): RowsView<Sum> & { readonly unsized: number; readonly uncertain: number } {
+  const [column, keyOf] = KEYS[by];
+  const { sums, ...left } = sumUp(batches, by);
+  const rows = sums.sort(
+    ({ first: a }, { first: b }) => compare(a.environment, b.environment) || compare(keyOf(a), keyOf(b)),
+  );
+  const isMixed = names === undefined || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
+  const members = {
+    [column]: ({ first }: Sum) => keyOf(first),
+    ...(by === 'pet' &&
+      names !== undefined &&
+      names.size > 0 && { name: ({ first }: Sum) => names.get(first.origin)?.get(first.petId) }),
+    ...(isMixed && { environment: ({ first }: Sum) => first.environment }),
+    changes: ({ changes }: Sum) => changes,
+    plus: ({ plus }: Sum) => plus,
+    minus: ({ minus }: Sum) => minus,
+    net: ({ plus, minus }: Sum) => plus - minus,
+  };
+  return { ...list(rows.slice(0, limit), members, { signed: 'net' }), ...left };
+}
+
+function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
+  const sums = new Map<string, Sum>();
+  const left = { unsized: 0, uncertain: 0 };
+  for (const batch of batches) {
+    for (const change of batch) {
+      if (change.state === 'sent' || change.state === 'unknown') left.uncertain++;
+      if (change.state !== 'applied') continue;
+      if (change.before === undefined) left.unsized++;
+      // In another service, the same id is another pet.
+      const where = [change.environment, by === 'pet' ? change.origin : ''];
+      const key = JSON.stringify([...where, KEYS[by][1](change)?.toString()]);
+      const sum = sums.get(key) ?? { first: change, changes: 0, plus: 0n, minus: 0n };
+      sums.set(key, sum);
+      add(sum, change);
+    }
+  }
+  return { sums: [...sums.values()], ...left };
+}
+
+function add(sum: Sum, { before, after }: Change): void {
+  sum.changes++;
+  if (before === undefined) return;
+  if (after > before) sum.plus += after - before;
+  else sum.minus += before - after;
+}
+
+/** What is not said comes last. */
+function compare<T extends string | bigint>(a: T | undefined, b: T | undefined): number {
+  if (a === b) return 0;
+  if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
+  return a < b ? -1 : 1;
+}

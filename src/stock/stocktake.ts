@@ -1,0 +1,83 @@
+/** What a stocktake says of the pets in stock: those that were not scanned, and those not counted for long. */
+import type { InventoryItem } from '../api/item.ts';
+import { openNames } from '../session/catalog.ts';
+import { connect } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import type { Run } from '../state/journal.ts';
+import { clockTime } from '../view/progress.ts';
+import { list, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
+import { withJournal } from './open-journal.ts';
+import { makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
+import { readStock } from './runner.ts';
+
+/** The most pets that were not scanned that are printed. */
+const SHOWN = 10;
+
+/** Returns the pets that have stock and were not scanned. */
+export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {
+  const petIds = new Set(scanned.map(({ petId }) => petId));
+  return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
+}
+
+/** Plans what was counted, and 0 for the pets of `rest`. A pet that someone has changed meanwhile is a conflict. */
+export function planCount(scanned: readonly Wanted[], rest: readonly InventoryItem[], stock: Stock): Plan {
+  const zeros = rest.map(({ petId, quantity }) => ({ petId, quantity: 0n, current: quantity, isRest: true }));
+  const rows: readonly (Wanted & { readonly isRest?: boolean })[] = [...scanned, ...zeros];
+  return makePlan(rows, stock, ({ current, quantity, isRest = false }, present) => {
+    if (current === undefined || current === present || quantity === present) return undefined;
+    const when = isRest ? 'when this count was opened' : 'when it was first scanned';
+    return `there were ${current} ${when}, and there are ${present} now: count it again`;
+  });
+}
+
+/** Shows which pets are left as they are. */
+export async function showUnscanned(
+  context: CommandContext,
+  { origin }: Run,
+  rest: readonly InventoryItem[],
+): Promise<void> {
+  if (rest.length === 0) return;
+  const { notices } = context;
+  const shown = rest.slice(0, SHOWN);
+  const names = await openNames(
+    context,
+    origin,
+    shown.map(({ petId }) => petId),
+  );
+  notices.info(`Not scanned, left as they are: ${plural(rest.length, 'pet')} (--rest zero sets them to 0).`);
+  for (const { petId, quantity } of shown)
+    notices.info(`  pet ${petId}: ${quantity}  ${names?.get(petId) ?? ''}`.trimEnd());
+  if (rest.length > SHOWN) notices.info(`  and ${rest.length - SHOWN} more`);
+}
+
+/** `count --due`: lists the pets that no stocktake of this machine has counted for that long, in ms; never counted first. */
+export async function dueForCount(context: CommandContext, due: number): Promise<RowsView> {
+  await using session = await connect(context);
+  const stock = await readStock(session.service);
+  const counted = await withJournal(context, (journal) => journal.lastCounted(session.origin));
+  const now = context.clock.now();
+  const isTable = context.globals.output === 'table';
+  const at = (petId: bigint): number => counted.get(petId) ?? Number.NEGATIVE_INFINITY;
+  const pets = [...stock.values()].filter(({ petId }) => at(petId) <= now - due);
+  const names = await openNames(
+    context,
+    session.origin,
+    pets.map(({ petId }) => petId),
+  );
+  const timeOf = (instant: number | undefined): string | undefined => {
+    if (instant === undefined) return isTable ? 'never' : undefined;
+    return isTable ? clockTime(instant, now) : new Date(instant).toISOString();
+  };
+  return list<InventoryItem>(
+    // Not their difference: of two that were never counted, it would be NaN.
+    pets.toSorted((a, b) => (at(a.petId) < at(b.petId) ? -1 : Number(at(a.petId) > at(b.petId)))),
+    {
+      petId: ({ petId }) => petId,
+      name: ({ petId }) => names?.get(petId),
+      quantity: ({ quantity }) => quantity,
+      counted: ({ petId }) => timeOf(counted.get(petId)),
+    },
+    { empty: 'Every pet has been counted since.' },
+  );
+}

@@ -1,0 +1,540 @@
+/** `petstore proxy` for other machines: TLS, clients with names, and what they can take of it. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { gate, gated } from '../support/faults.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { item, json, type Reply } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import {
+  ask,
+  type Plain,
+  type PlainRequest,
+  openSocket,
+  sendRaw,
+  type ServedProxy,
+  serveProxy,
+} from '../support/served.ts';
+import { KEY, staging } from '../support/staging.ts';
+import { caFile, type Identity, issueIdentity, tlsIdentities } from '../support/tls.ts';
+
+const isNode = process.env.PETSTORE_BIN === undefined;
+const started: { readonly proxy: ServedProxy; readonly secrets: readonly string[] }[] = [];
+
+afterEach(() => {
+  for (const { proxy, secrets } of started.splice(0)) {
+    for (const secret of [KEY, ...secrets]) expect(proxy.stdout + proxy.stderr).not.toContain(secret);
+  }
+});
+
+/** Writes a certificate and its key, as tools do that renew them: the new file takes the place of the old one. */
+function install(home: Home, { cert, key }: Identity): readonly string[] {
+  for (const [name, text] of [
+    ['key.pem', key],
+    ['cert.pem', cert],
+  ] as const) {
+    writeFileSync(join(home.path, `${name}.new`), text, { mode: 0o600 });
+    renameSync(join(home.path, `${name}.new`), join(home.path, name));
+  }
+  return ['--tls-cert', join(home.path, 'cert.pem'), '--tls-key', join(home.path, 'key.pem')];
+}
+
+async function addToken(home: Home, name: string, ...args: string[]): Promise<string> {
+  const file = join(home.path, 'tokens');
+  const { code, stdout, stderr } = await runPetstore(['proxy', 'token', 'add', name, '--tokens', file, ...args], {
+    home,
+  });
+  expect([code, stderr]).toEqual([0, `Added ${name} to ${file}. The token is shown only here.\n`]);
+  return stdout.trim();
+}
+
+interface Client {
+  readonly token: string;
+  ask(path: string, request?: PlainRequest & { readonly port?: number }): Promise<Plain>;
+}
+
+/** A gateway in front of scripted replies, with a client for each name: `till-1`, `report --read`. */
+async function gatewayFor(names: readonly string[], replies: readonly Reply[] = [], args: readonly string[] = []) {
+  const home = createHome();
+  const tls = install(home, tlsIdentities().good);
+  const tokens: string[] = [];
+  for (const name of names) tokens.push(await addToken(home, ...(name.split(' ') as [string])));
+  const server = await scriptedServer(replies);
+  const file = join(home.path, 'tokens');
+  const proxy = await serveProxy(staging(server.baseUrl), [...tls, '--tokens', file, ...args], { home });
+  started.push({ proxy, secrets: tokens });
+  const clients = tokens.map((token): Client => {
+    const authorization = `Bearer ${token}`;
+    return {
+      token,
+      ask: (path, given = {}) => askTls(proxy.port, path, { ...given, headers: { authorization, ...given.headers } }),
+    };
+  });
+  return { home, server, proxy, file, clients };
+}
+
+function askTls(port: number, path: string, { method = 'GET', headers = {}, body }: PlainRequest = {}): Promise<Plain> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers,
+      agent: false,
+      rejectUnauthorized: false,
+    } as const;
+    const sent = httpsRequest(options, (response) => {
+      const chunks: Buffer[] = [];
+      response
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('error', reject)
+        .on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+        });
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+async function openTls(port: number): Promise<TLSSocket> {
+  const socket = connectTls({ host: '127.0.0.1', port, ca: tlsIdentities().ca });
+  socket.on('error', () => undefined);
+  onCleanup(() => void socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Bytes as they are, and all that comes back until the server closes. */
+async function sendTls(port: number, text: string): Promise<string> {
+  const socket = await openTls(port);
+  let heard = '';
+  socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')));
+  socket.write(text, 'latin1');
+  await once(socket, 'close');
+  return heard;
+}
+
+const PATCH = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"quantity":12}' } as const;
+const codeOf = ({ status, body }: Plain): unknown[] => [status, (JSON.parse(body) as { code?: string }).code];
+
+describe('listening', () => {
+  it('beyond this machine needs TLS and clients with names', async () => {
+    const home = createHome();
+    const tls = install(home, tlsIdentities().good);
+    await addToken(home, 'till-1');
+    const tokens = ['--tokens', join(home.path, 'tokens')];
+    const env = staging('http://127.0.0.1:9/v1');
+    for (const args of [[], tls, tokens, [...tls, '--no-token']]) {
+      const { code, stderr } = await runPetstore(['proxy', '--host', '0.0.0.0', '--port', '0', ...args], { home, env });
+      const problem = 'The proxy listens on 0.0.0.0, for other machines, only with --tls-cert, --tls-key and --tokens.';
+      expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+    }
+    const half = await runPetstore(['proxy', ...tls.slice(0, 2)], { home, env });
+    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key need each other.')]);
+  });
+
+  it.each([
+    ['cert.pem', 'garbage', 'cert.pem has no certificate in PEM that petstore can read.'],
+    ['key.pem', 'garbage', 'key.pem has no private key without a passphrase in PEM that petstore can read.'],
+    ['key.pem', tlsIdentities().expired.key, 'key.pem has another key than the certificate'],
+  ])('an unusable %s is one sentence, and exit 3', async (name, text, says) => {
+    const home = createHome();
+    const tls = install(home, tlsIdentities().good);
+    writeFileSync(join(home.path, name), text);
+    const run = await runPetstore(['proxy', '--port', '0', ...tls], { home, env: staging('http://127.0.0.1:9/v1') });
+    expect([run.code, run.stderr.split('\n')[0]]).toEqual([3, expect.stringContaining(says)]);
+    expect(run.stderr).not.toContain('BEGIN');
+  });
+
+  it('names the proxy where the port is taken', async () => {
+    const { baseUrl, port } = await scriptedServer([]);
+    const run = await runPetstore(['proxy', '--port', `${port}`], { env: staging(baseUrl) });
+    expect([run.code, run.stderr]).toEqual([3, expect.stringContaining(`Port ${port} of 127.0.0.1 is in use.`)]);
+    const nowhere = await runPetstore(['sandbox', 'serve', '--host', '127.0.0.1.invalid', '--key', 'k'], {});
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      3,
+      expect.stringContaining('error: petstore cannot listen on port'),
+    ]);
+  });
+
+  it.runIf(isNode)('uses a new certificate on SIGHUP, also after one that it cannot use', async () => {
+    const { home, proxy, clients } = await gatewayFor(['till-1'], [json([])]);
+    const [till] = clients as [Client];
+    const serial = async (): Promise<string> => {
+      const socket = await openTls(proxy.port);
+      return socket.getPeerCertificate().serialNumber;
+    };
+    const first = await serial();
+    writeFileSync(join(home.path, 'cert.pem'), 'garbage');
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/cert\.pem has no certificate in PEM.*continues with what it read before/, 'stderr');
+    expect(await serial()).toBe(first);
+    expect((await till.ask('/v1/inventory')).status).toBe(200);
+    install(home, issueIdentity({ names: ['gateway.example'] }));
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/Read .*cert\.pem and .*key\.pem again\./, 'stderr');
+    const next = await openTlsUnchecked(proxy.port);
+    expect(next.getPeerCertificate().serialNumber).not.toBe(first);
+    expect(next.getPeerCertificate().subjectaltname).toBe('DNS:gateway.example');
+  });
+
+  it.runIf(isNode)('knows the names of its certificate, and those of --allow-host', async () => {
+    const { home, proxy, clients } = await gatewayFor(
+      ['till-1'],
+      [json([]), json([]), json([])],
+      ['--allow-host', 'Shop.Example'],
+    );
+    install(home, issueIdentity({ names: ['gateway.example'] }));
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/again\./, 'stderr');
+    const [till] = clients as [Client];
+    for (const [host, status] of [
+      ['localhost', 200],
+      ['shop.example:8443', 200],
+      ['gateway.example', 200],
+      ['pets.example', 403],
+    ] as const) {
+      expect((await till.ask('/v1/inventory', { headers: { host } })).status, host).toBe(status);
+    }
+    expect(proxy.baseUrl).toMatch(/^https:\/\/127\.0\.0\.1:/);
+  });
+});
+
+async function openTlsUnchecked(port: number): Promise<TLSSocket> {
+  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  onCleanup(() => void socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+describe('petstore as a client of TLS', () => {
+  it.each([
+    ['good', ''],
+    ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
+    ['wrongHost', 'it belongs to another host (ERR_TLS_CERT_ALTNAME_INVALID)'],
+    ['selfSigned', 'it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+  ] as const)('a certificate that is %s', async (kind, says) => {
+    const home = createHome();
+    const tls = install(home, tlsIdentities()[kind]);
+    const token = await addToken(home, 'till-1');
+    const isGood = kind === 'good';
+    const server = await scriptedServer(isGood ? [json([item(7, 1)])] : []);
+    const proxy = await serveProxy(staging(server.baseUrl), [...tls, '--tokens', join(home.path, 'tokens')], { home });
+    const env = { ...staging(proxy.baseUrl), PETSTORE_API_KEY: token, NODE_EXTRA_CA_CERTS: caFile() };
+    const run = await runPetstore(['inventory', 'list', '-o', 'csv'], { env });
+    const refused = `error: The certificate of 127.0.0.1:${proxy.port} was not accepted: ${says}; nothing was sent.`;
+    expect([run.code, run.stderr.split('\n')[0]]).toEqual(isGood ? [0, ''] : [7, refused]);
+  });
+});
+
+describe('tokens', () => {
+  it('are printed once; the file has their digests', async () => {
+    const home = createHome();
+    const file = join(home.path, 'tokens');
+    const till = await addToken(home, 'till-1');
+    const report = await addToken(home, 'report', '--read', '--share', '10%');
+    const digest = (token: string) => createHash('sha256').update(token).digest('hex');
+    expect(readFileSync(file, 'utf8')).toBe(`till-1 ${digest(till)} write\nreport ${digest(report)} read 10%\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const again = await runPetstore(['proxy', 'token', 'add', 'till-1', '--tokens', file], { home });
+    expect([again.code, again.stdout]).toEqual([2, '']);
+    expect(again.stderr).toContain(`${file} has a token of till-1 already.`);
+    for (const [args, says] of [
+      [['', '--tokens', file], 'name must be a name of at most 80 characters'],
+      [['a b', '--tokens', file], 'name must be a name of at most 80 characters'],
+      [['till-2', '--share', '0%', '--tokens', file], '--share must be a share such as 10%'],
+      [['till-2'], '--tokens FILE'],
+    ] as const) {
+      const refused = await runPetstore(['proxy', 'token', 'add', ...args], { home });
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(says)]);
+    }
+    const asJson = await runPetstore(['proxy', 'token', 'add', 'till-2', '--tokens', file, '--json'], { home });
+    const { token } = JSON.parse(asJson.stdout) as { token: string };
+    expect(readFileSync(file, 'utf8')).toContain(`till-2 ${digest(token)} write\n`);
+  });
+
+  it('added at the same time are all there', async () => {
+    const home = createHome();
+    const names = Array.from({ length: 6 }, (_, i) => `till-${i}`);
+    await Promise.all(names.map((name) => addToken(home, name)));
+    const lines = readFileSync(join(home.path, 'tokens'), 'utf8').trim().split('\n');
+    expect(lines.map((line) => line.split(' ')[0]).toSorted()).toEqual(names);
+  });
+
+  it.each([
+    ['till-1 secret write', 2, 'is not: NAME'],
+    [`till-1 ${'a'.repeat(64)}`, 2, 'is not: NAME'],
+    [`till-1 ${'a'.repeat(64)} admin`, 2, 'is not: NAME'],
+    [`till-1 ${'a'.repeat(64)} write 200%`, 2, 'is not: NAME'],
+    [`${'a'.repeat(64)} write`, 2, 'is not: NAME'],
+    [`a ${'a'.repeat(64)} write\n\na ${'b'.repeat(64)} read`, 4, 'has the name of an earlier line'],
+    [`a ${'a'.repeat(64)} write\nb ${'A'.repeat(64)} read`, 3, 'has the token of an earlier line'],
+  ])('a file with the line %j', async (text, line, says) => {
+    const home = createHome();
+    const file = join(home.path, 'tokens');
+    writeFileSync(file, `# clients\n${text}\n`);
+    const run = await runPetstore(['proxy', '--port', '0', '--tokens', file], {
+      home,
+      env: staging('http://127.0.0.1:9/v1'),
+    });
+    expect([run.code, run.stderr]).toEqual([3, expect.stringContaining(`${file}, line ${line}, ${says}`)]);
+    expect(run.stderr).not.toMatch(/secret|aaaa/);
+  });
+
+  it('say who wrote; one for reading writes nothing; neither the key nor another token is accepted', async () => {
+    const { home, server, proxy, clients } = await gatewayFor(
+      ['till-1', 'report --read'],
+      [json(item(7, 12)), json([item(7, 12)])],
+    );
+    const [till, report] = clients as [Client, Client];
+    expect((await till.ask('/v1/inventory/7', { ...PATCH })).status).toBe(200);
+    expect((await report.ask('/v1/inventory')).status).toBe(200);
+    expect(codeOf(await report.ask('/v1/inventory/7', { ...PATCH }))).toEqual([403, 'read_token']);
+    for (const token of [KEY, '', 'x', `${till.token}x`]) {
+      const headers = { authorization: `Bearer ${token}` };
+      expect(codeOf(await askTls(proxy.port, '/v1/inventory', { headers }))).toEqual([401, 'unauthorized']);
+    }
+    expect(server.log()).toEqual(['PATCH /v1/inventory/7', 'GET /v1/inventory']);
+    const { stdout } = await runPetstore(['inventory', 'history', '--json'], { home, env: staging(server.baseUrl) });
+    expect(JSON.parse(stdout)).toMatchObject([{ petId: 7, after: 12, who: 'till-1' }]);
+    const metrics = await till.ask('/__petstore/metrics');
+    expect(metrics.body).toContain('petstore_proxy_wrong_tokens_total 4\n');
+  });
+
+  it('are read again on SIGHUP: new ones are accepted, removed ones refused; a bad line changes nothing', async () => {
+    const { home, proxy, file, clients } = await gatewayFor(['till-1'], [json([]), json([]), json([])]);
+    const [till] = clients as [Client];
+    const token = await addToken(home, 'till-2');
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/Read .*tokens again\./, 'stderr');
+    const next = { headers: { authorization: `Bearer ${token}` } };
+    expect((await askTls(proxy.port, '/v1/inventory', next)).status).toBe(200);
+    appendFileSync(file, 'nonsense\n');
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/tokens, line 3, is not: NAME.*continues with what it read before/, 'stderr');
+    expect((await till.ask('/v1/inventory')).status).toBe(200);
+    const [, kept = ''] = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, `${kept}\n`);
+    proxy.kill('SIGHUP');
+    await proxy.waitFor(/again\.[^]*again\./, 'stderr');
+    expect((await till.ask('/v1/inventory')).status).toBe(401);
+    expect((await askTls(proxy.port, '/v1/inventory', next)).status).toBe(200);
+  });
+});
+
+describe('raw bytes over TLS', () => {
+  it('that are refused reach no service', async () => {
+    const { server, proxy, clients } = await gatewayFor(['till-1', 'report --read']);
+    const [till, report] = clients as [Client, Client];
+    const head = (line: string, ...headers: string[]): string =>
+      [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', ''].join('\r\n');
+    const by = ({ token }: Client): string => `Authorization: Bearer ${token}`;
+    const list = 'GET /v1/inventory';
+    const write = 'PATCH /v1/inventory/7';
+    const cases: readonly (readonly [string, number, string])[] = [
+      [head(list), 401, 'unauthorized'],
+      [head(list, 'Authorization: Bearer wrong'), 401, 'unauthorized'],
+      [`${head(write, by(report), 'Content-Length: 15')}{"quantity":12}`, 403, 'read_token'],
+      [head(list, by(till)).replace('localhost', 'evil.example'), 403, 'foreign_host'],
+      [`${head(write, by(till), 'Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`, 400, 'malformed'],
+      [`${head(write, by(till), 'Content-Length: 2', 'Content-Length: 3')}{}`, 400, 'malformed'],
+      [head(list, by(till), `X: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
+      [head(write, by(till), 'Content-Length: 1048577', 'Expect: 100-continue'), 413, 'too_large'],
+    ];
+    for (const [sent, status, code] of cases) {
+      const heard = await sendTls(proxy.port, sent);
+      expect([heard.split('\r\n')[0], heard]).toEqual([
+        expect.stringContaining(` ${status} `),
+        expect.stringContaining(`"code":"${code}"`),
+      ]);
+    }
+    expect(server.requests).toEqual([]);
+  });
+
+  it('without TLS are disconnected, and others are served', async () => {
+    const { proxy, clients } = await gatewayFor(['till-1'], [json([])]);
+    expect(await sendRaw(proxy.port, 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\n\r\n')).not.toContain(
+      'HTTP/1.1 2',
+    );
+    expect(await sendRaw(proxy.port, '\x16\x03\x01\x00\x05hello')).not.toContain('HTTP');
+    const [till] = clients as [Client];
+    expect((await till.ask('/v1/inventory')).status).toBe(200);
+  });
+
+  it.runIf(isNode)('of connections without a token, the newest stay; of one client, the first hundred', async () => {
+    const { proxy, clients } = await gatewayFor(['till-1', 'till-2'], [json([]), json([])]);
+    const [till, other] = clients as [Client, Client];
+    const status = `GET /__petstore/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${till.token}\r\n\r\n`;
+    const answers: string[] = [];
+    for (let i = 0; i < 101; i++) {
+      const socket = await openTls(proxy.port);
+      socket.write(status);
+      answers.push(String((await once(socket, 'data'))[0]).slice(9, 12));
+    }
+    expect(answers.filter((answer) => answer === '200')).toHaveLength(100);
+    expect(answers[100]).toBe('429');
+    expect((await other.ask('/v1/inventory')).status).toBe(200);
+    const idle = Array.from({ length: 501 }, () => openSocket(proxy.port));
+    await once(idle[0]!, 'close');
+    expect((await other.ask('/v1/inventory')).status).toBe(200);
+    expect(idle.slice(2).filter(({ destroyed }) => destroyed)).toHaveLength(0);
+  });
+});
+
+describe('running it', () => {
+  it('health needs no token and is in no log; every answer has the id of its line', async () => {
+    const log = join(createHome().path, 'log.ndjson');
+    const { proxy, clients } = await gatewayFor(
+      ['till-1'],
+      [json([]), json([], { headers: { 'X-Request-Id': 'of-the-service' } })],
+      ['--log', log],
+    );
+    const [till] = clients as [Client];
+    expect((await askTls(proxy.port, '/__petstore/health', { headers: { host: 'anything' } })).status).toBe(204);
+    expect((await askTls(proxy.port, '/__petstore/health', { method: 'POST' })).status).toBe(401);
+    const answers = [
+      await till.ask('/v1/inventory'),
+      await till.ask('/v1/inventory'),
+      await till.ask('/v1/nothing/../else'),
+      await till.ask('/nothing', { headers: { 'x-request-id': 'from-nginx:1' } }),
+      await till.ask('/nothing', { headers: { 'x-request-id': 'a b' } }),
+    ];
+    const ids = answers.map(({ headers }) => headers['x-request-id']);
+    expect(ids.slice(1, 4)).toEqual(['of-the-service', expect.stringMatching(/^[0-9a-f]{12}-4$/), 'from-nginx:1']);
+    const metrics = await till.ask('/__petstore/metrics');
+    expect(metrics.body).toContain('petstore_proxy_client_requests_total{client="till-1"} 5\n');
+    proxy.kill('SIGTERM');
+    await proxy.exited;
+    const lines = readFileSync(log, 'utf8').trim().split('\n');
+    const logged = lines.map((line) => JSON.parse(line) as { id: string; client: string; target: string });
+    expect(logged.slice(1, -1).map(({ id }) => id)).toEqual(ids);
+    expect(logged.map(({ target }) => target).filter((target) => target.endsWith('health'))).toHaveLength(1);
+    expect(logged[1]).toMatchObject({ client: 'till-1', status: 200 });
+  });
+
+  it('health is 503 while the proxy stops', async () => {
+    const held = gate();
+    const { server, proxy, clients } = await gatewayFor(['till-1'], [gated(held, json([]))]);
+    const [till] = clients as [Client];
+    const sent = till.ask('/v1/inventory');
+    await server.received(1);
+    const socket = await openTls(proxy.port);
+    socket.write('GET /__petstore/health HTTP/1.1\r\nHost: x\r\n');
+    expect((await till.ask('/__petstore/status')).status).toBe(200);
+    const heard = once(socket, 'data');
+    proxy.kill('SIGTERM');
+    while (await isListening(proxy.port)) continue;
+    socket.write('\r\n');
+    expect(String((await heard)[0])).toContain('HTTP/1.1 503 ');
+    held.open();
+    expect((await sent).status).toBe(200);
+  });
+
+  it.runIf(isNode)('a restart refuses nobody where the socket is passed', async () => {
+    const { baseUrl } = await service();
+    const args = ['proxy', '--no-token', '--quiet'];
+    const running = startPetstore(args, {
+      env: staging(baseUrl),
+      command: [process.execPath, '-e', HOLDER, '--', ...petstoreCommand()],
+    });
+    const pids = (): number[] => [...running.stdout.matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid));
+    onCleanup(() => {
+      for (const pid of pids()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
+    await running.waitFor(/Press Ctrl-C/, 'stdout');
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(running.stdout)?.[1]);
+    const statuses: number[] = [];
+    let isOver = false;
+    const client = async (): Promise<void> => {
+      while (!isOver) statuses.push((await ask(port, '/v1/inventory')).status);
+    };
+    const clients = Promise.all(Array.from({ length: 8 }, client));
+    const answered = async (count: number): Promise<void> => {
+      while (statuses.length < count) await ask(port, '/__petstore/health');
+    };
+    await answered(50);
+    process.kill(pids()[0]!, 'SIGTERM');
+    await running.waitFor(/Press Ctrl-C[^]*Press Ctrl-C/, 'stdout');
+    await answered(statuses.length + 50);
+    isOver = true;
+    await clients;
+    expect([...new Set(statuses)].filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect(statuses.slice(-8)).toEqual(Array.from({ length: 8 }, () => 200));
+    process.kill(pids()[1]!, 'SIGTERM');
+    expect((await running.exited).code).toBe(0);
+  });
+
+  it.runIf(isNode)('a descriptor that is no socket, and several, are refused', async () => {
+    for (const [count, says] of [
+      ['1', 'The socket that was passed cannot be used'],
+      ['2', 'systemd has passed 2 sockets; the proxy takes one.'],
+    ] as const) {
+      const run = await runPetstore(
+        ['-c', 'LISTEN_PID=$$ exec "$@" 3</dev/null', 'sh', ...petstoreCommand(), 'proxy'],
+        {
+          command: ['sh'],
+          env: { ...staging('http://127.0.0.1:9/v1'), LISTEN_FDS: count },
+        },
+      );
+      expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(says)]);
+    }
+  });
+});
+
+/** Listens, accepts nothing, and runs a program with the socket twice: systemd does the same. */
+const HOLDER = `
+const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
+  const script = 'echo "pid $$"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"';
+  const stdio = ['ignore', 'inherit', 'inherit', server._handle.fd];
+  for (let i = 0; i < 2; i++) {
+    const { status } = require('node:child_process').spawnSync('sh', ['-c', script, 'sh', ...process.argv.slice(1)], { stdio });
+    if (status !== 0) process.exit(status ?? 1);
+  }
+  process.exit();
+});`;
+
+/** A service that answers each request. */
+async function service(): Promise<{ readonly baseUrl: string }> {
+  const limits = { 'x-ratelimit-limit': '99999', 'x-ratelimit-remaining': '99998' };
+  const server = createServer((_req, res) => {
+    const reset = { 'x-ratelimit-reset': String(Math.floor(Date.now() / 1_000) + 60) };
+    res.writeHead(200, { ...limits, ...reset }).end('[]');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onCleanup(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => {
+      resolve(false);
+    });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}

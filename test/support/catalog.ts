@@ -1,0 +1,32 @@
+/** Catalogs: none for the sandbox, or one in memory, filled as a file of rows would fill it. */
+import { checkRows } from '../../src/catalog/changes.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
+import { writeChanges } from '../../src/catalog/store.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { openStateFile } from '../../src/state/database.ts';
+import { STATE_DATABASE } from '../../src/state/schema.ts';
+import { parseCatalog } from '../../src/stock/file-rows.ts';
+import type { TestContext } from './test-context.ts';
+
+const ORIGIN = 'https://pets.example';
+
+/** @param csv with a header; `forced`: the barcodes, of 14 digits, that were stored with --force */
+export async function catalogOf(csv: string, ...forced: string[]): Promise<Catalog> {
+  const database = await openDatabase(':memory:');
+  for (const statement of STATE_DATABASE.schema) database.exec(statement);
+  const catalog = new Catalog(database, ORIGIN);
+  const { rows, problems } = parseCatalog(csv);
+  const found = checkRows(rows, catalog);
+  if (problems.length + found.problems.length > 0) throw new Error(JSON.stringify([problems, found.problems]));
+  writeChanges(database, ORIGIN, found.pets, false);
+  for (const barcode of forced) database.run('UPDATE catalogBarcode SET forced = 1 WHERE barcode = ?', barcode);
+  return catalog;
+}
+
+/** Keeps the sandbox from bringing its own names along. */
+export async function withoutSandboxNames<C extends TestContext>(context: C): Promise<C> {
+  await context.files.makePrivateFolder(`${context.home.state}/petstore`);
+  using state = await openStateFile(context, `${context.home.state}/petstore/state.db`);
+  state.database.run("INSERT OR REPLACE INTO meta VALUES ('provided sandbox', 'none')");
+  return context;
+}
