@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { env } from 'node:process';
 
+/** @type {Record<string, string>} */
 const TESTS = {
   'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
   client: 'test/client',
@@ -17,6 +18,7 @@ const folder = `src/${part}`;
 // What runs inside Redis is not JavaScript.
 const files = readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'lease-script.ts');
 
+/** @param {string} file */
 function sampleOf(file) {
   if (sample === '1') return [file];
   const lines = readFileSync(file, 'utf8').split('\n').length;
