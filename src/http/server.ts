@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, ListenOptions, Server, Socket } from 'node:net';
+import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -16,6 +16,8 @@ export interface Patience {
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
+/** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
+const IDLE_MS = 1_000;
 const MOST_CONNECTIONS = 1_000;
 export const LONGEST_HEAD = 16 * 1024;
 
@@ -114,14 +116,19 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       secure.setSecureContext(next);
     },
     async close(graceMs) {
-      const closed = new Promise((resolve) => server.close(resolve));
+      // HTTP's own `close` disconnects idle clients at once, also those whose next request is on its way.
+      const closed = new Promise((resolve) => Server.prototype.close.call(server, resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
+      const cancelIdle = clock.alarm(IDLE_MS, () => {
+        server.closeIdleConnections();
+      });
       const end = (): void => {
         server.closeAllConnections();
       };
       if (graceMs === 0) end();
       const cancel = clock.alarm(graceMs, end);
       await closed;
+      cancelIdle();
       cancel();
     },
   };
