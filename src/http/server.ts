@@ -16,6 +16,11 @@ export interface Patience {
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
+/**
+ * How long a connection stays open without a request, ms: longer than load balancers keep theirs (60 s is usual). The
+ * server must not be the first to close, because a request may be on its way then.
+ */
+const KEEP_ALIVE_MS = 75_000;
 /** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
 const IDLE_MS = 1_000;
 const MOST_CONNECTIONS = 1_000;
@@ -139,6 +144,7 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   const settings = {
     headersTimeout: headMs,
     requestTimeout: requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(1_000, headMs),
     maxHeaderSize: LONGEST_HEAD,
     keepAlive: true,

@@ -46,7 +46,8 @@ async function answer(socket: Socket): Promise<string> {
 it('that ends answers the requests that come on idle and on new connections, and closes them then', async () => {
   const { serving, rings, connect } = await served();
   const [idle, quiet, fresh] = [await connect(), await connect(), await connect()];
-  for (const socket of [idle, quiet]) expect(await answer(socket)).toContain('Connection: keep-alive');
+  for (const socket of [idle, quiet])
+    expect(await answer(socket)).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=75\r\n');
   const closed = serving.close(20_000);
   for (const socket of [idle, fresh]) {
     const end = once(socket, 'close');
