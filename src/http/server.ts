@@ -121,8 +121,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       secure.setSecureContext(next);
     },
     async close(graceMs) {
-      // HTTP's own `close` disconnects idle clients at once, also those whose next request is on its way.
-      const closed = new Promise((resolve) => Server.prototype.close.call(server, resolve));
+      // Node's HTTP `close` disconnects idle clients at once, also those whose next request is on its way.
+      const { close } = server instanceof Server ? Server.prototype : server;
+      const closed = new Promise((resolve) => close.call(server, resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
