@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, ListenOptions, Server, Socket } from 'node:net';
+import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -16,6 +16,13 @@ export interface Patience {
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
+/**
+ * How long a connection stays open without a request, ms: longer than load balancers keep theirs (60 s is usual). The
+ * server must not be the first to close, because a request may be on its way then.
+ */
+const KEEP_ALIVE_MS = 75_000;
+/** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
+const IDLE_MS = 1_000;
 const MOST_CONNECTIONS = 1_000;
 export const LONGEST_HEAD = 16 * 1024;
 
@@ -114,14 +121,20 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       secure.setSecureContext(next);
     },
     async close(graceMs) {
-      const closed = new Promise((resolve) => server.close(resolve));
+      // Node's HTTP `close` disconnects idle clients at once, also those whose next request is on its way.
+      const { close } = server instanceof Server ? Server.prototype : server;
+      const closed = new Promise((resolve) => close.call(server, resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
+      const cancelIdle = clock.alarm(IDLE_MS, () => {
+        server.closeIdleConnections();
+      });
       const end = (): void => {
         server.closeAllConnections();
       };
       if (graceMs === 0) end();
       const cancel = clock.alarm(graceMs, end);
       await closed;
+      cancelIdle();
       cancel();
     },
   };
@@ -132,6 +145,7 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   const settings = {
     headersTimeout: headMs,
     requestTimeout: requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(1_000, headMs),
     maxHeaderSize: LONGEST_HEAD,
     keepAlive: true,

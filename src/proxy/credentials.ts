@@ -21,14 +21,14 @@ interface CredentialOptions {
 }
 
 /** As they were read last. */
-interface Credentials extends Pick<Access, 'clients' | 'names'> {
-  identity: (Identity & Pick<Access, 'names'>) | undefined;
+interface Credentials {
+  clients: Access['clients'];
+  names: readonly string[];
+  identity: Identity | undefined;
   /** How clients prove who they are: a title, the member of the JSON, and the value. */
-  readonly shown: readonly (readonly [title: string, name: string, value: string])[];
+  shown: readonly (readonly [title: string, name: string, value: string])[];
   /** Receives each certificate that is read later. */
   onIdentity: (identity: Identity) => void;
-  /** Ends the reading. */
-  end(): void;
 }
 
 /** Refuses to serve other machines without TLS and names for the clients. @throws {Failure} `usage` */
@@ -57,52 +57,40 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
 /** Reads the files of the options, and again when they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
-  options: CredentialOptions,
+  { tlsCert, tlsKey, tokens, tokenFile, ...options }: CredentialOptions,
   apiKey: string,
 ): Promise<Credentials> {
-  const { tlsCert, tlsKey, tokens, tokenFile } = options;
   const names = (options.allowHost ?? []).map((name) => name.toLowerCase());
-  const ends: (() => void)[] = [];
-  let clients: Access['clients'];
-  let shown: Credentials['shown'] = [];
+  const credentials: Credentials = {
+    clients: undefined,
+    names,
+    identity: undefined,
+    shown: [],
+    onIdentity: () => undefined,
+  };
   if (tokens !== undefined) {
-    shown = [['Tokens', 'tokens', tokens]];
-    const use = ([text = '']: readonly string[]): void => {
-      clients = readClients(text, tokens);
-    };
-    ends.push(await followFiles(context, [tokens], use));
+    credentials.shown = [['Tokens', 'tokens', tokens]];
+    await followFiles(context, [tokens], ([text = '']) => {
+      credentials.clients = readClients(text, tokens);
+    });
   } else if (options.token) {
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');
     const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
-    shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
-    clients = [token, apiKey].map((each) => ({ digest: digestOf(each) }));
+    credentials.shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
+    credentials.clients = [token, apiKey].map((each) => ({ digest: digestOf(each) }));
   }
-  const credentials: Credentials = {
-    get clients() {
-      return clients;
-    },
-    get names() {
-      return [...names, ...(credentials.identity?.names ?? [])];
-    },
-    identity: undefined,
-    shown,
-    onIdentity: () => undefined,
-    end: () => {
-      for (const end of ends) end();
-    },
-  };
   if (tlsCert !== undefined && tlsKey !== undefined) {
-    const use = (texts: readonly string[]): void => {
-      credentials.identity = identityOf(tlsCert, tlsKey, texts);
+    await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
+      credentials.names = [...names, ...namesOf([tlsCert, cert], [tlsKey, key])];
+      credentials.identity = { cert, key };
       credentials.onIdentity(credentials.identity);
-    };
-    ends.push(await followFiles(context, [tlsCert, tlsKey], use));
+    });
   }
   return credentials;
 }
 
-/** Checks a certificate and its key, and returns them with the names that it is for. @throws {Failure} `file-unusable` */
-function identityOf(certFile: string, keyFile: string, [cert = '', key = '']: readonly string[]) {
+/** Checks a certificate and its key, and returns the host names that it is for. @throws {Failure} `file-unusable` */
+function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: readonly [string, string]): string[] {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();
@@ -110,16 +98,15 @@ function identityOf(certFile: string, keyFile: string, [cert = '', key = '']: re
       throw new Failure('file-unusable', { path, problem: `has no ${what} in PEM that petstore can read` });
     }
   };
-  const own = read(certFile, 'certificate', () => new X509Certificate(cert));
+  const own = read(certFile, 'certificate', () => {
+    createSecureContext({ cert });
+    return new X509Certificate(cert);
+  });
   const privateKey = read(keyFile, 'private key without a passphrase', () => createPrivateKey(key));
   if (!own.checkPrivateKey(privateKey)) {
     throw new Failure('file-unusable', { path: keyFile, problem: `has another key than the certificate ${certFile}` });
   }
-  return read(certFile, 'certificate', () => {
-    createSecureContext({ cert, key });
-    const names = [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
-    return { cert, key, names };
-  });
+  return [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
 }
 
 const LONGEST_FILE = 4_096;

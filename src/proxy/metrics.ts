@@ -3,7 +3,7 @@ import type { ProxiedRequest } from './requests.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import { type Sharing, sharingJson } from '../session/limit-words.ts';
-import { type Answer, answerOf } from './answers.ts';
+import { type Answer, answerOf, ownAnswer } from './answers.ts';
 
 /** Upper bounds of the waits, s, in the one way in which they may be written. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
@@ -87,7 +87,7 @@ function family(name: string, type: string, help: string, samples: Samples): str
 }
 
 /** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
-export async function ownAnswer(
+export async function stateAnswer(
   url: string,
   session: Session,
   metrics: Metrics,
@@ -105,11 +105,11 @@ export async function ownAnswer(
         block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
         ledger: sharing === undefined ? null : sharingJson(sharing),
       });
-      return textAnswer('application/json', `${stringifyJson(status)}\n`);
+      return ownAnswer('application/json', `${stringifyJson(status)}\n`);
     }
     case '/__petstore/metrics': {
       const text = metrics.text({ ...limits, waiting, inFlight, isBlocked: block !== undefined, sharing });
-      return textAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
+      return ownAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
     }
     default:
       return answerOf([404, 'not_found', 'Here are /__petstore/status and /__petstore/metrics.']);
@@ -118,8 +118,4 @@ export async function ownAnswer(
 
 function timeOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
-}
-
-function textAnswer(type: string, body: string): Answer {
-  return { status: 200, headers: { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }, body };
 }

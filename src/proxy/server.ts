@@ -6,23 +6,23 @@ import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, GATEWAY_HEADER, METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
-import { type Identity, LONGEST_HEAD, type Patience, readBody, serve, type Serving } from '../http/server.ts';
+import {
+  type Identity,
+  LONGEST_HEAD,
+  type Patience,
+  readBody,
+  type Refusal,
+  serve,
+  type Serving,
+} from '../http/server.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Access, isOwnPath, refusalOf } from './access.ts';
-import {
-  type Answer,
-  answerOf,
-  answerOfFailure,
-  catalogAnswer,
-  TOO_LARGE,
-  TOO_MANY,
-  TOO_MANY_CONNECTIONS,
-} from './answers.ts';
+import { type Answer, answerOf, answerOfFailure, ownAnswer } from './answers.ts';
 import { type Client, clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
-import { Metrics, ownAnswer } from './metrics.ts';
+import { Metrics, stateAnswer } from './metrics.ts';
 import {
   afterWrites,
   givenId,
@@ -33,10 +33,12 @@ import {
   type ProxiedRequest,
 } from './requests.ts';
 import { Turns } from './turns.ts';
-import { Visitors } from './visitors.ts';
+import { TOO_MANY_CONNECTIONS, Visitors } from './visitors.ts';
 
 /** Held of one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
+const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
+const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
 /** For load balancers: needs no token, and is not logged. */
 const HEALTH = '/__petstore/health';
 /** Nginx's name for a client that did not wait for its answer. */
@@ -190,33 +192,35 @@ class ProxyServer {
   ): Promise<Answer | undefined> {
     const { outgoing } = passing;
     const { credentials, isReadOnly } = this.options;
-    const refusal = refusalOf(incoming, { clients: credentials.clients, names: credentials.names, isReadOnly }, known);
+    const { clients, names } = credentials;
+    let refusal = refusalOf(incoming, { clients, names, isReadOnly }, known);
+    if (refusal?.[0] === 401) await this.slowDown(incoming, passing);
+    if (refusal === undefined && !this.visitors.recognize(incoming.socket, known?.name)) refusal = TOO_MANY_CONNECTIONS;
     if (refusal !== undefined) {
-      if (refusal[0] === 401) await this.slowDown(incoming, passing);
       // Its body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
-    if (!this.visitors.recognize(incoming.socket, known?.name)) {
-      outgoing.shouldKeepAlive = false;
-      return TOO_MANY_CONNECTIONS;
-    }
     if (this.isStopping) throw stopping();
     const { method = '', url = '' } = incoming;
     if (url === CATALOG_PATH) {
-      return catalogAnswer(await gatewayCatalog(this.context, this.session.origin, incoming.headers['if-none-match']));
+      const known = incoming.headers['if-none-match'];
+      const { etag, body } = await gatewayCatalog(this.context, this.session.origin, known);
+      // It has not changed (RFC 9110, 15.4.5).
+      if (body === undefined) return { status: 304, headers: { etag }, body: '' };
+      return ownAnswer('application/json', body, { etag });
     }
     if (isOwnPath(url)) {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
-      return ownAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
+      return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
-    const body = await readBody(incoming, outgoing, held > MOST_HELD ? 0 : LARGEST_BODY);
-    if (held > MOST_HELD) {
+    const isFull = held > MOST_HELD;
+    const body = await readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY);
+    if (isFull || body === undefined) {
       outgoing.shouldKeepAlive = false;
-      return TOO_MANY;
+      return answerOf(isFull ? TOO_MANY : TOO_LARGE);
     }
-    if (body === undefined) return TOO_LARGE;
     passing.size = LONGEST_HEAD + body.length;
     // However long it waits.
     outgoing.setTimeout(0);

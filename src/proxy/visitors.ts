@@ -1,10 +1,16 @@
 /** Limits what those without a token, and each client with a name, can take of the proxy. */
 import type { Socket } from 'node:net';
+import type { Refusal } from '../http/server.ts';
 
 /** Connections that have shown no token. */
 const MOST_STRANGERS = 500;
 /** Connections of one client with a name. */
-export const MOST_OF_ONE = 100;
+const MOST_OF_ONE = 100;
+export const TOO_MANY_CONNECTIONS: Refusal = [
+  429,
+  'too_many_connections',
+  `A token has at most ${MOST_OF_ONE} connections.`,
+];
 
 const SHORTEST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
