@@ -2,7 +2,7 @@
  * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
  * each is one line of JSON, and information only appears with --verbose.
  */
-import type { AttemptFacts, Backoff } from '../client/service.ts';
+import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
@@ -13,12 +13,14 @@ import {
   duration,
   limitWords,
   LiveLine,
+  unansweredWords,
   progressLines,
   runWaitLine,
   type Share,
   waitLines,
 } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
+import { capital } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
 import { stringifyJson, type JsonValue } from '../api/json.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -118,6 +120,22 @@ export class Reporter implements Notices {
 
   backoff(wait: Parameters<Notices['backoff']>[0]): void {
     this.wait(wait === undefined ? undefined : { why: 'backoff', ...wait });
+  }
+
+  /** On the live line alone: a log has the attempt. */
+  unanswered(wait: Unanswered | undefined): void {
+    const { live, progressLine } = this;
+    if (live === undefined) return;
+    if (wait === undefined) {
+      this.progress(progressLine, this.share);
+      return;
+    }
+    const words = this.shown(unansweredWords(wait));
+    this.later(() =>
+      progressLine === undefined
+        ? live.draw(`${capital(words)}. Ctrl-C stops.`, `${capital(words)}.`)
+        : live.draw(`${this.shown(progressLine)}; ${words}`),
+    );
   }
 
   recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {

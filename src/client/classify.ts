@@ -11,6 +11,7 @@
  */
 import type { HttpFailureFacts } from '../ports.ts';
 import { Failure, type ServiceError } from '../errors.ts';
+import type { Gateway } from '../rate-limit/headers.ts';
 import type { Call, Service } from './service.ts';
 
 export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
@@ -22,7 +23,7 @@ export interface Classified {
   readonly retryAfterMs?: number;
 }
 
-export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' | 'timeoutMs'> {
+export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' | 'maxWaitMs' | 'timeoutMs'> {
   readonly isWrite: boolean;
   /** The pet that a write is for. */
   readonly petId?: bigint;
@@ -44,10 +45,10 @@ export function requestInfo(
   attempts = 1,
   petId?: bigint,
 ): RequestInfo {
-  const { baseUrl, environment, keySource, timeoutMs } = service;
+  const { baseUrl, environment, keySource, maxWaitMs, timeoutMs } = service;
   const url = `${baseUrl.href}${path}`;
   const pet = petId !== undefined && { petId };
-  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ifMatch, ...pet };
+  return { environment, keySource, maxWaitMs, timeoutMs, isWrite: isWrite(method), url, attempts, ifMatch, ...pet };
 }
 
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
@@ -76,23 +77,33 @@ function brokenAnswer(facts: HttpFailureFacts): string {
 /** Transient server statuses: worth retrying. */
 const PASSING: readonly number[] = [500, 502, 503, 504];
 
+/** What the headers of an answer say. */
+interface Headers {
+  readonly location: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly gateway?: Gateway | undefined;
+}
+
+function never(failure: Failure): Classified {
+  return { repeat: 'never', failure };
+}
+
 /** Any status but 200. */
-export function judgeStatus(
-  serviceError: ServiceError,
-  asked: RequestInfo,
-  more: { location: string | undefined; retryAfterMs: number | undefined; now: number },
-): Classified {
+export function judgeStatus(serviceError: ServiceError, asked: RequestInfo, more: Headers): Classified {
   const { status } = serviceError;
-  const { environment } = asked;
-  const never = (failure: Failure): Classified => ({ repeat: 'never', failure });
+  const { environment, keySource } = asked;
+  const { gateway } = more;
 
   if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { serviceError }) };
-  if (status === 401)
-    return never(new Failure('unauthorized', { serviceError, environment, keySource: asked.keySource }));
-  if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
+  if (status === 401) return never(new Failure('unauthorized', { serviceError, environment, keySource, gateway }));
   const { ifMatch: expected, petId } = asked;
   if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
+  // A 404 is about the address or the pet, whoever answers it.
+  if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, asked, more);
+  if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
   if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     return never(
@@ -112,11 +123,19 @@ export function judgeStatus(
   return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
-function judgeServerError(
+/** A gateway has not sent the request: the service is not to be called before a time, or the client may not do this. */
+function judgeRefusal(
   serviceError: ServiceError,
-  asked: RequestInfo,
-  more: { retryAfterMs: number | undefined; now: number },
+  { maxWaitMs }: RequestInfo,
+  { now, retryAfterMs: waitMs }: Headers,
 ): Classified {
+  if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
+  const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
+  if (serviceError.status === 403) return never(new Failure('banned', wait));
+  return { repeat: 'unsent', failure: new Failure('paused', wait), retryAfterMs: waitMs };
+}
+
+function judgeServerError(serviceError: ServiceError, asked: RequestInfo, more: Headers): Classified {
   const { retryAfterMs } = more;
   const failure = new Failure('service-failed', {
     serviceError,

@@ -5,7 +5,7 @@
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
 import { isFailure } from '../errors.ts';
-import { readLimitHeaders } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
 import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
 import { readServiceError } from './error-body.ts';
@@ -95,7 +95,9 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
   const { retryAfterMs } = readLimitHeaders(reply.headers, now);
-  return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
+  const { headers } = reply;
+  const location = headers.get('location')?.[0];
+  return judgeStatus(serviceError, asked, { location, retryAfterMs, now, gateway: gatewayOf(headers) });
 }
 
 /** How long the failures of one operation are met by another attempt. */

@@ -231,7 +231,8 @@ async function askKey(
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (error.is('key-malformed')) notices.warning(`The key ${error.details.problem}. Type it again.`);
-      else if (error.is('unauthorized')) notices.warning(refusal(error));
+      // Another key would not help where that of a gateway is refused.
+      else if (error.is('unauthorized') && error.details.gateway !== 'passed') notices.warning(refusal(error));
       else throw error;
     }
   }
@@ -240,5 +241,6 @@ async function askKey(
 function refusal({ details }: Failure<'unauthorized'>): string {
   const { message } = details.serviceError;
   const reason = message === undefined ? '' : ` (${message.replace(/\.$/, '')})`;
-  return `The service refused the key${reason}. It was not saved; check it and type it again.`;
+  const what = details.gateway === undefined ? `The service refused the key${reason}` : 'The gateway does not know it';
+  return `${what}. It was not saved; check it and type it again.`;
 }

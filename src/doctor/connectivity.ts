@@ -1,5 +1,6 @@
 /** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
 import { judgeFailure, judgeStatus, requestInfo } from '../client/classify.ts';
+import { gatewayOf } from '../rate-limit/headers.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
@@ -163,7 +164,13 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     }
     const { status } = answer;
     if (status !== 200) {
-      const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
+      const { headers } = answer;
+      const more = {
+        location: headers.get('location')?.[0],
+        retryAfterMs: undefined,
+        now,
+        gateway: gatewayOf(headers),
+      };
       yield failed('service', judgeStatus({ status }, asked, more).failure, now);
     } else if (!Array.isArray(answer.json)) {
       const fix = 'Check the base URL, and for a login page of the network.';

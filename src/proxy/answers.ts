@@ -3,6 +3,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
+import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
 export interface Answer {
@@ -19,14 +20,15 @@ export function ownAnswer(type: string, body: string, headers: Answer['headers']
   return { status: 200, headers: { 'content-type': type, 'content-length': length, ...headers }, body };
 }
 
-/** `members`: of the body, besides those of every Error body. */
+/** A request that the service has not had. `members`: of the body, besides those of every Error body. */
 export function answerOf(
   [status, code, message]: Refusal,
   headers: Answer['headers'] = {},
   members: Readonly<Record<string, bigint>> = {},
 ): Answer {
   const body = `${stringifyJson(jsonObject({ code, message, status, ...members }))}\n`;
-  return { ...ownAnswer('application/json', body, { ...HEADERS[status], ...headers }), code, status };
+  const all = { [GATEWAY_HEADER]: REFUSED_BY_GATEWAY, ...HEADERS[status], ...headers };
+  return { ...ownAnswer('application/json', body, all), code, status };
 }
 
 /** When to try again, where nothing tells it better, s. */
@@ -40,16 +42,16 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
 
 const STATUS: Partial<Record<Kind, number>> = {
   'rate-limited': 429,
-  banned: 429,
-  paused: 429,
+  banned: 403,
+  paused: 503,
   network: 502,
   contract: 502,
-  // Of the list that is read before a conditional update.
-  forbidden: 502,
+  // Of the list that is read before a conditional update, as if it were passed on.
+  forbidden: 403,
+  unauthorized: 401,
   'not-the-service': 502,
   redirected: 502,
   'service-failed': 502,
-  unauthorized: 502,
   'unexpected-status': 502,
   'outcome-unknown': 502,
   usage: 400,
@@ -61,6 +63,16 @@ const STATUS: Partial<Record<Kind, number>> = {
   state: 503,
   file: 503,
 };
+/** The service has not had the request, or has refused it. */
+const UNSENT: readonly Kind[] = [
+  'rate-limited',
+  'banned',
+  'paused',
+  'precondition-failed',
+  'pet-not-found',
+  'usage',
+  'run-locked',
+];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
 /** `now`: epoch ms. */
@@ -72,7 +84,10 @@ export function answerOfFailure(error: unknown, now: number): Answer {
   // The client can try again with it, without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
-  return answerOf([status, failure.kind.replaceAll('-', '_'), words], retryAfterOf(failure), members);
+  const isUnsent =
+    UNSENT.includes(failure.kind) || (failure.is('interrupted') && failure.details.outcome === 'not-sent');
+  const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
+  return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
 function toFailure(error: unknown): Failure {

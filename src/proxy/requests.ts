@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
-import { METHODS } from '../client/service.ts';
+import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
@@ -31,7 +31,7 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-interface Arrival extends Pick<Passing, 'isUrgent' | 'since'> {
+interface Arrival extends Pick<Passing, 'isUrgent' | 'maxWaitMs' | 'since'> {
   readonly client: Client | undefined;
   /** It has shown no token: it must not hold up the client whose name it claims. */
   readonly isStranger: boolean;
@@ -60,6 +60,11 @@ export function newPassing(
   };
 }
 
+/** Returns how long a request may wait to be sent, ms: as its client says in whole seconds, and at most `mostMs`. */
+export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['headers'], mostMs: number): number {
+  return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
+}
+
 /** Returns the id that a client, or a server before the proxy, has given a request. */
 export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string | undefined {
   return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
@@ -68,14 +73,10 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
 /**
  * Resolves when the earlier writes of the same client have been answered.
  * @param all in the order in which their heads came
- * @throws {Failure} `run-locked`: they were not within `maxWaitMs` of its arrival
+ * @throws {Failure} `run-locked`: they were not for as long as it may wait
  */
-export async function afterWrites(
-  passing: Passing,
-  all: ReadonlySet<Passing>,
-  clock: Clock,
-  maxWaitMs: number,
-): Promise<void> {
+export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
+  const { maxWaitMs } = passing;
   const from = clock.monotonic();
   let tooLong: Promise<never> | undefined;
   try {

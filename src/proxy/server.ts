@@ -4,8 +4,8 @@ import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
-import { type Call, GATEWAY_HEADER, METHODS } from '../client/service.ts';
-import { Failure } from '../errors.ts';
+import { type Call, METHODS } from '../client/service.ts';
+import { Failure, isFailure } from '../errors.ts';
 import {
   type Identity,
   LONGEST_HEAD,
@@ -15,6 +15,7 @@ import {
   serve,
   type Serving,
 } from '../http/server.ts';
+import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -28,6 +29,7 @@ import {
   givenId,
   ID_HEADER,
   LARGEST_BODY,
+  maxWaitOf,
   newPassing,
   type Passing,
   type ProxiedRequest,
@@ -72,7 +74,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     clock: context.clock,
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
-    refuse: (refusal) => answerOf(refusal, { [GATEWAY_HEADER]: '1' }),
+    refuse: answerOf,
     unsupported: {
       connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
       upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
@@ -117,11 +119,12 @@ class ProxyServer {
     this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
     const { clock, globals } = context;
     const { gate } = session.service;
-    this.turns = new Turns({ gate, clock, maxWaitMs: globals.maxWait, reserve: globals.reserve });
+    this.turns = new Turns({ gate, clock, reserve: globals.reserve });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method, url } = incoming;
+    outgoing.setHeader(GATEWAY_HEADER, '1');
     if (url === HEALTH && method === 'GET') {
       outgoing.writeHead(this.isStopping ? 503 : 204).end();
       return Promise.resolve();
@@ -133,8 +136,8 @@ class ProxyServer {
       isStranger: known === undefined && credentials.clients !== undefined,
       isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
       since: this.context.clock.monotonic(),
+      maxWaitMs: maxWaitOf(headers, this.context.globals.maxWait),
     });
-    outgoing.setHeader(GATEWAY_HEADER, '1');
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
     outgoing.once('close', () => {
@@ -245,10 +248,18 @@ class ProxyServer {
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, context.clock, context.globals.maxWait);
+    else await afterWrites(passing, this.passing, context.clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
     const by = { command: 'proxy', person: passing.client, means: this.means };
-    return recordedCall(context, { ...session, service }, { ...by, call }, (checked) => forward(service, checked));
+    try {
+      return await recordedCall(context, { ...session, service }, { ...by, call }, (each) => forward(service, each));
+    } catch (error) {
+      // The list before a conditional update was refused: with a block, the client gets its end.
+      if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
+        await turns.checkWait(passing, operationOf(call));
+      }
+      throw error;
+    }
   }
 
   private send(passing: Passing, { status, headers, body, code }: Answer): void {

@@ -25,11 +25,26 @@ export interface LimitHeaders {
   readonly resetMs?: number;
   /** True where requests are left: a refusal has another reason than this window, so its Reset does not name the wait. */
   readonly hasRemaining?: boolean;
+  /** True where a gateway has refused the request: the time that it names is not a guess. */
+  readonly isOfGateway?: boolean;
   /** True where a Retry-After cannot be read, or nothing else than a Reset names a wait and cannot be read. */
   readonly unreadable?: boolean;
 }
 
 type Headers = ReadonlyMap<string, readonly string[]>;
+
+/** The header of every answer of `petstore proxy`. */
+export const GATEWAY_HEADER = 'petstore-gateway';
+/** Its value where the proxy itself refuses, and the service has not had the request; else 1. */
+export const REFUSED_BY_GATEWAY = 'refused';
+
+/** Returns whether a gateway has passed the answer on, or refused the request; undefined: it is no gateway's. */
+export function gatewayOf(headers: Headers): Gateway | undefined {
+  const value = headers.get(GATEWAY_HEADER)?.[0];
+  return value === undefined ? undefined : value === REFUSED_BY_GATEWAY ? 'refused' : 'passed';
+}
+
+export type Gateway = 'passed' | 'refused';
 
 /** The server's clock (this machine's where the response has no Date) and this machine's on receipt, epoch ms. */
 interface Clocks {
@@ -112,6 +127,7 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
     ...(resetMs !== undefined && { resetMs }),
     ...(left !== undefined && left > 0 && { hasRemaining: true }),
     ...(isUnreadable && { unreadable: true }),
+    ...(gatewayOf(headers) === 'refused' && { isOfGateway: true }),
   };
 }
 
@@ -230,12 +246,13 @@ function least(texts: readonly string[]): number | undefined {
 
 /**
  * Returns how long to send nothing after a 429, in ms: never shorter than what the service named, up to a day, and
- * twice as long for each further 429 in a row. A Reset counts where nothing is left, or where nothing else names a wait.
+ * twice as long for each further 429 in a row, unless a gateway names it. A Reset counts where nothing is left, or where nothing else names a wait.
  */
 export function blockMs(headers: LimitHeaders, consecutive429s: number, random: number): number {
   const named = namedMs(headers) ?? headers.resetMs;
   const least = named === undefined || headers.unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-  const wait = Math.max(named ?? 0, least) * 2 ** Math.min(consecutive429s - 1, 30);
+  const doublings = headers.isOfGateway === true ? 0 : Math.min(consecutive429s - 1, 30);
+  const wait = Math.max(named ?? 0, least) * 2 ** doublings;
   const jitter = Math.min(wait * 0.1, LONGEST_JITTER_MS) * random;
   return Math.min(wait + ROUNDING_MS + jitter, LONGEST_BLOCK_MS);
 }

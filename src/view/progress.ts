@@ -138,6 +138,11 @@ export function waitLines(wait: {
   ];
 }
 
+/** Returns who is waited for, and for how many whole seconds already. */
+export function unansweredWords({ peer, ms }: { peer: string; ms: number }): string {
+  return `waiting for ${peer} (${duration(Math.floor(ms / SECOND) * SECOND)})`;
+}
+
 /** Why a run waits; undefined where it is not worth a word. */
 const RUN_WHY: Readonly<Record<WaitWhy, string | undefined>> = {
   'rate-limited': 'rate limit reached, continuing',

@@ -11,6 +11,7 @@ const READ: RequestInfo = {
   url: 'https://pets.example/v1/inventory',
   environment: 'staging',
   keySource: 'PETSTORE_API_KEY',
+  maxWaitMs: 75_000,
   timeoutMs: 30_000,
   attempts: 2,
 };
@@ -148,6 +149,26 @@ describe('a status', () => {
   it.each(ROWS)('%i: a read is %j, a write is %j', (status, read, write) => {
     const judged = [judge(status, READ), judge(status, WRITE)];
     expect(judged.map(({ failure, repeat }) => [failure.kind, repeat])).toEqual([read, write]);
+  });
+
+  it.each<[status: number, retryAfterMs: number | undefined, verdict: Verdict, exit?: string]>([
+    [400, undefined, ['gateway-refused', 'never']],
+    [401, undefined, ['unauthorized', 'never']],
+    [403, undefined, ['gateway-refused', 'never']],
+    [403, 60_000, ['banned', 'never']],
+    [405, undefined, ['gateway-refused', 'never']],
+    [413, undefined, ['gateway-refused', 'never']],
+    [429, 60_000, ['unexpected-status', 'rate']],
+    [431, undefined, ['gateway-refused', 'never']],
+    [501, undefined, ['gateway-refused', 'never']],
+    // Nothing was sent: a write, too, may be sent again.
+    [503, 5_000, ['paused', 'unsent']],
+  ])('%i of a gateway that refuses, with a wait of %s ms: %j', (status, retryAfterMs, verdict) => {
+    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    for (const asked of [READ, WRITE]) {
+      const { failure, repeat } = judgeStatus({ status }, asked, more);
+      expect([failure.kind, repeat]).toEqual(verdict);
+    }
   });
 
   const serviceError: ServiceError = { status: 400, code: 'no', message: 'No.' };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { type Access, refusalOf } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
-import { newPassing } from '../../src/proxy/requests.ts';
+import { maxWaitOf, newPassing } from '../../src/proxy/requests.ts';
 import { Visitors } from '../../src/proxy/visitors.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
@@ -25,11 +25,22 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
   return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
 }
 
+it.each<[string | undefined, number]>([
+  [undefined, 75_000],
+  ['0', 0],
+  ['10', 10_000],
+  ['76', 75_000],
+  ['315360000', 75_000],
+  ...['', '-1', '1.5', '10s', '10, 20', '9'.repeat(13)].map((text): [string, number] => [text, 75_000]),
+])('a client that may wait for %j s waits for at most %i ms', (seconds, ms) => {
+  expect(maxWaitOf({ 'petstore-max-wait': seconds }, 75_000)).toBe(ms);
+});
+
 describe('those without a token', () => {
   it('hold up nothing of the client whose name they claim', () => {
     const headers = { 'user-agent': 'till-1', 'content-length': '1000000' };
     const incoming = { method: 'PATCH', headers } as unknown as IncomingMessage;
-    const arrival = { client: undefined, isUrgent: false, since: 0 };
+    const arrival = { client: undefined, isUrgent: false, since: 0, maxWaitMs: 75_000 };
     const outgoing = {} as unknown as ServerResponse;
     const stranger = newPassing(incoming, outgoing, { ...arrival, isStranger: true });
     expect(stranger).toMatchObject({ client: 'till-1', isWrite: false, size: 0 });
