@@ -197,8 +197,8 @@ function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
   yield missing.length === 0
-    ? ok('limits', 'The service sends rate-limit headers.')
-    : warn('limits', `The answer lacks ${missing.join(', ')}.`, fix);
+    ? ok('limit-headers', 'The service sends rate-limit headers.')
+    : warn('limit-headers', `The answer lacks ${missing.join(', ')}.`, fix);
 }
 
 function at(address: string, port: number): string {

@@ -64,7 +64,7 @@ const WRITE_FAILURES = {
   'precondition-failed': ({ petId, expected, found }: { petId: bigint; expected: bigint; found: bigint }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
-    hint: `To change it anyway, use --expect ${found}.`,
+    hint: 'To change it anyway, leave out --expect.',
     outcome: 'not-applied',
     bulkRow: {
       state: 'conflict',

@@ -40,7 +40,7 @@ export const SERVICE_FAILURES = {
   'not-the-service': ({ url }: { url: string }) => ({
     ...stops(EXIT.local),
     message: `No inventory at ${url} (404).`,
-    hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
+    hint: 'Check the base URL: it must be the address of the service and end in /v1.',
   }),
   unauthorized: (details: { serviceError: ServiceError; environment: string; keySource: string }) => ({
     ...stops(EXIT.key),
@@ -202,7 +202,7 @@ function describeNetwork(details: NetworkDetails): string {
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
   switch (details.phase) {
     case 'dns':
-      return `Cannot resolve ${peer} (${code})${tries}; ${nothing}.`;
+      return `Cannot find the address of ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect':
       return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
     case 'connect-timeout':
@@ -245,7 +245,7 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
 function networkHint(details: NetworkDetails): string {
   switch (details.phase) {
     case 'dns':
-      return 'Check the base URL (petstore status) and the network, then run the command again.';
+      return 'Check the name in the base URL and the network, then run the command again.';
     case 'tls':
       if (NO_TLS.has(details.code)) return `Did you mean http://${details.peer}/v1?`;
       return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';

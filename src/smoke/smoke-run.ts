@@ -116,7 +116,8 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
       notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
       return;
     }
-    if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
+    if (tries === 1)
+      notices.info(`The service is not ready; waiting.${notices.isLive ? ' Press Ctrl-C to stop.' : ''}`);
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
 }

@@ -126,7 +126,7 @@ async function* watch(
       if (before === undefined) {
         const shown = [...stock.values()].filter(matches);
         for (const item of shown) yield { at, event: 'listed', item };
-        notices.info(`Watching ${plural(shown.length, 'pet')}; press Ctrl-C to stop.`);
+        notices.info(`Watching ${plural(shown.length, 'pet')}.${howToStop(notices)}`);
       } else {
         const found = [...changes(before, stock, matches, at)];
         if (found.length > 0) alerts?.add(found.map(changeJson));
@@ -186,7 +186,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting. Press Ctrl-C to stop.`);
+    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting.${howToStop(notices)}`);
     const ms = await pauseMs(session.service, globals.reserve, wanted.interval);
     await pause(context, Math.min(ms, left), `Pet ${wanted.pet} ${state}`);
   }
@@ -200,6 +200,10 @@ async function pause({ clock, notices, signal }: CommandContext, ms: number, wha
     await clock.sleep(notices.isLive ? Math.min(left, SECOND) : left, signal);
   }
   notices.progress(undefined);
+}
+
+function howToStop({ isLive }: CommandContext['notices']): string {
+  return isLive ? ' Press Ctrl-C to stop.' : '';
 }
 
 function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): boolean {

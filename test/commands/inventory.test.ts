@@ -104,7 +104,7 @@ describe('inventory set', () => {
       stdout: '',
       stderr:
         'error: Pet 7 has a quantity of 10, not the expected 9; nothing was changed.\n' +
-        'hint: To change it anyway, use --expect 10.\n',
+        'hint: To change it anyway, leave out --expect.\n',
     });
     expect((await run(context, 'inventory', 'set', '7', '12', '--expect', '10')).stdout).toBe(
       'Pet 7: 10 → 12 (+2) in staging.\n',
