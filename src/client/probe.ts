@@ -1,6 +1,8 @@
 /** Answers of the service as they come, for checks: nothing is judged. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { perform } from './retry.ts';
+import type { Failure } from '../errors.ts';
+import { judgeFailure, requestInfo } from './classify.ts';
+import { judgeReply, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
@@ -67,6 +69,20 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
   const { facts, failure } = outcome.trouble;
   if (facts === undefined) throw failure;
   return { unreachable: facts, evidence: { request } };
+}
+
+/** Returns what an answer means for any command; undefined: nothing is wrong. */
+export async function failureIn(
+  service: Service,
+  call: Call,
+  answer: Answer | Unreachable,
+  petId?: bigint,
+): Promise<Failure | undefined> {
+  const asked = requestInfo(service, call, 1, petId);
+  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
+  const { status, headers, text } = answer;
+  if (status < 300) return undefined;
+  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }
 
 function read(text: string): { json: JsonValue } | { problem: string } {

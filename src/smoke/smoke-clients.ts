@@ -1,7 +1,5 @@
 /** The requests of a smoke test, and what would end any other command. */
-import { judgeFailure, requestInfo } from '../client/classify.ts';
-import { type Answer, probe, type Unreachable } from '../client/probe.ts';
-import { judgeReply } from '../client/retry.ts';
+import { type Answer, failureIn, probe, type Unreachable } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
@@ -19,10 +17,6 @@ export class SmokeClients implements AsyncDisposable {
   readonly session: Session;
   /** What would end any other command: the exit code of the run, before that of a failed check. */
   readonly causes: Failure[] = [];
-  /** What ended the checks early. */
-  endedBy: Failure | undefined;
-  /** How long the service was waited for in vain, in ms. */
-  waitedMs: number | undefined;
   private readonly context: CommandContext;
   /** Requests that the checks need. */
   private readonly need: number;
@@ -96,18 +90,4 @@ export class SmokeClients implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
   }
-}
-
-/** Returns what an answer means for any command; undefined: nothing is wrong. */
-export async function failureIn(
-  service: Service,
-  call: Call,
-  answer: Answer | Unreachable,
-  petId?: bigint,
-): Promise<Failure | undefined> {
-  const asked = requestInfo(service, call, 1, petId);
-  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
-  const { status, headers, text } = answer;
-  if (status < 300) return undefined;
-  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }

@@ -5,9 +5,18 @@ import { refuseWebPage } from '../client/list.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
-import { duration } from '../view/progress.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { type CheckFacts, type Checked, checked, fail, type Finding, noAnswer, PASS, skip } from './finding.ts';
+import {
+  type CheckFacts,
+  type Checked,
+  checked,
+  fail,
+  type Finding,
+  noAnswer,
+  PASS,
+  skip,
+  withStatus,
+} from './finding.ts';
 import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
@@ -106,7 +115,7 @@ export async function* runSmoke(
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (isChosen(REACHABLE)) yield notReady(clients, checked(REACHABLE, reachable(first), first));
+  if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // At once: others may change the pet meanwhile.
@@ -115,7 +124,7 @@ export async function* runSmoke(
   }
   for (const check of READ_CHECKS.filter(isChosen)) {
     if (obstacle === undefined) yield await verdictOf(check);
-    else if (obstacle === check.id) yield notReady(clients, { ...(await verdictOf(check)), isError: true });
+    else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
   }
   if (obstacle !== undefined) return;
   if (options.provoke429 === true) yield* runProvoked(clients, isChosen);
@@ -146,12 +155,6 @@ function reachable(first: Answer | Unreachable): Finding {
     : { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
 }
 
-/** Adds how long --wait-ready has waited in vain. */
-function notReady({ waitedMs }: SmokeClients, check: Checked): Checked {
-  if (waitedMs === undefined || check.verdict !== 'fail') return check;
-  return { ...check, problem: `not ready after ${duration(waitedMs)}: ${check.problem ?? ''}` };
-}
-
 function encrypted(first: Answer | Unreachable, { hostname, protocol }: URL): Finding {
   if ('unreachable' in first && first.unreachable.phase === 'tls')
     return { ...fail('a trusted certificate', first.unreachable.code), isError: true };
@@ -166,49 +169,37 @@ const MOST = 2_000;
 
 /** Checks the answer to a request beyond the rate limit. The key is blocked afterwards, for all who use it. */
 async function* runProvoked(clients: SmokeClients, isChosen: (facts: CheckFacts) => boolean): AsyncGenerator<Checked> {
-  const chosen = PROVOKED_CHECKS.filter(isChosen);
-  if (chosen.length === 0) return;
+  if (!PROVOKED_CHECKS.some(isChosen)) return;
   const { end, sent } = await spend(clients);
-  const [refused, retry] = judge(end, sent);
-  for (const facts of chosen) {
-    const from = end === undefined || 'unreachable' in end ? undefined : end;
-    yield checked(facts, facts === REFUSED ? refused : retry, from);
+  if (isChosen(REFUSED)) {
+    const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
+    yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   }
+  const is429 = end !== undefined && 'status' in end && end.status === 429;
+  if (isChosen(RETRY)) yield checked(RETRY, is429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
-function judge(end: Answer | Unreachable | undefined, sent: number): readonly [refused: Finding, retry: Finding] {
-  const none = skip('no 429 came');
-  if (end === undefined) {
-    return [sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`), none];
-  }
-  if ('unreachable' in end) return [fail('status 429', noAnswer(end)), none];
-  const { status, headers, receivedAt } = end;
-  if (status !== 429) return [fail('status 429', `${status} after ${sent} requests`), none];
-  const saysWhen = readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined;
-  return [PASS, saysWhen ? PASS : fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none')];
+function saysWhen({ headers, receivedAt }: Answer): Finding {
+  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
+  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }
 
-interface Spent {
-  /** The first answer that was not a list; undefined: the gate let no more through, or there were too many. */
-  end: Answer | Unreachable | undefined;
-  sent: number;
-}
-
-async function spend(clients: SmokeClients): Promise<Spent> {
+/** Returns the first answer that was not a list; none: the gate let no more through, or there were too many. */
+async function spend(clients: SmokeClients): Promise<{ end: Answer | Unreachable | undefined; sent: number }> {
   const spender = await clients.open({ reserve: -1, maxWait: 0 });
-  const spent: Spent = { end: undefined, sent: 0 };
-  const work = async (): Promise<void> => {
-    while (spent.end === undefined && spent.sent < MOST) {
-      const answer = await probe(spender, LIST);
-      spent.sent++;
-      if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
-    }
-  };
-  const untilRefused = (): Promise<void> =>
-    work().catch((error: unknown) => {
+  const spent: { end: Answer | Unreachable | undefined; sent: number } = { end: undefined, sent: 0 };
+  const untilRefused = async (): Promise<void> => {
+    try {
+      while (spent.end === undefined && spent.sent < MOST) {
+        const answer = await probe(spender, LIST);
+        spent.sent++;
+        if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
+      }
+    } catch (error) {
       // The gate lets no more through.
       if (!isFailure(error) || !error.is('rate-limited')) throw error;
-    });
+    }
+  };
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();

@@ -1,13 +1,12 @@
 /** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
-import type { Answer, Unreachable } from '../client/probe.ts';
+import { type Answer, failureIn, type Unreachable } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Run } from '../state/journal.ts';
-
-import { failureIn, type SmokeClients } from './smoke-clients.ts';
+import type { SmokeClients } from './smoke-clients.ts';
 
 export class TestedPet {
   /** What it had before any smoke test. */
