@@ -140,7 +140,7 @@ async function* lookAtCertificate(
     return false;
   }
   const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';
-  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), { fix });
+  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), fix);
   yield diagnosis;
   return diagnosis.health !== 'fail';
 }
