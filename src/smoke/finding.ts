@@ -13,6 +13,23 @@ export interface Finding {
   readonly isError?: true;
 }
 
+/** What the user asked for. Durations: ms. */
+export interface SmokeOptions {
+  /** Ids to run; absent: all. */
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
+  /** The pet that may be written to, and is put back. */
+  readonly write: bigint | undefined;
+  /** Use up the rate limit, and send one request more. */
+  readonly provoke429?: boolean;
+  /** Of the list; undefined: not checked. */
+  readonly maxLatency?: number;
+  /** Of the service's clock. */
+  readonly maxSkew: number;
+  /** How long to wait for the service to answer at all. */
+  readonly waitReady?: number;
+}
+
 export interface CheckFacts {
   /** For --only and --skip; never changes its meaning. */
   readonly id: string;

@@ -9,23 +9,21 @@ import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
-import { type CheckFacts, type Checked, checked, skip } from './finding.ts';
+import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
 import { probe } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
+import { ALL, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
-export interface RunOptions extends SmokeOptions {
+interface Reports {
   readonly format: ReportFormat;
   readonly out?: readonly { readonly format: ReportFormat; readonly path: string }[];
-  /** In ms: how long to wait for the service to answer at all. */
-  readonly waitReady?: number;
 }
 
 const READY_PACE_MS = 2_000;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
-export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
+export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { out = [] } = options;
   for (const { path } of out) await findFolder(context, dirname(path));
@@ -60,7 +58,11 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
 }
 
 /** Returns every chosen check. A failure that ends the run early is a check of its own, and the rest is skipped. */
-async function check(context: CommandContext, clients: SmokeClients, options: RunOptions): Promise<readonly Checked[]> {
+async function check(
+  context: CommandContext,
+  clients: SmokeClients,
+  options: SmokeOptions,
+): Promise<readonly Checked[]> {
   const { clock, notices, signal } = context;
   const { waitReady: waitMs, write } = options;
   const found = new Map<string, Checked>();

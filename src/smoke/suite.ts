@@ -15,21 +15,12 @@ import {
   noAnswer,
   PASS,
   skip,
+  type SmokeOptions,
   withStatus,
 } from './finding.ts';
-import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
+import { type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
-
-export interface SmokeOptions extends Bounds {
-  /** Ids to run; absent: all. */
-  readonly only?: readonly string[];
-  readonly skip?: readonly string[];
-  /** The pet that may be written to, and is put back. */
-  readonly write: bigint | undefined;
-  /** Use up the rate limit, and send one request more. */
-  readonly provoke429?: boolean;
-}
 
 const LIST = { method: 'GET', path: '/inventory' } as const;
 /** Not a valid key of any service. */
