@@ -25,12 +25,19 @@ export interface Answer {
   readonly ms: number;
   readonly receivedAt: number;
   readonly evidence: Evidence;
+  readonly unreachable?: undefined;
 }
 
+/** There was no answer. */
 export interface Unreachable {
   readonly unreachable: HttpFailureFacts;
   readonly evidence: Evidence;
+  readonly ms?: undefined;
+  readonly status?: undefined;
+  readonly json?: undefined;
 }
+
+export type Reply = Answer | Unreachable;
 
 const SHOWN = [
   'content-type',
@@ -46,7 +53,7 @@ const SHOWN = [
  * Sends one request. `waits`: after a 429 it is sent again when the gate allows it.
  * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
  */
-export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Answer | Unreachable> {
+export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Reply> {
   const request = `${call.method} ${call.path}`;
   const started = service.clock.monotonic();
   const outcome = await perform<Answer>(service, {
@@ -75,11 +82,11 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
 export async function failureIn(
   service: Service,
   call: Call,
-  answer: Answer | Unreachable,
+  answer: Reply,
   petId?: bigint,
 ): Promise<Failure | undefined> {
   const asked = requestInfo(service, call, 1, petId);
-  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
+  if (answer.unreachable !== undefined) return judgeFailure(answer.unreachable, asked).failure;
   const { status, headers, text } = answer;
   if (status < 300) return undefined;
   return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;

@@ -157,7 +157,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     const answer = await probe(service, call);
     const failure = await failureIn(service, call, answer);
     if (failure !== undefined) yield failed('service', failure, now);
-    if ('unreachable' in answer) return;
+    if (answer.unreachable !== undefined) return;
     if (failure === undefined && Array.isArray(answer.json)) {
       yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
     } else if (failure === undefined) {

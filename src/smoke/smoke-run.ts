@@ -114,7 +114,7 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
     const answer = await probe(patient, { method: 'GET', path: '/inventory' });
-    if (!('unreachable' in answer) && answer.status < 500) return true;
+    if (answer.unreachable === undefined && answer.status < 500) return true;
     const left = giveUp - clock.monotonic();
     // The checks ask once more.
     if (left <= 0) {

@@ -2,7 +2,7 @@
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/list.ts';
-import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
@@ -83,13 +83,13 @@ export async function* runSmoke(
   pet?: LockedPet,
 ): AsyncGenerator<Checked> {
   const isChosen = chosen(options);
-  const answers = new Map<Question, Answer | Unreachable>();
-  const answerTo = async (question: Question): Promise<Answer | Unreachable> => {
+  const answers = new Map<Question, Reply>();
+  const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
     if (known !== undefined) return known;
     const { apiKey, call } = CALLS[question];
     const service = apiKey === undefined ? clients.keyed : await clients.open({ apiKey });
-    const answer = await clients.ask(service, call, { isUsual: question === 'list' });
+    const answer = await clients.ask(service, call, question === 'list');
     answers.set(question, answer);
     return answer;
   };
@@ -100,7 +100,8 @@ export async function* runSmoke(
     const found: Checked[] = [];
     for (const question of check.asks) {
       const answer = await answerTo(question);
-      const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
+      const finding =
+        answer.unreachable !== undefined ? skip('the service did not answer') : check.check(answer, options);
       found.push(checked(check, finding, answer));
     }
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
@@ -125,8 +126,8 @@ export async function* runSmoke(
  * Returns the one check that shows why nothing else can be checked: the service does not answer, refuses the key or
  * fails, or something else answers in its place. A login page of a network comes with a 200, or after a redirect.
  */
-function obstacleOf(list: Answer | Unreachable, { causes }: SmokeClients): string | undefined {
-  if ('unreachable' in list) return REACHABLE.id;
+function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
+  if (list.unreachable !== undefined) return REACHABLE.id;
   if (causes.length > 0) return 'list-status';
   if (list.status !== 200 || list.json !== undefined) return undefined;
   try {
@@ -139,17 +140,17 @@ function obstacleOf(list: Answer | Unreachable, { causes }: SmokeClients): strin
   }
 }
 
-function reachable(first: Answer | Unreachable): Finding {
-  if (!('unreachable' in first)) return PASS;
+function reachable(first: Reply): Finding {
+  if (first.unreachable === undefined) return PASS;
   return first.unreachable.phase === 'tls'
     ? PASS
     : { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
 }
 
-function encrypted(first: Answer | Unreachable, { hostname, protocol }: URL): Finding {
-  if ('unreachable' in first && first.unreachable.phase === 'tls')
+function encrypted(first: Reply, { hostname, protocol }: URL): Finding {
+  if (first.unreachable !== undefined && first.unreachable.phase === 'tls')
     return { ...fail('a trusted certificate', first.unreachable.code), isError: true };
-  if (protocol === 'https:') return 'unreachable' in first ? skip('the service did not answer') : PASS;
+  if (protocol === 'https:') return first.unreachable !== undefined ? skip('the service did not answer') : PASS;
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
 
@@ -166,8 +167,7 @@ async function* runProvoked(clients: SmokeClients, isChosen: (facts: CheckFacts)
     const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
     yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   }
-  const is429 = end !== undefined && 'status' in end && end.status === 429;
-  if (isChosen(RETRY)) yield checked(RETRY, is429 ? saysWhen(end) : skip('no 429 came'), end);
+  if (isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
 function saysWhen({ headers, receivedAt }: Answer): Finding {
@@ -176,15 +176,15 @@ function saysWhen({ headers, receivedAt }: Answer): Finding {
 }
 
 /** Returns the first answer that was not a list; none: the gate let no more through, or there were too many. */
-async function spend(clients: SmokeClients): Promise<{ end: Answer | Unreachable | undefined; sent: number }> {
+async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
   const spender = await clients.open({ reserve: -1, maxWait: 0 });
-  const spent: { end: Answer | Unreachable | undefined; sent: number } = { end: undefined, sent: 0 };
+  const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
   const untilRefused = async (): Promise<void> => {
     try {
       while (spent.end === undefined && spent.sent < MOST) {
         const answer = await probe(spender, LIST);
         spent.sent++;
-        if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
+        if (answer.status !== 200) spent.end ??= answer;
       }
     } catch (error) {
       // The gate lets no more through.
@@ -195,6 +195,6 @@ async function spend(clients: SmokeClients): Promise<{ end: Answer | Unreachable
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && !('status' in end && end.status === 429)) await clients.noteCause(spender, LIST, end, true);
+  if (end !== undefined && end.status !== 429) await clients.noteCause(spender, LIST, end, true);
   return spent;
 }
