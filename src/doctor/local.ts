@@ -136,21 +136,18 @@ async function* key(
   file: ConfigFile,
   isOffline: boolean,
 ): AsyncGenerator<Diagnosis, void> {
-  if (settings.environment.value === 'sandbox') {
-    yield skipped('key', 'The sandbox has one of its own.');
-    return;
+  const { apiKey, environment, keyCommand } = settings;
+  if (environment.value === 'sandbox') yield skipped('key', 'The sandbox has one of its own.');
+  else if (keyCommand === undefined) {
+    requireKey(settings, file);
+    yield ok('key', `Found, from ${apiKey?.source.name}.`);
+  } else {
+    const run = isOffline ? undefined : context.target();
+    await run?.catch((error: unknown) => {
+      if (!isAbout(error, BASE_URL_KINDS)) throw error;
+    });
+    yield ok('key', `It comes from a command: ${keyCommand.value}`);
   }
-  if (settings.keyCommand !== undefined) {
-    if (!isOffline) {
-      await context.target().catch((error: unknown) => {
-        if (!isAbout(error, BASE_URL_KINDS)) throw error;
-      });
-    }
-    yield ok('key', `It comes from a command: ${settings.keyCommand.value}`);
-    return;
-  }
-  requireKey(settings, file);
-  yield ok('key', `Found, from ${settings.apiKey?.source.name}.`);
 }
 
 /** @returns whether the state database can be used */
