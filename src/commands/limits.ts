@@ -28,8 +28,8 @@ export const limits = defineCommand({
   path: 'limits',
   summary: 'Show the remaining rate limit, without a request',
   description:
-    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests in flight, ' +
-    'and when it was last updated. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
+    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests under ' +
+    'way, and when the service last answered. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
     `how many machines share the key, or since when the server has not answered. ${RISK}`,
   examples: [
     { says: 'What is known', command: 'petstore limits' },
