@@ -47,12 +47,6 @@ export const RUN_FAILURES = {
     message: `Not everything was applied: ${details.failed} failed, ${plural(details.conflicts, 'conflict')}.`,
     hint: details.report === undefined ? 'See the rows listed above.' : `See the report: ${details.report}`,
   }),
-  'run-unknown': ({ unknown, resume }: { unknown: number; resume: string }) => ({
-    ...stops(EXIT.outcomeUnknown),
-    message: `The outcome of ${plural(unknown, 'row')} is unknown.`,
-    hint: `Check them and apply what is missing with ${resume}`,
-    outcome: 'unknown',
-  }),
 
   /** --exit-code: the shop is not as the file says. */
   'would-change': ({ changes, obstacles }: { changes: number; obstacles: number }) => ({
