@@ -46,7 +46,7 @@ interface Draft extends EntryChange {
 /** Turns rows into changes of the catalog, and finds what is wrong with each bad row. */
 export function checkRows(
   rows: readonly CatalogRow[],
-  catalog: Pick<Catalog, 'has' | 'levels' | 'ownerOf'> | undefined,
+  catalog: Pick<Catalog, 'has' | 'levelOf' | 'ownerOf'> | undefined,
   { force = false }: CheckOptions = {},
 ): Changes {
   const pets = new Map<bigint, Draft>();
@@ -56,7 +56,7 @@ export function checkRows(
     const { line, petId, name, barcodes } = row;
     const pet = pets.get(petId) ?? {};
     pets.set(petId, pet);
-    const reasons = [known.idProblem(petId), levelProblem(row, pet, catalog?.levels(petId).get(petId))];
+    const reasons = [known.idProblem(petId), levelProblem(row, pet, catalog?.levelOf(petId))];
     if (name !== undefined) {
       reasons.push(nameProblem(name, petId, pet.name));
       pet.name = name === '' ? (pet.name ?? '') : name;

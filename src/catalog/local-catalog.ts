@@ -36,10 +36,14 @@ export interface Owner {
 
 /** Entries in one query. */
 const PAGE = 1_000;
+/** Pets whose levels are read one by one: a list of a few does not read a catalog of a million. */
+const MOST_SINGLE_LEVELS = 1_000;
 
 export class Catalog implements Disposable {
   private readonly database: Pick<Database, 'all'> & Partial<Disposable>;
   private readonly origin: string;
+  private levelsRead = 0;
+  private allLevels: ReadonlyMap<bigint, StockLevel> | undefined;
   private byFoldedName: Map<string, Pick<Entry, 'petId' | 'name'>[]> | undefined;
 
   /** @param database closed with the catalog, if it can be */
@@ -97,14 +101,14 @@ export class Catalog implements Disposable {
     return ids === undefined ? [] : ids.split(',').map(BigInt);
   }
 
-  /** Returns the pet's minimum and target; without a pet, those of all pets that have one of them. */
-  levels(petId?: bigint): ReadonlyMap<bigint, StockLevel> {
-    const rows = this.query(
-      `SELECT petId, min, target FROM catalogPet
-       WHERE origin = ? ${petId === undefined ? '' : 'AND petId = ?'} AND (min IS NOT NULL OR target IS NOT NULL)`,
-      ...(petId === undefined ? [] : [petId]),
-    );
-    return new Map(rows.map((row) => [integer(row, 'petId'), levelIn(row)]));
+  /** Returns the pet's minimum and target. For many pets, those of all pets are read at once. */
+  levelOf(petId: bigint): StockLevel {
+    if (this.allLevels === undefined && ++this.levelsRead > MOST_SINGLE_LEVELS) this.allLevels = this.levels();
+    return (this.allLevels ?? this.levels('AND petId = ?', petId)).get(petId) ?? {};
+  }
+
+  hasLevels(): boolean {
+    return this.levels('LIMIT 1').size > 0;
   }
 
   /** Returns the longest names, the longest first. */
@@ -148,6 +152,12 @@ export class Catalog implements Disposable {
       ({ name }) => folded(name),
     );
     return this.byFoldedName.get(folded(wanted)) ?? [];
+  }
+
+  private levels(where = '', ...values: SqlValue[]): ReadonlyMap<bigint, StockLevel> {
+    const sql = `SELECT petId, min, target FROM catalogPet
+      WHERE origin = ? AND (min IS NOT NULL OR target IS NOT NULL) ${where}`;
+    return new Map(this.query(sql, ...values).map((row) => [integer(row, 'petId'), levelIn(row)]));
   }
 
   private query(sql: string, ...values: SqlValue[]): SqlRow[] {

@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { parseMapping, CATALOG_FILE } from '../../src/stock/columns.ts';
 import { parseCatalog } from '../../src/stock/file-rows.ts';
 import { checkRows } from '../../src/catalog/changes.ts';
+import { ordersOf } from '../../src/catalog/added-fields.ts';
+import { Catalog } from '../../src/catalog/local-catalog.ts';
+import { openDatabase } from '../../src/node/sqlite.ts';
+import { writeChanges } from '../../src/catalog/store.ts';
+import { STATE_DATABASE } from '../../src/state/schema.ts';
 import { catalogOf } from '../support/catalog.ts';
 
 const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];
@@ -111,4 +116,22 @@ describe('rows of a file', () => {
   ])('%j is refused', (text, problem) => {
     expect(parseCatalog(text).problems.map(({ reason }) => reason)).toEqual([problem]);
   });
+});
+
+it.each([25, 3_000])('the orders of a list of %i pets take few rows of a large catalog', async (listed) => {
+  const database = await openDatabase(':memory:');
+  for (const statement of STATE_DATABASE.schema) database.exec(statement);
+  const levels = Array.from({ length: 5_000 }, (_, i) => [BigInt(i), { min: 3n, target: 10n }] as const);
+  writeChanges(database, 'large', new Map(levels), false);
+  let read = 0;
+  const counted = (...[sql, ...values]: Parameters<typeof database.all>) => {
+    const rows = database.all(sql, ...values);
+    read += rows.length;
+    return rows;
+  };
+  const orders = ordersOf(true, new Catalog({ all: counted }, 'large'))!;
+  for (let i = 0; i < listed; i++) {
+    expect(orders({ petId: BigInt(i), quantity: BigInt(i % 5), status: 'available' })).toBe([10n, 9n, 8n, 7n][i % 5]);
+  }
+  expect(read).toBeLessThanOrEqual(2 * listed);
 });
