@@ -44,7 +44,6 @@ export class Catalog implements Disposable {
   private readonly origin: string;
   private levelsRead = 0;
   private allLevels: ReadonlyMap<bigint, StockLevel> | undefined;
-  private byFoldedName: Map<string, Pick<Entry, 'petId' | 'name'>[]> | undefined;
 
   /** @param database closed with the catalog, if it can be */
   constructor(database: Pick<Database, 'all'> & Partial<Disposable>, origin: string) {
@@ -82,14 +81,11 @@ export class Catalog implements Disposable {
 
   /** Returns the pets with exactly this name; without one, those that a search finds. */
   named(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
-    const { where, words } = searched(wanted);
-    const found = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...words).map(
-      (row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }),
-    );
-    const exact = found.filter(({ name }) => name === wanted);
+    const same = this.called(wanted);
+    const exact = same.filter(({ name }) => name === wanted);
     if (exact.length > 0) return exact;
-    const same = found.filter(({ name }) => folded(name) === folded(wanted));
-    return same.length > 0 ? same : found;
+    const { where, words } = searched(wanted);
+    return same.length > 0 ? same : this.pets(where, ...words);
   }
 
   /** Returns the pets whose name has each word of the text in it, in any order. */
@@ -144,14 +140,14 @@ export class Catalog implements Disposable {
     }
   }
 
-  /** Returns the pets with just this name, in any case: for many names, one after the other. */
+  /** Returns the pets with just this name, in any case. */
   called(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
-    const rows = (): SqlRow[] => this.query('SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId');
-    this.byFoldedName ??= Map.groupBy(
-      rows().map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') })),
-      ({ name }) => folded(name),
-    );
-    return this.byFoldedName.get(folded(wanted)) ?? [];
+    return this.pets('origin = ? AND search = ?', folded(wanted));
+  }
+
+  private pets(where: string, ...values: SqlValue[]): readonly Pick<Entry, 'petId' | 'name'>[] {
+    const rows = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...values);
+    return rows.map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }));
   }
 
   private levels(where = '', ...values: SqlValue[]): ReadonlyMap<bigint, StockLevel> {
