@@ -1,7 +1,7 @@
 /** Waits, limits and times in words; and the one live line. */
 import type { HttpFailureFacts, Output } from '../ports.ts';
 import { bar } from './bar.ts';
-import { displayWidth, prepareWidths, truncate } from './width.ts';
+import { fitting, prepareWidths } from './width.ts';
 import { capital } from './words.ts';
 
 const SECOND = 1_000;
@@ -205,8 +205,7 @@ export class LiveLine {
     const width = (this.output.columns || 80) - 1;
     this.shown = true;
     await prepareWidths(texts);
-    const fitting = texts.find((text) => displayWidth(text) <= width) ?? truncate(texts.at(-1) ?? '', width);
-    await this.output.write(`${ERASE_LINE}${fitting}`);
+    await this.output.write(`${ERASE_LINE}${fitting(texts, width)}`);
   }
 
   async clear(): Promise<void> {

@@ -53,45 +53,67 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
   },
 };
 
-export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme: Theme, says: string): string {
+/** How long a frame of an animation is shown, in s. */
+const FRAME_SECONDS = 4;
+
+/** Draws a frame, or several one after the other: to readers who want no animation, the first one. */
+export function toSvg(
+  frames: readonly (readonly (readonly Run[])[])[],
+  columns: number,
+  theme: Theme,
+  says: string,
+): string {
   const width = Math.round(columns * WIDTH + 2 * MARGIN);
-  const height = lines.length * HEIGHT + 2 * MARGIN;
-  const rows = lines.map((runs, y) => {
-    let x = MARGIN;
-    const grounds: string[] = [];
-    const spans = runs.flatMap(({ text, colour, ground, bold, dim }) => {
-      const at = x;
-      x += columnsOf(text) * WIDTH;
-      const behind = theme.colours[ground];
-      if (behind !== undefined) {
-        grounds.push(
-          `<rect x="${at.toFixed(1)}" y="${MARGIN + y * HEIGHT - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
-        );
-      }
-      const shown = text.trimEnd();
-      if (shown === '') return [];
-      const fill = theme.colours[colour];
-      const look = [
-        `x="${at.toFixed(1)}"`,
-        // Whatever font there is, columns stay columns.
-        `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
-        ...(fill === undefined || colour < 0 ? [] : [`fill="${fill}"`]),
-        ...(bold ? ['font-weight="bold"'] : []),
-        ...(dim ? ['opacity="0.75"'] : []),
-      ];
-      return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
-    });
-    return spans.length === 0
-      ? ''
-      : `${grounds.join('')}<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
-  });
+  const height = Math.max(...frames.map(({ length }) => length)) * HEIGHT + 2 * MARGIN;
+  const drawn = frames.map((lines) => lines.map((runs, y) => row(runs, y, theme)).join(''));
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
     `font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${theme.text}">\n` +
     `<title>${escape(says)}</title>\n` +
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${theme.background}" stroke="${theme.border}"/>\n` +
-    `${rows.join('')}</svg>\n`
+    `${drawn.length === 1 ? drawn.join('') : animated(drawn)}</svg>\n`
   );
+}
+
+function animated(frames: readonly string[]): string {
+  const whole = frames.length * FRAME_SECONDS;
+  const groups = frames.map((frame, i) => `<g style="animation-delay:${i * FRAME_SECONDS}s">\n${frame}</g>\n`);
+  return (
+    `<style>g{visibility:hidden;animation:frame ${whole}s step-end infinite}` +
+    `@keyframes frame{0%{visibility:visible}${(100 / frames.length).toFixed(3)}%{visibility:hidden}}` +
+    `@media(prefers-reduced-motion:reduce){g{animation:none}g:first-of-type{visibility:visible}}</style>\n` +
+    groups.join('')
+  );
+}
+
+function row(runs: readonly Run[], y: number, theme: Theme): string {
+  let x = MARGIN;
+  const grounds: string[] = [];
+  const spans = runs.flatMap(({ text, colour, ground, bold, dim, reverse }) => {
+    const at = x;
+    x += columnsOf(text) * WIDTH;
+    const own = theme.colours[colour];
+    const behind = reverse ? (own ?? theme.text) : theme.colours[ground];
+    if (behind !== undefined) {
+      grounds.push(
+        `<rect x="${at.toFixed(1)}" y="${MARGIN + y * HEIGHT - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
+      );
+    }
+    const shown = text.trimEnd();
+    if (shown === '') return [];
+    const fill = reverse ? (theme.colours[ground] ?? theme.background) : own;
+    const look = [
+      `x="${at.toFixed(1)}"`,
+      // Whatever font there is, columns stay columns.
+      `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
+      ...(fill === undefined ? [] : [`fill="${fill}"`]),
+      ...(bold ? ['font-weight="bold"'] : []),
+      ...(dim ? ['opacity="0.75"'] : []),
+    ];
+    return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
+  });
+  const lines = spans.length === 0 ? '' : `<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
+  return grounds.join('') + lines;
 }
 
 /** What petstore itself says is of single columns. */
