@@ -98,8 +98,8 @@ export const proxy = defineCommand({
       passed,
       credentials,
       isReadOnly: input.readOnly === true,
-      ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
-      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
+      priorityHeader: input.priorityHeader,
+      onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;
     return {

@@ -1,5 +1,7 @@
 /** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
 import type { ProxiedRequest } from './requests.ts';
+import { isOneOf } from '../api/values.ts';
+import { METHODS } from '../client/service.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Session } from '../session/connect.ts';
 import { type Sharing, sharingJson } from '../session/limit-words.ts';
@@ -19,8 +21,6 @@ export interface Gauges {
   readonly sharing?: Sharing | undefined;
 }
 
-type Observed = Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'> & { readonly name?: string | undefined };
-
 export class Metrics {
   /** By method and status. */
   private readonly requests = new Map<string, number>();
@@ -32,8 +32,9 @@ export class Metrics {
   /** Requests with a wrong token. */
   wrongTokens = 0;
 
-  observe({ method, name, status, waitedMs }: Observed): void {
-    const labels = `method="${method}",status="${status}"`;
+  /** @param name of the client */
+  observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>, name?: string): void {
+    const labels = `method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"`;
     this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
     if (name !== undefined) this.clients.set(name, (this.clients.get(name) ?? 0) + 1);
     const seconds = waitedMs / 1_000;

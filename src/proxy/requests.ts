@@ -12,6 +12,11 @@ import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 
 export interface Passing extends Claim {
+  readonly incoming: IncomingMessage;
+  readonly method: string;
+  readonly url: string;
+  /** By its token. */
+  readonly known: Client | undefined;
   readonly outgoing: ServerResponse;
   /** Aborts where the client has left, or the proxy ends. */
   readonly gone: AbortController;
@@ -31,23 +36,26 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-interface Arrival extends Pick<Passing, 'isUrgent' | 'since'> {
-  readonly client: Client | undefined;
+interface Arrival extends Pick<Passing, 'isUrgent' | 'known' | 'since'> {
   /** It has shown no token: it must not hold up the client whose name it claims. */
   readonly isStranger: boolean;
 }
 
 export function newPassing(
-  { headers, method = '' }: IncomingMessage,
+  incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { client, isStranger, ...arrival }: Arrival,
+  { isStranger, ...arrival }: Arrival,
 ): Passing {
+  const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
   const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
   return {
     ...arrival,
-    client: client?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
-    share: client?.share,
+    incoming,
+    method,
+    url,
+    client: arrival.known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    share: arrival.known?.share,
     signal: gone.signal,
     outgoing,
     gone,
@@ -109,6 +117,25 @@ export interface ProxiedRequest {
   readonly client: string;
   /** The code of an Error body of the proxy's own. */
   readonly error?: string;
+}
+
+/** Nginx's name for a client that did not wait for its answer. */
+const CLIENT_GONE = 499;
+
+export function proxiedRequest(passing: Passing, clock: Clock): ProxiedRequest {
+  const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
+  return {
+    // That of the service, if it has one.
+    id: String(outgoing.getHeader(ID_HEADER)),
+    at: clock.now(),
+    method,
+    target: url,
+    status: isGone ? CLIENT_GONE : outgoing.statusCode,
+    ms: clock.monotonic() - since,
+    waitedMs,
+    client,
+    ...(error !== undefined && { error }),
+  };
 }
 
 export function logLine({ at, method, target, status, ms, waitedMs, client, error }: ProxiedRequest): string {

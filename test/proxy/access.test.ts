@@ -29,7 +29,7 @@ describe('those without a token', () => {
   it('hold up nothing of the client whose name they claim', () => {
     const headers = { 'user-agent': 'till-1', 'content-length': '1000000' };
     const incoming = { method: 'PATCH', headers } as unknown as IncomingMessage;
-    const arrival = { client: undefined, isUrgent: false, since: 0 };
+    const arrival = { known: undefined, isUrgent: false, since: 0 };
     const outgoing = {} as unknown as ServerResponse;
     const stranger = newPassing(incoming, outgoing, { ...arrival, isStranger: true });
     expect(stranger).toMatchObject({ client: 'till-1', isWrite: false, size: 0 });
