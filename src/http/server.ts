@@ -158,29 +158,24 @@ function openServer({ identity, patience }: ServerOptions) {
   return { server, secure };
 }
 
-/** Returns where it listens. @throws {Failure} `port` */
+/** Returns where it listens. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
-  if (passed !== undefined) return listenWith(server, passed);
-  try {
-    return { host, port: (await tryListen(server, { host, port })).port };
-  } catch (cause) {
+  const where = passed === undefined ? { host, port } : { fd: passed.fd };
+  const own = await tryListen(server, where).catch(async (cause: unknown) => {
     const code = errorCode(cause) ?? '';
+    if (passed !== undefined) {
+      throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${code}.` });
+    }
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
-  }
-}
-
-async function listenWith(server: Server, { fd, check }: NonNullable<ServerOptions['passed']>) {
-  const { address, port } = await tryListen(server, { fd }).catch((cause: unknown) => {
-    throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${errorCode(cause)}.` });
   });
   try {
-    check(address);
-    return { host: address, port };
+    passed?.check(own.address);
   } catch (error) {
     server.close();
     throw error;
   }
+  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
 async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {

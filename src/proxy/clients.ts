@@ -39,29 +39,25 @@ export function shareOf(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
 }
 
+const LINE = /^\s*(\S+)\s+([0-9a-fA-F]{64})\s+(read|write)(?:\s+(\S+))?\s*$/;
+
 /** Reads lines of a name, the digest of a token, `read` or `write`, and a share or none. @throws {Failure} `file-unusable` */
 export function readClients(text: string, path: string): Client[] {
-  const names = new Map<string, Client>();
-  const digests = new Set<string>();
+  const clients: Client[] = [];
   for (const [i, line] of text.split('\n').entries()) {
-    const [name = '', digest = '', may = '', percent, ...rest] = line.trim().split(/\s+/);
-    if (name === '' || name.startsWith('#')) continue;
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const refused = (problem: string): Failure => new Failure('file-unusable', { path, line: i + 1, problem });
+    const [, name = '', hex = '', may, percent] = LINE.exec(line) ?? [];
     const share = percent === undefined ? undefined : shareOf(percent);
-    const isLine =
-      isClientName(name) &&
-      /^[0-9a-f]{64}$/i.test(digest) &&
-      /^(?:read|write)$/.test(may) &&
-      (percent === undefined) === (share === undefined) &&
-      rest.length === 0;
-    let problem: string | undefined;
-    if (!isLine) problem = 'is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%';
-    else if (names.has(name)) problem = 'has the name of an earlier line';
-    else if (digests.has(digest.toLowerCase())) problem = 'has the token of an earlier line';
-    if (problem !== undefined) throw new Failure('file-unusable', { path, line: i + 1, problem });
-    digests.add(digest.toLowerCase());
-    names.set(name, { name, digest: Buffer.from(digest, 'hex'), isReadOnly: may === 'read', share });
+    if (!isClientName(name) || (percent === undefined) !== (share === undefined)) {
+      throw refused('is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%');
+    }
+    const digest = Buffer.from(hex, 'hex');
+    if (clients.some((each) => each.name === name)) throw refused('has the name of an earlier line');
+    if (clients.some((each) => each.digest.equals(digest))) throw refused('has the token of an earlier line');
+    clients.push({ name, digest, isReadOnly: may === 'read', share });
   }
-  return [...names.values()];
+  return clients;
 }
 
 const LONGEST_FILE = 2 ** 20;

@@ -7,28 +7,11 @@ import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
 import type { Client } from './clients.ts';
-import type { Claim } from './turns.ts';
+import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 
-export interface Passing extends Claim {
-  readonly incoming: IncomingMessage;
-  readonly method: string;
-  readonly url: string;
-  /** By its token. */
-  readonly known: Client | undefined;
-  readonly outgoing: ServerResponse;
-  /** Aborts where the client has left, or the proxy ends. */
-  readonly gone: AbortController;
-  readonly isWrite: boolean;
-  /** The memory that it may take, in bytes. */
-  size: number;
-  /** The client has left before its answer was complete. */
-  isGone: boolean;
-  error?: string;
-  /** Resolves once it has been answered. */
-  ended: Promise<void>;
-}
+export type Passing = ReturnType<typeof newPassing>;
 
 /** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
 export const LARGEST_BODY = 2 ** 20;
@@ -36,7 +19,9 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-interface Arrival extends Pick<Passing, 'isUrgent' | 'known' | 'since'> {
+interface Arrival extends Pick<Claim, 'isUrgent' | 'since'> {
+  /** By its token. */
+  readonly known: Client | undefined;
   /** It has shown no token: it must not hold up the client whose name it claims. */
   readonly isStranger: boolean;
 }
@@ -44,8 +29,8 @@ interface Arrival extends Pick<Passing, 'isUrgent' | 'known' | 'since'> {
 export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { isStranger, ...arrival }: Arrival,
-): Passing {
+  { isStranger, known, ...arrival }: Arrival,
+) {
   const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
   const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
@@ -54,16 +39,23 @@ export function newPassing(
     incoming,
     method,
     url,
-    client: arrival.known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
-    share: arrival.known?.share,
-    signal: gone.signal,
     outgoing,
-    gone,
+    known,
+    client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    share: known?.share,
     isWrite: !isStranger && isOneOf(METHODS, method) && isWrite(method),
+    /** The memory that it may take, in bytes. */
     size: isStranger ? 0 : LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
+    /** Aborts where the client has left, or the proxy ends. */
+    gone,
+    signal: gone.signal,
+    /** The client has left before its answer was complete. */
     isGone: false,
     waitedMs: 0,
     isSent: false,
+    /** The code of an Error body of the proxy's own. */
+    error: undefined as string | undefined,
+    /** Resolves once it has been answered. */
     ended: Promise.resolve(),
   };
 }
@@ -100,29 +92,13 @@ export async function afterWrites(
   }
 }
 
-export interface ProxiedRequest {
-  /** What the client has in `X-Request-Id`. */
-  readonly id: string;
-  /** When it was answered, epoch ms. */
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  /** 499: the client was gone before its answer. */
-  readonly status: number;
-  /** From its head to the end of its answer, in ms. */
-  readonly ms: number;
-  /** How long of this it waited to be sent, in ms. */
-  readonly waitedMs: number;
-  /** Its name, or its User-Agent. */
-  readonly client: string;
-  /** The code of an Error body of the proxy's own. */
-  readonly error?: string;
-}
-
 /** Nginx's name for a client that did not wait for its answer. */
 const CLIENT_GONE = 499;
 
-export function proxiedRequest(passing: Passing, clock: Clock): ProxiedRequest {
+export type ProxiedRequest = ReturnType<typeof proxiedRequest>;
+
+/** What the log has of a request, once it has been answered. */
+export function proxiedRequest(passing: Passing, clock: Clock) {
   const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
   return {
     // That of the service, if it has one.
@@ -131,7 +107,9 @@ export function proxiedRequest(passing: Passing, clock: Clock): ProxiedRequest {
     method,
     target: url,
     status: isGone ? CLIENT_GONE : outgoing.statusCode,
+    /** From its head to the end of its answer. */
     ms: clock.monotonic() - since,
+    /** How long of this it waited to be sent. */
     waitedMs,
     client,
     ...(error !== undefined && { error }),

@@ -18,7 +18,7 @@ import {
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { type Access, isOwnPath, refusalOf } from './access.ts';
+import { type Access, isOwnPath, refusalOf, Visitors } from './access.ts';
 import { type Answer, answerOf, answerOfFailure, ownAnswer } from './answers.ts';
 import { clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
@@ -34,7 +34,6 @@ import {
   type ProxiedRequest,
 } from './requests.ts';
 import { Turns } from './turns.ts';
-import { TOO_MANY_CONNECTIONS, Visitors } from './visitors.ts';
 
 /** Held of one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
@@ -178,10 +177,11 @@ class ProxyServer {
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
-    const refusal = refusalOf(incoming, { clients, names, isReadOnly }, known);
+    const refusal =
+      refusalOf(incoming, { clients, names, isReadOnly }, known) ??
+      this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);
-    if (!this.visitors.recognize(incoming.socket, known?.name)) return refuse(TOO_MANY_CONNECTIONS);
     if (this.isStopping) throw stopping();
     if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
     if (isOwnPath(url)) {

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type Access, refusalOf } from '../../src/proxy/access.ts';
+import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
 import { newPassing } from '../../src/proxy/requests.ts';
-import { Visitors } from '../../src/proxy/visitors.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
 const OPEN: Access = { clients: undefined, isReadOnly: false };
