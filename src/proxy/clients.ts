@@ -1,6 +1,6 @@
 /** Knows the clients of the proxy by their tokens: what each may do, and its part of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
@@ -74,10 +74,8 @@ export async function addClient(
   if (lock === undefined) {
     throw new Failure('run-locked', { what: 'another petstore process that adds a token', waitedMs: PATIENCE_MS });
   }
-  const before = await readText(context, path, LONGEST_FILE).catch((error: unknown) => {
-    if (isFailure(error) && error.is('file') && error.details.code === 'ENOENT') return '';
-    throw error;
-  });
+  const isThere = (await context.files.facts(path)) !== undefined;
+  const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw new Failure('usage', {
       problem: `${path} has a token of ${name} already.`,
@@ -87,7 +85,12 @@ export async function addClient(
   const words = [name, digest.toString('hex'), isReadOnly === true ? 'read' : 'write'];
   if (share !== undefined) words.push(`${Math.round(share * 100)}%`);
   const end = before === '' || before.endsWith('\n') ? '' : '\n';
-  await context.files.replace(path, `${before}${end}${words.join(' ')}\n`, { mode: 0o600 }).catch((cause: unknown) => {
+  await writeSecret(context, path, `${before}${end}${words.join(' ')}\n`);
+}
+
+/** Writes a file that its owner alone may read. @throws {Failure} `file` */
+export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
+  return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
     throw fileFailure('write', path, cause);
   });
 }
