@@ -19,21 +19,15 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-interface Arrival extends Pick<Claim, 'isUrgent' | 'since'> {
-  /** By its token. */
-  readonly known: Client | undefined;
-  /** It has shown no token: it must not hold up the client whose name it claims. */
-  readonly isStranger: boolean;
-}
-
+/** @param known by its token */
 export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { isStranger, known, ...arrival }: Arrival,
+  known: Client | undefined,
+  arrival: Pick<Claim, 'isUrgent' | 'since'>,
 ) {
   const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
-  const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
   return {
     ...arrival,
     incoming,
@@ -43,9 +37,9 @@ export function newPassing(
     known,
     client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
     share: known?.share,
-    isWrite: !isStranger && isOneOf(METHODS, method) && isWrite(method),
-    /** The memory that it may take, in bytes. */
-    size: isStranger ? 0 : LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
+    /** A write, and the memory that it may take, in bytes: not before its token was seen, for its name is only claimed. */
+    isWrite: false,
+    size: 0,
     /** Aborts where the client has left, or the proxy ends. */
     gone,
     signal: gone.signal,
@@ -58,6 +52,13 @@ export function newPassing(
     /** Resolves once it has been answered. */
     ended: Promise.resolve(),
   };
+}
+
+/** Counts a request as one of its client. */
+export function acceptPassing(passing: Passing): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
+  passing.size = LONGEST_HEAD + Math.min(Number(length ?? (coding === undefined ? 0 : LARGEST_BODY)), LARGEST_BODY);
+  passing.isWrite = isOneOf(METHODS, passing.method) && isWrite(passing.method);
 }
 
 /** Returns the id that a client, or a server before the proxy, has given a request. */

@@ -24,6 +24,7 @@ import { clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
 import { Metrics, stateAnswer } from './metrics.ts';
 import {
+  acceptPassing,
   afterWrites,
   givenId,
   ID_HEADER,
@@ -123,12 +124,8 @@ class ProxyServer {
     }
     const { credentials, priorityHeader } = this.options;
     const known = clientOf(headers.authorization, credentials.clients);
-    const passing = newPassing(incoming, outgoing, {
-      known,
-      isStranger: known === undefined && credentials.clients !== undefined,
-      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
-      since: this.context.clock.monotonic(),
-    });
+    const isUrgent = priorityHeader !== undefined && headers[priorityHeader] !== undefined;
+    const passing = newPassing(incoming, outgoing, known, { isUrgent, since: this.context.clock.monotonic() });
     outgoing.setHeader(GATEWAY_HEADER, '1');
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
@@ -182,6 +179,7 @@ class ProxyServer {
       this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);
+    acceptPassing(passing);
     if (this.isStopping) throw stopping();
     if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
     if (isOwnPath(url)) {
