@@ -46,8 +46,9 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
-  if (count !== '1')
+  if (count !== '1') {
     throw new Failure('usage', { problem: `systemd has passed ${count} sockets; the proxy takes one.` });
+  }
   const check = (address: string): void => {
     requireGuard(options, address);
   };

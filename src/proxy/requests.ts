@@ -77,17 +77,16 @@ export async function afterWrites(
   clock: Clock,
   maxWaitMs: number,
 ): Promise<void> {
+  const list = [...all];
+  const earlier = list.slice(0, list.indexOf(passing));
+  const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);
+  if (writes.length === 0) return;
   const from = clock.monotonic();
-  let tooLong: Promise<never> | undefined;
+  const tooLong = clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
+    throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
+  });
   try {
-    for (const each of all) {
-      if (each === passing) return;
-      if (each.client !== passing.client || !each.isWrite) continue;
-      tooLong ??= clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
-        throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
-      });
-      await Promise.race([each.ended, tooLong]);
-    }
+    await Promise.race([Promise.all(writes.map(({ ended }) => ended)), tooLong]);
   } finally {
     passing.waitedMs += clock.monotonic() - from;
   }
