@@ -29,7 +29,7 @@ export interface Session extends AsyncDisposable {
   known(): Promise<Known>;
 }
 
-interface Known {
+export interface Known {
   /** What is left of the window, but for what is in flight and reserved. */
   readonly allowance: RateLimit | undefined;
   /** The block that keeps requests back, `until` in epoch ms. */

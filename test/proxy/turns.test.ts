@@ -1,7 +1,8 @@
 /** Turns in front of a gate with a ledger in memory, on virtual time. */
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { type Claim, type TurnOptions, Turns } from '../../src/proxy/turns.ts';
+import type { Claim } from '../../src/proxy/shares.ts';
+import { type TurnOptions, Turns } from '../../src/proxy/turns.ts';
 import { createGate, type Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
