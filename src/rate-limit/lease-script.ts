@@ -82,7 +82,8 @@ end
 
 local function isBlocked() return s.block and t < s.block.till end
 if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.ops = true, t, 0, nil, nil, {} end
-if s.block then s.block.till = math.min(s.block.till, t + s.block.till - s.block.since) end
+-- By a clock that was set back it lasts no longer than it was named, from now on.
+if s.block and s.block.since > t then s.block.since, s.block.till = t, t + s.block.till - s.block.since end
 if r.block and t + r.block.since <= cleared then r.block = nil end
 if r.block then
   local till = t + r.block['until']

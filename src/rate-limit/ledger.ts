@@ -13,7 +13,6 @@ import {
   unblock,
   UNKNOWN,
 } from './governor.ts';
-import { strictest, together } from '../state/batch.ts';
 import type { Clock, Machine } from '../ports.ts';
 
 export interface Ledger {
@@ -46,29 +45,6 @@ export interface StepOptions {
 
 /** Runs one step atomically. */
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
-
-/**
- * Returns a way to run the steps of many requests as one: those that are asked for within one turn of the event loop,
- * in their order. A transaction costs a hundred times what a decision does.
- */
-export function inBatches(step: Step, turn: () => Promise<void>): Step {
-  const add = together<{ work(before: LedgerState, now: number): LedgerState; options: StepOptions }>(turn, (items) =>
-    step((before, now) => ({ state: items.reduce((state, { work }) => work(state, now), before), result: undefined }), {
-      isRead: items.every(({ options }) => options.isRead === true),
-      ...strictest(items.map(({ options }) => options)),
-    }),
-  );
-  return async <T>(work: Work<T>, options: StepOptions = {}): Promise<T> => {
-    const results: T[] = [];
-    const tracked = (before: LedgerState, now: number): LedgerState => {
-      const { state, result } = work(before, now);
-      results[0] = result;
-      return options.isRead === true ? before : state;
-    };
-    await add({ work: tracked, options });
-    return results[0]!;
-  };
-}
 
 /** Makes a ledger from one way to run a step atomically. */
 export function createLedger(step: Step): Ledger {

@@ -6,7 +6,7 @@
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { isDeadOwner, type Step } from './ledger.ts';
+import { isDeadOwner, shift, type Step } from './ledger.ts';
 
 export interface Moment {
   /** Empty where the system has no name for a boot. */
@@ -19,21 +19,17 @@ export interface Moment {
 
 /** @param nameOf the row's name, by the database's salt */
 export function sqliteStep(
-  { clock, machine, randomBytes }: Pick<Context, 'clock' | 'machine' | 'randomBytes'>,
+  { clock, machine }: Pick<Context, 'clock' | 'machine'>,
   state: State,
   nameOf: (salt: string) => string,
 ): Step {
   const { database } = state;
-  const knownSalt = () => database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
-  const newSalt = (): string => {
-    const salt = Buffer.from(randomBytes(32)).toString('hex');
-    database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
-    return salt;
+  const nameIn = (): string => {
+    const salt = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
+    return salt === undefined ? '' : nameOf(String(salt));
   };
   const read = (now: Moment): LedgerState => {
-    const salt = knownSalt();
-    const name = salt === undefined ? '' : nameOf(String(salt));
-    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', name);
+    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', nameIn());
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
     const known = rebase(parseState(String(row.state)), saved, now);
@@ -42,9 +38,10 @@ export function sqliteStep(
     return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };
   const write = (after: LedgerState, { boot, monotonic, wall }: Moment): void => {
+    database.run("INSERT OR IGNORE INTO meta VALUES ('salt', lower(hex(randomblob(32))))");
     database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      ...[nameOf(String(knownSalt() ?? newSalt())), JSON.stringify(after), boot, monotonic, wall],
+      ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
   const present = (): Moment => ({ boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() });
@@ -89,20 +86,12 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
   // A clock that was set back has passed no time.
   const passed = Math.max(0, now.wall - saved.wall);
-  const move = (at: number): number => now.monotonic + Math.max(0, at - saved.monotonic - passed);
-  const { windows, block, strikes, seenAt } = state;
-  return {
-    strikes,
-    ...(seenAt !== undefined && { seenAt: now.monotonic - passed - (saved.monotonic - seenAt) }),
+  const { inFlight, lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
+  const windows = known.windows.map((window) => ({
+    ...window,
     // Requests that were under way when the machine stopped may have been sent.
-    inFlight: [],
-    windows: windows.map((window) => ({
-      ...window,
-      remaining: Math.max(0, window.remaining - state.inFlight.length),
-      resetAt: move(window.resetAt),
-      seenAt: now.monotonic,
-      answeredAt: move(window.resetAt),
-    })),
-    ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
-  };
+    remaining: Math.max(0, window.remaining - inFlight.length),
+    answeredAt: window.resetAt,
+  }));
+  return { ...known, windows, inFlight: [] };
 }

@@ -8,9 +8,10 @@ import type { Redis } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
 import type { Loss } from '../rate-limit/governor.ts';
-import { createLedger, inBatches, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
+import { createLedger, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
 import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
 import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
+import { inBatches } from '../state/batch.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
@@ -159,9 +160,8 @@ async function openStep(
       const state = await openState(context, folder);
       // It has to be there before the disk is full.
       await file.prepare().catch(() => undefined);
-      const step = sqliteStep(context, state, names.row);
-      const batched = isBusy ? inBatches(step, () => clock.turn()) : step;
-      return { step: reserved(context, batched, file), isAlone: false };
+      const busy = isBusy ? inBatches(state, () => clock.turn()) : state;
+      return { step: reserved(context, sqliteStep(context, busy, names.row), file), isAlone: false };
     }
   } catch (error) {
     // A state of a newer petstore may hold a block.

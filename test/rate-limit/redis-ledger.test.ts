@@ -498,6 +498,10 @@ describe('a server', () => {
     shop.now += 20_000;
     shop.skew -= HOUR;
     expect([await third.asks(), third.waits!.ms]).toEqual(['rate-limited', 101_000]);
+    shop.now += 1_000;
+    // Another machine that has not heard of the clock before: the wait is not shorter, either.
+    const fourth = shop.machine();
+    expect([await fourth.asks(), fourth.waits!.ms]).toEqual(['rate-limited', 100_000]);
   });
 
   it.each([HOUR, -HOUR])("and a machine's wall clock that is set by %i ms changes nothing", async (by) => {
