@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { createGate } from '../../src/rate-limit/gate.ts';
+import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
@@ -583,7 +583,7 @@ describe('a server that is lost', () => {
     const shop = new Shop();
     const machine = shop.machine();
     const connect = vi.fn(() => Promise.reject(new Error('the service is down')));
-    const gate = createGate({
+    const gate = new LedgerGate({
       ...{ ledger: machine.ledger, address: '@5d0c2f', owner: 'one', clock: machine.clock, random: () => 0 },
       ...{ maxWaitMs: 0, timeoutMs: 1_000, probes: 1, reserve: 0, signal: new AbortController().signal },
       onWait: () => undefined,
