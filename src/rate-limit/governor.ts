@@ -42,16 +42,12 @@ export interface Lease {
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the windows. */
   readonly machines: number;
-  /** Requests of each operation that may still be sent. */
-  readonly permits: Readonly<Record<string, { readonly many: number; readonly until: number }>>;
+  /** Requests of each operation that may still be sent; `lent`: how many they were at first, `at` that time. */
+  readonly permits: Readonly<Record<string, Readonly<Record<'many' | 'until' | 'lent' | 'at', number>>>>;
   /** Why the server had none, and until when. */
   readonly holds: Readonly<Record<string, Hold>>;
-  /** The newest permits: a machine that uses them up within a second is lent twice as many. */
-  readonly granted?: { readonly many: number; readonly at: number };
   /** Until when a process of this machine asks the server: one at a time does. */
   readonly askedUntil?: number;
-  /** Since when this machine is to find out whether sending is allowed again. */
-  readonly probesSince?: number;
   readonly lost?: Loss;
 }
 

@@ -70,7 +70,7 @@ export function sqliteStep(
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
-    const isState = Array.isArray(state.inFlight) && state.windows.every(({ apart }) => Array.isArray(apart));
+    const isState = Array.isArray(state.inFlight) && state.windows.every(({ apart }) => typeof apart === 'object');
     return isState ? state : UNKNOWN;
   } catch {
     return UNKNOWN;

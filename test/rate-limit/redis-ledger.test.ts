@@ -133,7 +133,7 @@ class Machine {
     };
     const options: SharedOptions = {
       ...{ name: 'petstore:{pair}', whenLost },
-      onChange: (lost) => this.said.push(lost === undefined ? 'back' : `lost: ${lost.says}`),
+      onChange: (says) => this.said.push(says === undefined ? 'back' : `lost: ${says}`),
     };
     const step = memoryStep(clock);
     const mayFail: Step = (work, how) =>
