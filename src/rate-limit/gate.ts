@@ -212,32 +212,27 @@ export function heldFailure(
 
 /** The waits before one request. Reports them once a second, and when they are over. */
 function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
-  let reported: { readonly why: WaitReason; readonly at: number } | undefined;
-  let askingSince: number | undefined;
+  let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;
   const end = (): void => {
-    if (reported !== undefined) onWait(undefined);
-    reported = undefined;
-  };
-  const report = ({ again, until, why }: Hold): void => {
-    const now = clock.monotonic();
-    const remainingMs = until - now;
-    askingSince = again === undefined ? undefined : (askingSince ?? now);
-    const isNoticed =
-      askingSince === undefined
-        ? remainingMs >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS)
-        : now - askingSince >= TICK_MS;
-    if (reported === undefined ? !isNoticed : now - reported.at < TICK_MS) return;
-    reported = { why, at: now };
-    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+    if (wait?.reportedAt !== undefined) onWait(undefined);
+    wait = undefined;
   };
   return {
     end,
-    async sleep(hold: Hold, until: number): Promise<void> {
-      if (hold.why !== reported?.why) end();
+    async sleep({ again, until, why }: Hold, to: number): Promise<void> {
+      if (why !== wait?.why) end();
+      const current = (wait ??= { why, since: clock.monotonic() });
       // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
-      for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-        report(hold);
-        await clock.sleep(Math.min(left, TICK_MS), signal);
+      for (let now = clock.monotonic(); now < to; now = clock.monotonic()) {
+        const { since, reportedAt } = current;
+        const remainingMs = until - now;
+        const isLong = remainingMs >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
+        const isNoticed = again === undefined ? isLong : now - since >= TICK_MS;
+        if (reportedAt === undefined ? isNoticed : now - reportedAt >= TICK_MS) {
+          current.reportedAt = now;
+          onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+        }
+        await clock.sleep(Math.min(to - now, TICK_MS), signal);
       }
     },
   };

@@ -6,7 +6,7 @@
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
-import { banMs, blockMs, type LimitHeaders, pauseMs } from './headers.ts';
+import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   countDrawn,
   type Demand,
@@ -19,9 +19,6 @@ import {
   windowsFor,
 } from './windows.ts';
 
-/** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
-export type BlockReason = (typeof BLOCK_REASONS)[number];
 /**
  * `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer.
  * `paced`: the service sends no limit headers, so requests are spaced.
@@ -214,17 +211,24 @@ function filterInFlight(state: LedgerState, isKept: (each: Reservation) => boole
 
 /** Returns the state after an answer, whatever its headers say. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
-  const sent = before.inFlight.find(({ id }) => id === answer.id);
-  const state = withWindows({ ...release(before, answer.id), seenAt: now }, now, answer, sent);
-  const { status, headers } = answer;
-  if (status === 429) return refused(state, now, answer, sent);
-  const pause = status === 503 ? pauseMs(headers) : undefined;
-  if (pause !== undefined) return learn(state, { since: now, until: now + pause, why: 'paused' });
-  if (status === 403) return learn(state, { since: now, until: now + banMs(headers), why: 'banned' });
+  const { id, status, headers, random } = answer;
+  const sent = before.inFlight.find((each) => each.id === id);
+  const state = withWindows({ ...release(before, id), seenAt: now }, now, answer, sent);
+  const { block, ...open } = state;
+  // Several in flight may be refused together: that is one strike, not one each.
+  const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
+  const strikes = status === 429 ? struck : state.strikes;
+  const refusal = refusalOf(status, headers, strikes, random);
+  if (refusal !== undefined) {
+    return { ...learn(state, { since: now, until: now + refusal.ms, why: refusal.why }), strikes };
+  }
   // A request that was sent before the block ended does not tell what holds since then.
-  if (state.block !== undefined && (sent?.at ?? 0) < state.block.until) return state;
-  const { block: _over, ...open } = state;
-  return { ...open, strikes: 0 };
+  return block !== undefined && (sent?.at ?? 0) < block.until ? state : { ...open, strikes: 0 };
+}
+
+/** True where a request was sent before the block had ended: a refusal of it tells nothing new. */
+function isKnown({ block }: LedgerState, sent: Reservation | undefined): boolean {
+  return block !== undefined && sent !== undefined && sent.at < block.until;
 }
 
 /** Notes a block: of two, the one that ends later counts; a ban stays one. */
@@ -260,21 +264,6 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
 }
 
-function refused(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
-  const { block } = state;
-  // Several in flight may be refused together: that is one strike, not one each.
-  const isSame = block !== undefined && sent !== undefined && sent.at < block.until;
-  const strikes = isSame ? Math.max(1, state.strikes) : state.strikes + 1;
-  const until = now + blockMs(answer.headers, strikes, answer.random);
-  const isPaced = answer.headers.window === undefined && isWindowless(state, now, answer.operation);
-  const everyMs = Math.min(SLOWEST_PACE_MS, (state.pace?.everyMs ?? PACE_MS) * 2);
-  return {
-    ...learn(state, { since: now, until, why: 'rate-limited' }),
-    strikes,
-    ...(isPaced && !isSame && { pace: { everyMs, nextAt: now + everyMs } }),
-  };
-}
-
 /** Takes up what an answer tells of the windows; without headers, of the pace. */
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
@@ -284,7 +273,9 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   }
   // One answer without headers within a known window: count it ourselves.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
-  if (status === 429) return state;
-  const everyMs = Math.max(PACE_MS, (state.pace?.everyMs ?? PACE_MS) * RECOVERY);
-  return { ...state, pace: { everyMs, nextAt: (sent?.at ?? now) + everyMs } };
+  const isRefused = status === 429;
+  if (isRefused && isKnown(state, sent)) return state;
+  const { everyMs: before = PACE_MS } = state.pace ?? {};
+  const everyMs = isRefused ? Math.min(SLOWEST_PACE_MS, before * 2) : Math.max(PACE_MS, before * RECOVERY);
+  return { ...state, pace: { everyMs, nextAt: (isRefused ? now : (sent?.at ?? now)) + everyMs } };
 }

@@ -4,8 +4,8 @@
  */
 import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
-import { type Block, BLOCK_REASONS, learn, type LedgerState, UNKNOWN } from './governor.ts';
-import { LONGEST_BLOCK_MS } from './headers.ts';
+import { type Block, learn, type LedgerState, UNKNOWN } from './governor.ts';
+import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
 import { type Step, toWall } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };

@@ -3,7 +3,7 @@ import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
-import type { BlockReason } from '../rate-limit/governor.ts';
+import type { BlockReason } from '../rate-limit/headers.ts';
 import { LedgerGate, type RateLimit } from '../rate-limit/gate.ts';
 import { ownerOf, toWall } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
