@@ -3,7 +3,7 @@ import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
-import { parseHttpDate } from '../rate-limit/http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 export interface Evidence {
   /** `GET /inventory`. */

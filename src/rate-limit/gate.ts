@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
+import { forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';

@@ -58,6 +58,7 @@ export interface Loss {
   readonly shareAt?: number;
 }
 
+/** What the clocks of this machine show: ms since it was started, and since the epoch. */
 export interface Instant {
   readonly monotonic: number;
   readonly wall: number;

@@ -6,7 +6,7 @@
  * so that a wrong clock on this machine changes nothing.
  */
 import { parseList } from 'structured-headers';
-import { parseHttpDate } from './http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 /** 429, 403, or a 503 that names a time. */
 export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;

@@ -5,16 +5,12 @@
  */
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
-import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
+import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts';
 import { isDeadOwner, shift, type Step } from './ledger.ts';
 
-export interface Moment {
+export interface Moment extends Instant {
   /** Empty where the system has no name for a boot. */
   readonly boot: string;
-  /** Monotonic ms of that boot. */
-  readonly monotonic: number;
-  /** Epoch ms. */
-  readonly wall: number;
 }
 
 /** @param nameOf the row's name, by the database's salt */

@@ -5,7 +5,8 @@ export default defineConfig({
   test: {
     root: '.',
     include: [
-      'test/rate-limit/{governor,governor-edges,headers,http-date,gate,dead,reserve-file,rebase,redis-ledger,forecast}.test.ts',
+      'test/rate-limit/{governor,governor-edges,headers,gate,dead,reserve-file,redis-ledger}.test.ts',
+      'test/http/http-date.test.ts',
       'test/client/attempt.test.ts',
     ],
     env: { TZ: 'UTC' },
