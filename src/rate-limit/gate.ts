@@ -50,22 +50,8 @@ export interface Ticket {
   lost(mayHaveBeenSent: boolean): Promise<void>;
 }
 
-export interface Gate {
-  /**
-   * Resolves when one request of the operation may be written now, on the connection.
-   * @param connect is called once nothing is known that holds the request back
-   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
-   */
-  enter<C extends Gated>(
-    operation: string,
-    connect: () => Promise<C>,
-    own?: OwnLimits,
-  ): Promise<{ ticket: Ticket; connection: C }>;
-  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
-  forecast(demand: Demand): Promise<Hold | undefined>;
-  /** By the newest headers. */
-  readonly limits: RateLimit | undefined;
-}
+/** What a client needs of a gate. */
+export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
 /** What one request may have of its own: a client of the proxy that leaves, or has waited already. */
 export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
@@ -100,7 +86,8 @@ const NOTICED_PACE_MS = 5_000;
 /** Leave that is older has to be asked for again, ms: between it and the first byte nothing waits. */
 const FRESH_MS = 250;
 
-export class LedgerGate implements Gate {
+export class LedgerGate {
+  /** By the newest headers. */
   limits: RateLimit | undefined;
   private readonly options: GateOptions;
   /** Strikes of the key that this command has met in a row. */
@@ -114,6 +101,11 @@ export class LedgerGate implements Gate {
     this.options = options;
   }
 
+  /**
+   * Resolves when one request of the operation may be written now, on the connection.
+   * @param connect is called once nothing is known that holds the request back
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
+   */
   async enter<C extends Gated>(
     operation: string,
     connect: () => Promise<C>,
@@ -161,6 +153,7 @@ export class LedgerGate implements Gate {
     }
   }
 
+  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
   async forecast(demand: Demand): Promise<Hold | undefined> {
     const { clock, ledger } = this.options;
     return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });

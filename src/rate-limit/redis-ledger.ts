@@ -22,7 +22,8 @@ import {
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
 
-export interface SharedOptions {
+export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
+  readonly redis: Redis;
   /** What the key is called on the server: it must not tell it. */
   readonly name: string;
   /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
@@ -33,7 +34,6 @@ export interface SharedOptions {
 
 /** What is shown is asked for again and again: the server is asked this often, ms. */
 const SHOWN_MS = 1_000;
-type Ports = Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'>;
 
 /** A step of this machine's own ledger. */
 type LeasedStep = <T>(
@@ -43,8 +43,6 @@ type LeasedStep = <T>(
 
 export class RedisLedger implements Ledger {
   private readonly step: LeasedStep;
-  private readonly redis: Redis;
-  private readonly ports: Ports;
   private readonly options: SharedOptions;
   private isLost = false;
   /** How many requests of this process wait for leave. */
@@ -56,11 +54,9 @@ export class RedisLedger implements Ledger {
   private isSender = false;
 
   /** @param step runs a step of this machine's own ledger */
-  constructor(step: Step, redis: Redis, ports: Ports, options: SharedOptions) {
-    const newMachine = (): string => Buffer.from(ports.randomBytes(8)).toString('hex');
+  constructor(step: Step, options: SharedOptions) {
+    const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
     this.step = (work, how) => step((before, now) => work(withLease(before, newMachine), now), how);
-    this.redis = redis;
-    this.ports = ports;
     this.options = options;
   }
 
@@ -106,7 +102,7 @@ export class RedisLedger implements Ledger {
   }
 
   async view(): Promise<LedgerState> {
-    const { clock } = this.ports;
+    const { clock } = this.options;
     // The first time a server that was lost is tried, too.
     const isFirst = this.shownAt === undefined;
     if (isFirst || clock.monotonic() - this.shownAt! >= SHOWN_MS) {
@@ -162,15 +158,15 @@ export class RedisLedger implements Ledger {
   /** Tells what is known, unless the server is lost: the next question will. */
   private async tell(state: Leased): Promise<void> {
     const { lost } = state.lease;
-    if (lost === undefined || this.ports.clock.monotonic() >= lost.next) await this.visit(state, {});
+    if (lost === undefined || this.options.clock.monotonic() >= lost.next) await this.visit(state, {});
   }
 
   private async visit(before: Leased, question: Question): Promise<void> {
-    const { clock, random, randomBytes, signal } = this.ports;
+    const { clock, name, random, randomBytes, redis, signal } = this.options;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await this.redis.run(LEASE_SCRIPT, this.options.name, [JSON.stringify(report)], {
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], {
         timeoutMs: ASKING_MS,
         ...(question.want !== undefined && { signal }),
       });

@@ -61,7 +61,7 @@ export async function openLedger(
     isLost = says !== undefined;
     if (!isShown) reportChange(context, mode, says);
   };
-  const ledger = new RedisLedger(step, redis, context, { name, whenLost: mode, onChange });
+  const ledger = new RedisLedger(step, { ...context, redis, name, whenLost: mode, onChange });
   return {
     ledger,
     address,

@@ -131,7 +131,8 @@ class Machine {
       ...{ clock, random, signal: new AbortController().signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
-    const options: SharedOptions = {
+    const options: Omit<SharedOptions, 'redis'> = {
+      ...ports,
       ...{ name: 'petstore:{pair}', whenLost },
       onChange: (says) => this.said.push(says === undefined ? 'back' : `lost: ${says}`),
     };
@@ -152,8 +153,8 @@ class Machine {
       },
       close: () => undefined,
     };
-    this.otherProcess = new RedisLedger(reserved, redis, ports, options);
-    this.ledger = new RedisLedger(reserved, redis, ports, options);
+    this.otherProcess = new RedisLedger(reserved, { ...options, redis });
+    this.ledger = new RedisLedger(reserved, { ...options, redis });
   }
 
   get monotonic(): number {

@@ -133,7 +133,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     await time.sleep(random() * 10_000);
     while (time.now < end) {
       const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
-      const ledger = new RedisLedger(step, redis, { clock, random, randomBytes, signal }, options);
+      const ledger = new RedisLedger(step, { ...options, redis, clock, random, randomBytes, signal });
       const gate = new LedgerGate({
         ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },
         ...{ maxWaitMs: Number.POSITIVE_INFINITY, timeoutMs: 30_000, reserve: isBulk ? chain.limit / 10 : 0 },
