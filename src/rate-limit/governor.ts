@@ -183,7 +183,8 @@ function forAnswer(asked: Reservation, now: number): Hold {
   return { until: asked.lostAt, why: 'asking', again: now + POLL_MS };
 }
 
-function mustProbe(state: LedgerState, now: number, operation: string): boolean {
+/** True where a request of the operation finds out whether sending is allowed. */
+export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 

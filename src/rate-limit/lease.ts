@@ -14,6 +14,7 @@ import {
   learn,
   type Lease,
   type LedgerState,
+  mustProbe,
 } from './governor.ts';
 import { shift } from './ledger.ts';
 import { mergeWindow, type Window, windowsFor } from './windows.ts';
@@ -129,9 +130,10 @@ function takeShare({ windows, lease }: Leased, now: number, operation: string): 
 }
 
 /** True while a request that finds out whether sending is allowed is under way, or may still be sent. */
-export function isProbing({ inFlight, lease }: Leased, now: number): boolean {
-  const isUnsent = Object.keys(lease.permits).some((operation) => permitsLeft(lease, now, operation) > 0);
-  return isUnsent || inFlight.some(({ isProbe }) => isProbe === true);
+export function isProbing(state: Leased, now: number): boolean {
+  const { inFlight, lease } = state;
+  const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
+  return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
 }
 
 /** Returns what to tell the server: times from now on. @param newId of its state, should it have none */

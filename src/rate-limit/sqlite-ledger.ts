@@ -6,7 +6,7 @@
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts';
-import { isDeadOwner, shift, type Step } from './ledger.ts';
+import { isDeadOwner, shift, type Step, type Work } from './ledger.ts';
 
 export interface Moment extends Instant {
   /** Empty where the system has no name for a boot. */
@@ -40,25 +40,22 @@ export function sqliteStep(
       ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  const present = (): Moment => ({ boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() });
+  const run = <T>(work: Work<T>, keeps: boolean): T => {
+    const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
+    const before = read(now);
+    const { state: after, result } = work(before, now.monotonic);
+    if (keeps && after !== before) write(after, now);
+    return result;
+  };
   return async (work, { isRead, ...how } = {}) => {
-    if (isRead === true) {
-      try {
-        const now = present();
-        return work(read(now), now.monotonic).result;
-      } catch (error) {
-        // Damage that this read has met is healed by then: what was known is not.
-        if (await state.recover(error)) return work(UNKNOWN, clock.monotonic()).result;
-        throw error;
-      }
+    if (isRead !== true) return state.exclusively(() => run(work, true), how);
+    try {
+      return run(work, false);
+    } catch (error) {
+      // Damage that this read has met is healed by then: what was known is not.
+      if (await state.recover(error)) return run(work, false);
+      throw error;
     }
-    return state.exclusively(() => {
-      const now = present();
-      const before = read(now);
-      const { state: after, result } = work(before, now.monotonic);
-      if (after !== before) write(after, now);
-      return result;
-    }, how);
   };
 }
 
@@ -66,8 +63,7 @@ export function sqliteStep(
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
-    const isState = Array.isArray(state.inFlight) && state.windows.every(({ apart }) => typeof apart === 'object');
-    return isState ? state : UNKNOWN;
+    return Array.isArray(state.inFlight) && Array.isArray(state.windows) ? state : UNKNOWN;
   } catch {
     return UNKNOWN;
   }
