@@ -241,6 +241,11 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
 }
 
+/** True for a block that names no time: nothing is known of the key, so that one probe goes first (lease-script.ts). */
+export function isNameless({ since, until }: Block): boolean {
+  return until === since;
+}
+
 /** The user cleared the block: allow one probe. */
 export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...state }: LedgerState): LedgerState {
   return { ...state, windows: [], strikes: 0 };
@@ -262,7 +267,7 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
   const state = lose(before, now, id, true);
   const { isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
   const { block } = state;
-  if (block === undefined || isProbe !== true) return state;
+  if (block === undefined || isNameless(block) || isProbe !== true) return state;
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
 }
 

@@ -5,7 +5,16 @@
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Answer, type Decision, type Intent, type LedgerState, lose, observe, unblock } from './governor.ts';
+import {
+  type Answer,
+  type Decision,
+  type Intent,
+  isNameless,
+  type LedgerState,
+  lose,
+  observe,
+  unblock,
+} from './governor.ts';
 import {
   afterLoss,
   afterReply,
@@ -110,13 +119,13 @@ export class RedisLedger implements Ledger {
       const state = await this.step(keep);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.step(keep, { isRead: true });
+    return this.step(shown, { isRead: true });
   }
 
   async clearBlock(): Promise<LedgerState> {
     const clear = (before: Leased) => keep({ ...unblock(before), lease: before.lease });
     await this.visit(await this.step(clear, { durable: true, clears: true }), { clears: true });
-    return this.step(keep, { isRead: true });
+    return this.step(shown, { isRead: true });
   }
 
   async close(): Promise<void> {
@@ -205,4 +214,9 @@ export class RedisLedger implements Ledger {
 
 function keep(state: Leased): { state: Leased; result: Leased } {
   return { state, result: state };
+}
+
+function shown(state: Leased): { state: Leased; result: LedgerState } {
+  const { block, ...rest } = state;
+  return { state, result: block !== undefined && isNameless(block) ? rest : state };
 }

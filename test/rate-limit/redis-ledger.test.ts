@@ -242,6 +242,7 @@ describe('while nothing is known', () => {
     await first.asks();
     await second.asks();
     await lose(first);
+    expect((await first.ledger.view()).block).toBeUndefined();
     shop.now += second.waits!.againMs!;
     expect(await second.asks()).toBe('sent');
   });
