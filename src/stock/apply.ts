@@ -14,7 +14,7 @@ import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { petsShown, type Plan, planLines, planView, type Stock } from './plan.ts';
+import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { countStates, summarise, summaryMembers } from './summary.ts';
@@ -80,8 +80,7 @@ export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'c
 
 /** Returns a plan as rows, with the names of its pets in a table. */
 export async function namedPlanView(context: CommandContext, { origin }: Session, plan: Plan): Promise<RowsView> {
-  const petIds = [...plan.steps, ...plan.obstacles].map(({ petId }) => petId);
-  return planView(plan, await tableNames(context, origin, petIds));
+  return planView(plan, await tableNames(context, origin, [...plan.steps, ...plan.obstacles]));
 }
 
 /** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
@@ -126,7 +125,7 @@ async function confirmPlan(
   // With --yes, the result of a single change says it all.
   const lines =
     spec.lines === undefined
-      ? planLines(plan, await openNames(context, origin, petsShown(plan)))
+      ? planLines(plan, await openNames(context, origin, plan.steps.slice(0, PLAN_LINES)))
       : globals.yes
         ? []
         : spec.lines(plan, environment);

@@ -42,14 +42,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const folder = statePath(context, 'edit');
   const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
-  const text = tableOf(
-    items,
-    await openNames(
-      context,
-      origin,
-      items.map(({ petId }) => petId),
-    ),
-  );
+  const text = tableOf(items, await openNames(context, origin, items));
   await files.replace(path, text, { mode: 0o600 });
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {

@@ -19,8 +19,6 @@ export interface Rows extends FileProblems {
   readonly rows: readonly Row[];
   /** True if the rows are added to the stock. */
   readonly adds: boolean;
-  /** The column by which they name their pets, if the catalog is needed for it. */
-  readonly named: Exclude<PetColumn, 'petId'> | undefined;
 }
 
 /** Returns the pet that a name or a barcode stands for, or why there is none. */
@@ -31,8 +29,8 @@ export interface RowOptions {
   /** Adds the quantities to the stock. */
   readonly add?: boolean | undefined;
   readonly mappings?: readonly Mapping[] | undefined;
-  /** By the catalog; without it, rows that need it are left out. */
-  readonly petOf?: PetOf | undefined;
+  /** By the catalog. */
+  readonly petOf?: PetOf;
 }
 
 /** How many a row says, and whether they are added. */
@@ -42,9 +40,11 @@ interface Amount {
 }
 
 /** Parses any text; what is wrong with it is in `problems`. */
-export function parseRows(text: string, { allowNegative, add = false, mappings = [], petOf }: RowOptions): Rows {
+export function parseRows(
+  text: string,
+  { allowNegative, add = false, mappings = [], petOf = () => 'petId is missing' }: RowOptions,
+): Rows {
   const byPet = new Map<bigint, Row>();
-  let named: Rows['named'];
   let first: { readonly line: number; readonly adds: boolean } | undefined;
   const found = readRecords(text, { kind: STOCK_FILE, mappings }, (record) => {
     const { line } = record;
@@ -52,12 +52,10 @@ export function parseRows(text: string, { allowNegative, add = false, mappings =
     const adds = add || column === 'delta';
     first ??= { line, adds };
     const by = STOCK_FILE.pets.find((each) => record.has(each) && record.text(each) !== '') ?? 'petId';
-    if (by !== 'petId') named = by;
-    const petId = by === 'petId' ? parsePetId(record.text(by)) : petOf === undefined ? 0n : petOf(by, record.text(by));
+    const petId = by === 'petId' ? parsePetId(record.text(by)) : petOf(by, record.text(by));
     if (typeof petId === 'string') return petId;
     const row = toRow(record, petId, { column, adds }, allowNegative);
     if (typeof row === 'string') return row;
-    if (by !== 'petId' && petOf === undefined) return undefined;
     if (adds !== first.adds) {
       return `has ${column}, but line ${first.line} has the other; use one of them`;
     }
@@ -66,7 +64,7 @@ export function parseRows(text: string, { allowNegative, add = false, mappings =
     byPet.set(row.petId, merged);
     return undefined;
   });
-  return { ...found, rows: [...byPet.values()], adds: first?.adds === true, named };
+  return { ...found, rows: [...byPet.values()], adds: first?.adds === true };
 }
 
 /** Returns the same text for the same rows, in whatever order and file they are. */

@@ -1,5 +1,5 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
-import { petOfRow, requireCatalog } from '../session/catalog.ts';
+import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -15,7 +15,7 @@ import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
 import { readStock } from './runner.ts';
-import { withLockedJournal } from './open-journal.ts';
+import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
@@ -52,25 +52,21 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
   return withEvents(options.events, async (onOutcome) => {
     const text = await readSource(context, options.file, STOCK_FILE);
-    const prepare = async (): Promise<Source> => {
-      const file = await readImport(context, options, text);
-      if (file.isEmpty) return file;
-      await assertWriteAllowed(context, file.command);
-      assertCanConfirm(context);
-      return file;
-    };
     // What is resumed is not read again: its columns may have been named by --map.
-    const ready = options.resume === true ? undefined : await prepare();
+    const isBegun = ({ hash, adds }: Run): boolean => hash === text.hash && (options.add !== true || adds === true);
+    const begun =
+      options.resume === true
+        ? await withJournal(context, (journal) => findStopped(context, journal, isBegun))
+        : undefined;
+    if (begun !== undefined) {
+      return withLockedJournal(context, 'import', (journal) => resumeNamed({ context, journal, onOutcome }, begun));
+    }
+    const { name, isEmpty, ...file } = await readImport(context, options, text);
+    if (isEmpty) return nothingIn(context, { name });
+    await assertWriteAllowed(context, file.command);
+    assertCanConfirm(context);
     return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
-      const begun = await findStopped(
-        context,
-        journal,
-        ({ hash, adds }) => hash === text.hash && (options.add !== true || adds === true),
-      );
-      if (options.resume === true && begun !== undefined) return resumeNamed(runContext, begun);
-      const { name, isEmpty, ...file } = ready ?? (await turn.pause(prepare));
-      if (isEmpty) return nothingIn(context, { name });
       const isSame = (run: Run): boolean =>
         file.adds ? run.rows === file.rows : run.adds !== true && run.hash === file.hash;
       const stopped = await findStopped(context, journal, isSame);
@@ -152,23 +148,23 @@ async function readImport(
   { add = false, map = [], allowNegative = false }: ImportOptions,
   { name, path: source, text, hash }: SourceFile,
 ): Promise<Source> {
-  let mappings: readonly Mapping[] = map;
-  let read = parseRows(text, { add, mappings, allowNegative });
+  const environment = (await context.settings()).environment.value;
+  using catalog = await openCatalog(context, await catalogOrigin(context));
+  const petOf: PetOf = (column, code) => {
+    if (catalog === undefined) throw noCatalog(`The column ${column}`, environment);
+    return petOfRow(catalog, column, code);
+  };
+  let read = parseRows(text, { add, mappings: map, allowNegative, petOf });
   if (read.headings !== undefined) {
     const { nameColumns } = await import('./ask-columns.ts');
-    mappings = await nameColumns(context, read.headings, map, add);
-    read = parseRows(text, { add, mappings, allowNegative });
+    const mappings = await nameColumns(context, read.headings, map, add);
+    read = parseRows(text, { add, mappings, allowNegative, petOf });
   }
   if (read.headings !== undefined) {
     throw new Failure('usage', {
       problem: `${name}: ${read.problems[0]!.reason}; nothing was sent.`,
       hint: 'In place of petId, a column may be barcode or name. quantity sets the stock, delta adds to it.',
     });
-  }
-  if (read.named !== undefined) {
-    using catalog = await requireCatalog(context, `The column ${read.named}`);
-    const petOf: PetOf = (column, code) => petOfRow(catalog, column, code);
-    read = parseRows(text, { add, mappings, allowNegative, petOf });
   }
   const { rows, adds, problems, ignored } = read;
   const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;

@@ -145,11 +145,7 @@ async function writeReport(
     await context.files.makePrivateFolder(folder);
     const unscanned = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
     const all: readonly ReportRow[] = [...changes, ...unscanned];
-    const names = await openNames(
-      context,
-      run.origin,
-      all.map(({ petId }) => petId),
-    );
+    const names = await openNames(context, run.origin, all);
     const cells = { ...COLUMNS, name: ({ petId }: ReportRow) => names?.get(petId) };
     const rows = all.map((row) => Object.values(cells).map((cell) => csvCell(cell(row) ?? '')));
     await context.files.replace(path, stringify([Object.keys(cells), ...rows]), { mode: 0o600 });
