@@ -5,7 +5,7 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
-import { capital } from '../view/words.ts';
+import { capital, firstFew } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
@@ -198,6 +198,5 @@ async function choose({ prompt, signal }: CommandContext, quoted: string, found:
 type Found = ReturnType<Catalog['named']>;
 
 function shown(entries: Found): string {
-  const first = entries.slice(0, SHOWN).map(({ petId, name }) => `${petId} (${name})`);
-  return first.join(', ') + (entries.length > SHOWN ? ' and more' : '');
+  return firstFew(entries.map(({ petId, name }) => `${petId} (${name})`));
 }

@@ -11,7 +11,7 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Change, Journal, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -224,9 +224,6 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     if (state === 'applied' && !isThere) changed.push(petId);
   }
   if (changed.length === 0) return undefined;
-  const shown = changed.slice(0, 10).join(', ');
-  context.notices.warning(
-    `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
-  );
+  context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
+import { firstFew } from '../view/words.ts';
 import { parseInteger, MAX_DIGITS, parseInt64 } from '../api/values.ts';
 
 export type ColumnName =
@@ -128,7 +129,7 @@ export function headerProblem(
   if (missing.length === 0) return undefined;
   const options = missing.map((column) => `--map "HEADING=${column.split(' ')[0]!}"`).join(' ');
   const example = ignored.length === 0 ? '' : `; name ${missing.length === 1 ? 'one' : 'them'} with ${options}`;
-  const lacking = `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
+  const lacking = `no column is named ${missing.join(' or ')}; the columns are ${firstFew(names.map(shown))}${example}`;
   return { reason: lacking, ...(ignored.length > 0 && { headings: names }) };
 }
 
@@ -137,18 +138,12 @@ export function mappingProblem(headings: readonly string[], mappings: readonly M
   const names = new Set(headings.map(plain));
   const unmatched = mappings.find(({ heading }) => !names.has(plain(heading)));
   if (unmatched !== undefined) {
-    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${list(headings)}`;
+    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${firstFew(headings.map(shown))}`;
   }
   const twice = mappings.find(({ heading }, i) =>
     mappings.slice(0, i).some((other) => plain(other.heading) === plain(heading)),
   );
   return twice && `--map names the column ${shown(twice.heading)} twice`;
-}
-
-const SHOWN = 10;
-
-function list(names: readonly string[]): string {
-  return names.slice(0, SHOWN).map(shown).join(', ') + (names.length > SHOWN ? ' and more' : '');
 }
 
 /** Quotes a text of the file, cut to a readable length. */

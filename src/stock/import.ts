@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, isLeft, namedPlanView, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -18,7 +18,7 @@ import { readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan } from './plan.ts';
-import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
+import { hashOfRows, parseRows, type PetOf } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
 import { resumeNamed } from './runs.ts';
 
@@ -169,23 +169,12 @@ async function readImport(
   const { rows, adds, problems, ignored } = read;
   const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;
   if (problems.length > 0 && !isEmpty) throw new Failure('invalid-rows', { source: name, problems });
-  for (const column of ignored.slice(0, SHOWN)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-  const summed = rows.flatMap(({ petId, lines }) =>
-    lines === undefined ? [] : [`pet ${petId} (${linesText(lines)})`],
+  for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
+  const summed = rows.flatMap(({ petId, lines = [] }) =>
+    lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],
   );
-  if (summed.length > 0) {
-    const more = summed.length > SHOWN ? ` and ${summed.length - SHOWN} more` : '';
-    context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
-  }
+  if (summed.length > 0) context.notices.info(`Several lines added together: ${firstFew(summed)}.`);
   const plan: Source['plan'] = (stock) => (adds ? makeAddingPlan(rows, stock, allowNegative) : makePlan(rows, stock));
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
   return { name, command, source, hash, adds, plan, isEmpty, ...(adds && { rows: hashOfRows(rows) }) };
-}
-
-/** How many columns or pets a message names. */
-const SHOWN = 10;
-
-function linesText(lines: NonNullable<Row['lines']>): string {
-  const shown = lines.slice(0, SHOWN).join(', ');
-  return `lines ${shown}${lines.length > SHOWN ? ' and more' : ''}`;
 }
