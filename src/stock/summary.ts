@@ -4,8 +4,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Change, ChangeState, Journal, NewChange, Run } from '../state/journal.ts';
+import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
+import type { RunContext } from './apply.ts';
 import { midway } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
@@ -13,16 +14,9 @@ import { openNames } from '../session/catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-interface Reporting {
-  readonly context: CommandContext;
-  readonly journal: Journal;
-  /** Pets that a stocktake leaves as they are, because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
-}
-
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal, rest = [] }: Reporting,
+  { context, journal, rest = [] }: Pick<RunContext, 'context' | 'journal' | 'rest'>,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
