@@ -1,5 +1,4 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
-import type { InventoryItem } from '../api/item.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { openNames, tableNames } from '../session/catalog.ts';
 import { operationOf } from '../client/attempt.ts';
@@ -8,11 +7,11 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, NewChange, NewRun, Run } from '../state/journal.ts';
+import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
-import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
+import { look, type Outcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
@@ -36,15 +35,6 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   onBegin?(): Promise<void>;
   /** Checks that the session is for the right service. @throws {Failure} */
   check?(session: Session): void;
-}
-
-export interface RunContext {
-  readonly context: CommandContext;
-  readonly session: Session;
-  readonly journal: Journal;
-  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
-  /** Pets that a stocktake leaves as they are, because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
