@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
 import { type AttemptFacts, type Call, type ClientWatch, MAX_WAIT_HEADER, type Service } from './service.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
-import { parseHttpDate } from '../rate-limit/http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;

@@ -98,13 +98,12 @@ export const proxy = defineCommand({
       passed,
       credentials,
       isReadOnly: input.readOnly === true,
-      ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
-      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
+      priorityHeader: input.priorityHeader,
+      onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;
     return {
-      view: 'serving',
-      record: introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', running.baseUrl],
         ['Environment', 'environment', session.environment],
         ...credentials.shown,

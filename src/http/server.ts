@@ -23,7 +23,8 @@ export const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 75_000;
 /** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
 const IDLE_MS = 1_000;
-const MOST_CONNECTIONS = 1_000;
+/** A thousand terminals with some connections each. */
+const MOST_CONNECTIONS = 4_000;
 export const LONGEST_HEAD = 16 * 1024;
 
 /** Status, code and message of an Error body. */
@@ -49,7 +50,6 @@ interface ServerOptions {
   readonly passed?: { readonly fd: number; check(address: string): void } | undefined;
   /** Speaks TLS. */
   readonly identity?: Identity | undefined;
-  readonly mostConnections?: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
   /** Resolves once it has been answered, and never rejects. */
@@ -140,7 +140,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
 }
 
-function openServer({ identity, mostConnections, patience }: ServerOptions) {
+function openServer({ identity, patience }: ServerOptions) {
   const { headMs, requestMs } = patience ?? PATIENCE;
   const settings = {
     headersTimeout: headMs,
@@ -153,34 +153,29 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   };
   const secure = identity && createSecureServer({ ...settings, ...identity, handshakeTimeout: headMs });
   const server = secure ?? createServer(settings);
-  server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
+  server.maxConnections = MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
   return { server, secure };
 }
 
-/** Returns where it listens. @throws {Failure} `port` */
+/** Returns where it listens. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
-  if (passed !== undefined) return listenWith(server, passed);
-  try {
-    return { host, port: (await tryListen(server, { host, port })).port };
-  } catch (cause) {
+  const where = passed === undefined ? { host, port } : { fd: passed.fd };
+  const own = await tryListen(server, where).catch(async (cause: unknown) => {
     const code = errorCode(cause) ?? '';
+    if (passed !== undefined) {
+      throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${code}.` });
+    }
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
-  }
-}
-
-async function listenWith(server: Server, { fd, check }: NonNullable<ServerOptions['passed']>) {
-  const { address, port } = await tryListen(server, { fd }).catch((cause: unknown) => {
-    throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${errorCode(cause)}.` });
   });
   try {
-    check(address);
-    return { host: address, port };
+    passed?.check(own.address);
   } catch (error) {
     server.close();
     throw error;
   }
+  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
 async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {

@@ -40,29 +40,20 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   503: SOON,
 };
 
-const STATUS: Partial<Record<Kind, number>> = {
-  'rate-limited': 429,
-  banned: 403,
-  paused: 503,
-  network: 502,
-  contract: 502,
-  // Of the list that is read before a conditional update, as if it were passed on.
-  forbidden: 403,
-  unauthorized: 401,
-  'not-the-service': 502,
-  redirected: 502,
-  'service-failed': 502,
-  'unexpected-status': 502,
-  'outcome-unknown': 502,
-  usage: 400,
-  'pet-not-found': 404,
-  'precondition-failed': 412,
-  'run-locked': 503,
-  interrupted: 503,
-  'ledger-refused': 503,
-  state: 503,
-  file: 503,
-};
+/** Of what kind of failure; 500 for all others. */
+const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
+  [400, 'usage'],
+  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
+  [401, 'unauthorized'],
+  [403, 'banned', 'forbidden'],
+  [404, 'pet-not-found'],
+  [412, 'precondition-failed'],
+  [429, 'rate-limited'],
+  [502, 'network', 'contract', 'outcome-unknown'],
+  // Of that list, too.
+  [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
+  [503, 'paused', 'run-locked', 'interrupted', 'ledger-refused', 'state', 'file'],
+];
 /** The service has not had the request, or has refused it. */
 const UNSENT: readonly Kind[] = [
   'rate-limited',
@@ -79,7 +70,8 @@ const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'bod
 export function answerOfFailure(error: unknown, now: number): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
-  const status = isTimeout ? 504 : (STATUS[failure.kind] ?? 500);
+  const [usual] = STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500];
+  const status = isTimeout ? 504 : usual;
   const { message } = describeFailure(failure, now);
   // The client can try again with it, without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};

@@ -1,13 +1,13 @@
 /** Reads what proves who the proxy is, and who its clients are: a certificate, and tokens. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type Identity, isLoopbackAddress } from '../http/server.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import type { Access } from './access.ts';
-import { digestOf, readClients } from './clients.ts';
+import { digestOf, readClients, writeSecret } from './clients.ts';
 
 /** The options that say it. */
 interface CredentialOptions {
@@ -46,8 +46,9 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
-  if (count !== '1')
+  if (count !== '1') {
     throw new Failure('usage', { problem: `systemd has passed ${count} sockets; the proxy takes one.` });
+  }
   const check = (address: string): void => {
     requireGuard(options, address);
   };
@@ -114,25 +115,21 @@ const LONGEST_FILE = 4_096;
 /** Reads the proxy's own token, which clients send in place of the key, of a file, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
-  try {
-    const value = (await readText(context, path, LONGEST_FILE)).trim();
-    if (!/^[!-~]{16,}$/.test(value)) {
-      throw new Failure('usage', {
-        problem: `The file ${path} holds no token: 16 or more characters without a space, in one line.`,
-        hint: 'Remove the file, and petstore proxy creates one.',
-      });
-    }
-    const facts = await files.facts(path);
-    // A link has no mode of its own.
-    if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {
-      notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
-    }
-    return value;
-  } catch (error) {
-    if (!isFailure(error) || !error.is('file') || error.details.code !== 'ENOENT') throw error;
-    await files.replace(path, `${made}\n`, { mode: 0o600 }).catch((cause: unknown) => {
-      throw fileFailure('write', path, cause);
-    });
+  const facts = await files.facts(path);
+  if (facts === undefined) {
+    await writeSecret(context, path, `${made}\n`);
     return made;
   }
+  const value = (await readText(context, path, LONGEST_FILE)).trim();
+  if (!/^[!-~]{16,}$/.test(value)) {
+    throw new Failure('usage', {
+      problem: `The file ${path} holds no token: 16 or more characters without a space, in one line.`,
+      hint: 'Remove the file, and petstore proxy creates one.',
+    });
+  }
+  // A link has no mode of its own.
+  if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {
+    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
+  }
+  return value;
 }

@@ -7,7 +7,7 @@ import { isFailure } from '../errors.ts';
 import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock } from '../ports.ts';
-import { type Sharer, Shares } from './shares.ts';
+import { type Claim, Shares } from './shares.ts';
 
 /** Most requests of a queue that ask the gate at once: it then takes them together. */
 const MOST_ASKING = 64;
@@ -19,17 +19,6 @@ export interface TurnOptions {
   readonly clock: Clock;
   /** Requests that only urgent ones may use. */
   readonly reserve: number;
-}
-
-/** A request that is to be sent. */
-export interface Claim extends Sharer {
-  readonly isUrgent: boolean;
-  /** When it arrived, on the monotonic clock. */
-  readonly since: number;
-  /** How long it has waited to be sent, ms. */
-  waitedMs: number;
-  /** True once the gate has let it through. */
-  isSent: boolean;
 }
 
 export class Turns {

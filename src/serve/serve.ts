@@ -8,7 +8,7 @@ import { readText } from '../session/read-text.ts';
 import { record, type RecordView } from '../view/view.ts';
 
 interface ServerLog<T> {
-  readonly onRequest?: (request: T) => void;
+  readonly onRequest: ((request: T) => void) | undefined;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function openLog<T>(
     const onRequest = (request: T): void => {
       notices.info(lineOf(request));
     };
-    return { ...(!globals.quiet && { onRequest }), close: () => Promise.resolve() };
+    return { onRequest: globals.quiet ? undefined : onRequest, close: () => Promise.resolve() };
   }
   try {
     const log = await files.append(path, (code) => {

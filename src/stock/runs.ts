@@ -12,9 +12,9 @@ import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
+import { assertCanConfirm, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
-import { look } from './runner.ts';
+import { look, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
@@ -70,11 +70,16 @@ function refuseSmoke(run: Run): void {
 }
 
 /** Returns why a run that is done cannot be resumed, and what to do instead. */
-function whyDone({ id, kind, source, adds }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+  const { id, kind, source, adds } = run;
   const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds === true) return [problem, 'Import a file with only those rows: the others would be added again.'];
+  if (adds === true) {
+    // What a pipe has held is in the journal alone.
+    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
+    return [problem, `Add only those: ${resumeCommand(run)}`];
+  }
   if (kind !== 'import' || source === undefined)
     return [problem, 'Run the command again: it sends only what still differs.'];
   const file = source === '-' ? 'the same rows' : `the file ${source}`;
