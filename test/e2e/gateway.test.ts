@@ -358,6 +358,7 @@ describe('petstore as its client', () => {
       expect(failure?.message).not.toContain('429');
       expect(Date.parse(String(failure?.retryAt)) - Date.now()).toBeGreaterThan(500_000);
     }
+    expect((await tillOf(proxy, curl.token)('smoke', '--only', 'list-status')).code).toBe(exit);
     const answer = await curl.ask('/v1/inventory');
     expect([...codeOf(answer), answer.headers['petstore-gateway']]).toEqual([status, kind, 'refused']);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(500);
