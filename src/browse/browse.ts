@@ -10,7 +10,7 @@ import { describeFailure } from '../report/failures.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
-import { Draft, readDraft } from '../state/draft.ts';
+import { readDraft, saveDraft } from '../state/draft.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
@@ -66,7 +66,8 @@ class Visit {
   private readonly options: BrowseOptions;
   private readonly origin: string;
   readonly browser: Browser;
-  private draft: Draft | undefined;
+  /** True where changes that are not applied are kept for the next visit. */
+  private keeps = false;
   /** Of the next changes that are applied. */
   private why: Why = {};
 
@@ -82,12 +83,12 @@ class Visit {
   async offerDraft(): Promise<void> {
     const { browser, context, journal, origin } = this;
     const kept = readDraft(journal.state, origin);
-    const draft = new Draft(journal.state, origin, browser.pending, (error) => {
-      browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
-    });
-    this.draft = draft;
+    this.keeps = true;
     browser.onChange = () => {
-      draft.touch();
+      // The next change stores all of them again.
+      this.save().catch((error: unknown) => {
+        browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
+      });
     };
     if (kept.length === 0) return;
     const { notices, prompt, signal } = context;
@@ -99,7 +100,11 @@ class Visit {
     if (kept.length > LISTED) notices.info(`  and ${kept.length - LISTED} more`);
     if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
       for (const change of kept) browser.pending.set(change.petId, change);
-    } else await draft.save();
+    } else await this.save();
+  }
+
+  private async save(): Promise<void> {
+    if (this.keeps) await saveDraft(this.journal.state, this.origin, this.browser.pending);
   }
 
   async run(): Promise<View> {
@@ -114,7 +119,7 @@ class Visit {
       for (;;) {
         const end = await show(context, browser, reload);
         if (end === 'discard') browser.keep(new Set());
-        await this.draft?.save();
+        await this.save();
         if (end === 'why') {
           await this.askWhy();
           continue;
@@ -172,7 +177,7 @@ class Visit {
     const onBegin = async (): Promise<void> => {
       run.hasBegun = true;
       browser.keep(run.conflicts);
-      await this.draft?.save();
+      await this.save();
     };
     // Conflicts stay in the table, for the user to decide.
     const plan = (stock: Stock): Plan => {
@@ -205,11 +210,11 @@ class Visit {
   }
 
   private tellKept(): void {
-    const { browser, context, draft } = this;
+    const { browser, context, keeps } = this;
     const { size } = browser.pending;
     if (size === 0) return;
     const them = size === 1 ? 'it' : 'them';
-    const kept = draft === undefined ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
+    const kept = !keeps ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
     context.notices.info(`You did not apply ${browser.pendingWords}${kept}`);
   }
 }

@@ -39,7 +39,7 @@ function paneLines(browser: Browser, around: Surroundings): string[] {
   const { columns, now, shown, style } = around;
   const { petId } = selected;
   const name = shown(catalog?.nameOf(petId) ?? '');
-  const { min, target } = catalog?.levels(petId).get(petId) ?? {};
+  const { min, target } = catalog?.levelOf(petId) ?? {};
   const levels = Object.entries({ minimum: min, target }).flatMap(([word, level]) =>
     level === undefined ? [] : [`${word} ${level}`],
   );
