@@ -182,7 +182,7 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
   const options = { home, cwd: home.path, env: colours, cols, rows: 120 };
   const add = (command: string, lines: readonly Run[][]): void => {
     const last = lines.findLastIndex((runs) => textOf(runs).trim() !== '');
-    const prompt = { colour: -1, ground: -1, bold: false, dim: false, inverse: false };
+    const prompt = { colour: -1, ground: -1, bold: false, dim: false, reverse: false };
     all.push([{ ...prompt, text: `$ petstore ${command}` }], ...lines.slice(0, last + 1), []);
   };
   for (const command of SCREENS) {
@@ -216,11 +216,11 @@ function coloured(lines: readonly (readonly Run[])[]): string {
     colour < 0 ? [] : [colour < 8 ? first + colour : first + 60 + colour - 8];
   const shown = lines.map((runs) =>
     runs
-      .map(({ text, bold, dim, inverse, colour, ground }) => {
+      .map(({ text, bold, dim, reverse, colour, ground }) => {
         const codes = [
           ...(bold ? [1] : []),
           ...(dim ? [2] : []),
-          ...(inverse ? [7] : []),
+          ...(reverse ? [7] : []),
           ...code(30, colour),
           ...code(40, ground),
         ];
@@ -239,7 +239,7 @@ it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeo
   const files: [string, string][] = [[`${cols}.txt`, coloured(lines)]];
   if (cols === 80) {
     for (const name of ['light', 'dark'] as const) {
-      files.push([`80-${name}.svg`, toSvg(lines, cols, THEMES[name], 'The screens of petstore, 80 columns wide')]);
+      files.push([`80-${name}.svg`, toSvg([lines], cols, THEMES[name], 'The screens of petstore, 80 columns wide')]);
     }
   }
   for (const [name, text] of files) {
@@ -250,7 +250,7 @@ it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeo
 
 it('without colour the screens say the same', { timeout: 60_000 }, async () => {
   const plain = coloured(await screensOf(80, { NO_COLOR: '1' }));
-  // eslint-disable-next-line no-control-regex -- the sequences of colours: inverse video is not one
+  // eslint-disable-next-line no-control-regex -- the sequences of colours: reverse video is not one
   expect(plain.match(/\u001b\[(?!7m|0m).*/)).toBeNull();
   const textsOf = (screens: string): string[] =>
     stripVTControlCharacters(screens)

@@ -12,7 +12,7 @@ declare module '@lydell/node-pty' {
 }
 
 /** Synchronised output ends (DEC private mode 2026). */
-export const FRAME_END = '\u001b[?2026l';
+const FRAME_END = '\u001b[?2026l';
 
 export interface PtyOptions extends Pick<PetstoreOptions, 'home' | 'env' | 'cwd' | 'command'> {
   readonly cols?: number;
@@ -31,8 +31,6 @@ export interface Pty {
   waitFor(match: RegExp | string): Promise<void>;
   /** The same of the full screen, once all of it has been drawn. */
   waitForFrame(match: RegExp | string): Promise<void>;
-  /** Resolves once more has come; rejects if the program ends without. */
-  more(): Promise<void>;
   resize(cols: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
   /** Closes the terminal, as its window does. */
@@ -100,19 +98,6 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     plain,
     waitFor: (match) => waitFor(match, () => true),
     waitForFrame: (match) => waitFor(match, () => output.endsWith(FRAME_END)),
-    more: () => {
-      const { length } = output;
-      return new Promise((resolve, reject) => {
-        const watcher = (): void => {
-          if (output.length === length && !ended) return;
-          watchers.delete(watcher);
-          if (output.length > length) resolve();
-          else reject(new Error(`The program ended. It wrote:\n${plain()}`));
-        };
-        watchers.add(watcher);
-        watcher();
-      });
-    },
     resize: (cols, rows) => {
       terminal.resize(cols, rows);
     },

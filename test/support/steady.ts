@@ -25,7 +25,7 @@ export function steadyLines(lines: readonly (readonly Run[])[], columns: number)
     ground: -1,
     bold: false,
     dim: true,
-    inverse: false,
+    reverse: false,
   };
   return lines.map((runs, y) =>
     isOver && y === last - 1 ? [limits] : runs.map((run) => ({ ...run, text: steady(run.text) })),
