@@ -85,12 +85,13 @@ export interface AnyCommand extends CommandDescription {
   run(input: object, context: CommandContext): Promise<View>;
 }
 
-interface CommandSpec<Arguments, Options> extends CommandDescription {
+/** `Shared`: options that the command takes without declaring them. */
+export interface CommandSpec<Arguments, Options, Shared = object> extends CommandDescription {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
-  run(input: InputOf<Arguments & Options>, context: CommandContext): Promise<View>;
+  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): Promise<View>;
 }
 
 /** Declares a command; the type of the input of `run` is inferred from its arguments and options. */

@@ -13,7 +13,21 @@ import {
   type Output,
   type Prompt,
 } from '../ports.ts';
-import type { Matcher, Secrets } from '../redact.ts';
+import { decoded, type Matcher, Secrets } from '../redact.ts';
+
+/** Returns what the environment holds that an error text might repeat: the key, and passwords for other purposes. */
+export function secretsIn(env: Context['env']): Secrets {
+  const secrets = new Secrets();
+  secrets.add(env.PETSTORE_API_KEY ?? '');
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+  for (const name of [...proxies, 'PETSTORE_LEDGER']) {
+    // Up to the last @: an unescaped password may hold any character.
+    const password = /^(?:[a-z][\w+.-]*:\/\/)?[^:@]*:(.*)@/i.exec(env[name] ?? '')?.[1] ?? '';
+    secrets.add(password);
+    secrets.add(decoded(password));
+  }
+  return secrets;
+}
 
 export function redactedPorts(context: Context, secrets: Secrets): Context {
   return {

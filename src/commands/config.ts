@@ -2,7 +2,7 @@ import { argument, defineCommand } from '../cli/command.ts';
 import { textValue, wordValue } from '../cli/values.ts';
 import { changeConfig, configPath, readConfigFile, requireReadable, withValues } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
-import { maskKey } from '../session/key.ts';
+import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';

@@ -5,6 +5,7 @@ import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
 import { type Topic, TOPICS } from '../cli/help/topics.ts';
+import { VERSION } from '../version.ts';
 import { list, type RowsView, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
@@ -36,6 +37,14 @@ export const help = defineCommand({
     }
     throw new Failure('usage', { problem: `Unknown command or topic ${JSON.stringify(topic.join(' '))}.` });
   },
+});
+
+export const version = defineCommand({
+  path: 'version',
+  common: 'output',
+  summary: 'Print the version',
+  examples: [{ says: 'The same as petstore --version', command: 'petstore version' }],
+  run: () => Promise.resolve({ view: 'text', text: VERSION }),
 });
 
 function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {

@@ -23,7 +23,7 @@ export const SECTIONS: readonly Section[] = [
       'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
       'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
       'inventory undo': async () => (await import('./inventory-undo.ts')).inventoryUndo,
-      'inventory redo': async () => (await import('./inventory-redo.ts')).inventoryRedo,
+      'inventory redo': async () => (await import('./inventory-undo.ts')).inventoryRedo,
       'inventory runs': async () => (await import('./inventory-runs.ts')).inventoryRuns,
     },
   },
@@ -67,7 +67,7 @@ export const SECTIONS: readonly Section[] = [
       'sandbox seed': async () => (await import('./sandbox.ts')).sandboxSeed,
       'sandbox reset': async () => (await import('./sandbox.ts')).sandboxReset,
       help: async () => (await import('./help.ts')).help,
-      version: async () => (await import('./version.ts')).version,
+      version: async () => (await import('./help.ts')).version,
     },
   },
 ];

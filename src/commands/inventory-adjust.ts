@@ -1,15 +1,14 @@
 import { parseInteger } from '../api/values.ts';
-import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { argument, flag, option, optionalArgument } from '../cli/command.ts';
+import { defineWrite, missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 /** A plus sign is natural here. */
 const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
   parseInteger(text.replace(/^\+(?=\d)/, '')),
 );
 
-export const inventoryAdjust = defineCommand({
+export const inventoryAdjust = defineWrite({
   path: 'inventory adjust',
   summary: "Add to or take from one pet's stock",
   description:
@@ -30,17 +29,13 @@ export const inventoryAdjust = defineCommand({
   },
   options: {
     ...petOptions(),
-    dryRun: flag('--dry-run', 'read the quantity, show what would be sent, and send no write'),
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run({ name, barcode, ...input }, context) {
     const missing = missingArgument('inventory adjust', 'delta');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(withWhy(context, input), { ...input, petId });
+    return changePet(context, { ...input, petId });
   },
 });

@@ -1,9 +1,8 @@
-import { defineCommand, flag, option } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { flag, option } from '../cli/command.ts';
+import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
-export const inventoryBrowse = defineCommand({
+export const inventoryBrowse = defineWrite({
   path: 'inventory browse',
   summary: 'Search and change stock in a table',
   description:
@@ -23,13 +22,9 @@ export const inventoryBrowse = defineCommand({
       shownDefault: '5',
     }),
     plain: flag('--plain', 'lines of text in place of a full screen'),
-    dryRun: flag('--dry-run', 'Ctrl-X shows what would change, and sends no write'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { browse } = await import('../browse/browse.ts');
-    return browse(withWhy(context, input), input);
+    return browse(context, input);
   },
 });

@@ -1,8 +1,7 @@
-import { defineCommand, flag } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
+import { flag } from '../cli/command.ts';
+import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
 
-export const inventoryEdit = defineCommand({
+export const inventoryEdit = defineWrite({
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
@@ -15,14 +14,10 @@ export const inventoryEdit = defineCommand({
   ],
   options: {
     ...FILTER_OPTIONS,
-    dryRun: flag('--dry-run', 'show what you changed and send no write'),
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { edit } = await import('../stock/edit.ts');
-    return edit(withWhy(context, input), input);
+    return edit(context, input);
   },
 });

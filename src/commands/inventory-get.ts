@@ -3,7 +3,7 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
 import { petIdValue } from '../cli/values.ts';
 import { tableNames } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';

@@ -1,7 +1,7 @@
-import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
+import { argument, flag, option } from '../cli/command.ts';
+import { defineWrite } from '../cli/shared-options.ts';
 import { parseMapping } from '../stock/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 import { Failure } from '../errors.ts';
 
 const mappingValue = parserOf(
@@ -9,7 +9,7 @@ const mappingValue = parserOf(
   (text) => parseMapping(text),
 );
 
-export const inventoryImport = defineCommand({
+export const inventoryImport = defineWrite({
   path: 'inventory import',
   summary: 'Set or add to the stock of many pets from a file',
   description:
@@ -37,30 +37,22 @@ export const inventoryImport = defineCommand({
   ],
   arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
   options: {
-    ...under('Before', {
-      dryRun: flag('--dry-run', 'show what would change and send nothing'),
-      exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied'),
-      add: flag('--add', 'add the quantities to the stock instead of setting it'),
-      map: option(
-        '--map <heading=column>',
-        repeated(mappingValue),
-        'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
-      ),
-      again: flag('--again', 'add rows that an earlier import has added already'),
-      resume: flag('--resume', 'continue the unfinished import of this file, if there is one', {
-        conflicts: ['dryRun'],
-      }),
-      allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+    exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied'),
+    add: flag('--add', 'add the quantities to the stock instead of setting it'),
+    map: option(
+      '--map <heading=column>',
+      repeated(mappingValue),
+      'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
+    ),
+    again: flag('--again', 'add rows that an earlier import has added already'),
+    resume: flag('--resume', 'continue the unfinished import of this file, if there is one', {
+      conflicts: ['dryRun'],
     }),
-    ...WHY_OPTIONS,
-    ...under('While it runs', {
-      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
-        conflicts: ['dryRun'],
-      }),
+    allowNegative: flag('--allow-negative', 'allow quantities below zero'),
+    events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
+      conflicts: ['dryRun'],
     }),
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     if (input.exitCode === true && input.dryRun !== true) {
       throw new Failure('usage', {
@@ -69,6 +61,6 @@ export const inventoryImport = defineCommand({
       });
     }
     const { dryRun, runImport } = await import('../stock/import.ts');
-    return input.dryRun === true ? dryRun(context, input) : runImport(withWhy(context, input), input);
+    return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
   },
 });

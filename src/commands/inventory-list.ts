@@ -6,7 +6,7 @@ import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '..
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import {
   countValue,
   durationValue,

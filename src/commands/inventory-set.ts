@@ -1,10 +1,9 @@
-import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { argument, flag, option, optionalArgument } from '../cli/command.ts';
+import { defineWrite, missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 import { allowQuantity } from '../session/write-policy.ts';
 
-export const inventorySet = defineCommand({
+export const inventorySet = defineWrite({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
@@ -29,7 +28,6 @@ export const inventorySet = defineCommand({
   },
   options: {
     ...petOptions(),
-    dryRun: flag('--dry-run', 'show what would be sent, and send no write'),
     expect: option(
       '--expect <quantity>',
       integerValue,
@@ -39,15 +37,12 @@ export const inventorySet = defineCommand({
       no: 'send one request only; undo is not possible then',
     }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run({ name, barcode, ...input }, context) {
     const missing = missingArgument('inventory set', 'quantity');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
     allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(withWhy(context, input), { ...input, petId });
+    return changePet(context, { ...input, petId });
   },
 });

@@ -3,7 +3,7 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';

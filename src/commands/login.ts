@@ -1,6 +1,6 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
-import { textValue } from '../cli/values.ts';
+import { splitWords, textValue } from '../cli/values.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
 import {
@@ -11,11 +11,10 @@ import {
   type RemoteEnvironment,
   suggestBaseUrl,
 } from '../session/environments.ts';
-import type { Target } from '../session/resolve.ts';
+import { takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config, withValues } from '../session/config-file.ts';
-import type { CommandContext } from '../session/globals.ts';
-import { splitWords, takeKey } from '../session/key.ts';
-import { keyFromCommand } from '../session/target.ts';
+import type { CommandContext, Target } from '../session/globals.ts';
+import { keyFromCommand } from '../session/key-command.ts';
 import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
@@ -136,7 +135,7 @@ async function chooseKey(
   };
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
-    if (verify) await check(await keyFromCommand(context, keyCommand));
+    if (verify) await check(takeKey(context, await keyFromCommand(context, keyCommand), 'the key command'));
     return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {

@@ -1,7 +1,7 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
-import { petIdOf, petOptions } from '../cli/pet-options.ts';
+import { petIdOf, petOptions } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/values.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';

@@ -4,7 +4,8 @@ import type { Context } from '../ports.ts';
 import type { Format } from '../view/output-formats.ts';
 import type { Share } from '../view/progress.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { ResolvedSettings, Target } from './resolve.ts';
+import type { Place } from './environments.ts';
+import type { Sourced } from './settings.ts';
 import type { ClientWatch } from '../client/service.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import type { Change } from '../state/journal-rows.ts';
@@ -50,6 +51,24 @@ export interface OpenWrite extends PetWrite {
 /** What the history notes beside each change of a command. */
 export interface Why extends Pick<Change, 'cause' | 'note'> {
   readonly person?: string | undefined;
+}
+
+export interface ResolvedSettings {
+  readonly environment: Sourced<Place>;
+  /** As it was given, not yet checked. Absent in the sandbox. */
+  readonly baseUrl?: Sourced<string> | undefined;
+  readonly apiKey?: Sourced<string> | undefined;
+  /** The command that prints the key; excludes `apiKey`. */
+  readonly keyCommand?: Sourced<string>;
+}
+
+/** Where requests go, and with which key. */
+export interface Target {
+  readonly environment: Place;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
+  readonly keySource: string;
 }
 
 /** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */

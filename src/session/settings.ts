@@ -6,6 +6,7 @@ import {
   lineValue,
   type Parser,
   parserOf,
+  splitWords,
   textValue,
   waitValue,
   wordValue,
@@ -14,7 +15,6 @@ import { Failure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
-import { splitWords } from './key.ts';
 
 export interface Setting<T = unknown> {
   /** Its option, in commander's notation. */

@@ -13,3 +13,8 @@ export function signed(by: bigint): string {
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** `Pet 7: 10 → 12 (+2)`. */
+export function changeWords({ petId, before, after }: { petId: bigint; before: bigint; after: bigint }): string {
+  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
+}

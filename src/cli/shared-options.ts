@@ -1,8 +1,10 @@
-/** Options that select pets: one by the catalog, in place of its id, or several by filters. */
-import type { CommandContext } from '../session/globals.ts';
+/** Options that several commands take: which pets, and what every command that changes stock has. */
+import type { CommandContext, Why } from '../session/globals.ts';
+import { find, SETTINGS } from '../session/settings.ts';
+import { CAUSES } from '../state/journal-rows.ts';
 import { Failure } from '../errors.ts';
-import { option, under } from './command.ts';
-import { nameValue, integerValue, listOf, petIdValue, wordValue } from './values.ts';
+import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
+import { nameValue, integerValue, listOf, noteValue, petIdValue, wordValue } from './values.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
 /** Returns new specs: each command may put them under a heading of its own. */
@@ -55,3 +57,38 @@ export const FILTER_OPTIONS = under('Filters', {
   min: option('--min <quantity>', integerValue, 'only a quantity of at least this'),
   max: option('--max <quantity>', integerValue, 'only a quantity of at most this'),
 });
+
+const { flags, parser, about } = SETTINGS.person;
+
+/** Why, and who. */
+export const WHY_OPTIONS = under('For the history', {
+  cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
+  note: option('--note <text>', noteValue, 'a remark of at most 200 characters'),
+  person: option(flags, parser, about),
+});
+
+/**
+ * Returns the context of a command that changes stock: its history notes what those options say.
+ * @throws {Failure} `invalid-value`: the variable has no name of a person
+ */
+export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
+  const found = find(SETTINGS.person, { option, env: context.env, config: {} });
+  if (found !== undefined) parser.parse(found.value, found.source.name);
+  return { ...context, why: { cause, note, person: found?.value } };
+}
+
+const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change, and send no write'), ...WHY_OPTIONS };
+
+/** Declares a command that changes stock: with --dry-run, and with a history that notes why, and who. */
+export function defineWrite<Arguments extends object = object, Options extends object = object>(
+  spec: CommandSpec<Arguments, Options, typeof WRITE_OPTIONS>,
+): AnyCommand {
+  return {
+    arguments: {},
+    more: ['environments', 'rate-limits', 'exit-codes'],
+    ...spec,
+    experimental: true,
+    options: { ...spec.options, ...WRITE_OPTIONS },
+    run: (input, context) => spec.run(input as Parameters<typeof spec.run>[0], withWhy(context, input)),
+  };
+}
