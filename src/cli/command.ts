@@ -19,12 +19,14 @@ export interface ArgumentSpec<T = unknown> extends ValueSpec<T> {
 
 /** What an option may have beside its flags, parser and description. */
 interface OptionDetails {
-  /** How the default reads in the help. */
+  /** The default in the help, where it is decided elsewhere. */
   readonly shownDefault?: string;
   /** All possible values, where only modules that the command loads know them. */
   readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
+  /** The name of the option without which it has no meaning. */
+  readonly needs?: string;
   /** What `--no-x` does, which sets the value to false. */
   readonly no?: string;
 }
@@ -32,7 +34,8 @@ interface OptionDetails {
 export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
   /** In commander's notation: `--min <quantity>`. */
   readonly flags: string;
-  readonly default?: T;
+  /** As a user would write it; true for a flag. */
+  readonly default?: string | true;
   /** Its heading in the help; `Options` without one. */
   purpose?: string;
 }
@@ -120,7 +123,7 @@ export function option<T>(
   flags: string,
   parser: Parser<T>,
   description: string,
-  details: OptionDetails & { readonly default: NoInfer<T> },
+  details: OptionDetails & { readonly default: string },
 ): OptionSpec<T>;
 export function option<T>(
   flags: `${string}]`,

@@ -1,10 +1,20 @@
-/** Options that several commands take: which pets, and what every command that changes stock has. */
+/** Options that several commands take: which pets, what every change of stock has, and where a server listens. */
 import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { Failure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
-import { nameValue, integerValue, listOf, noteValue, petIdValue, wordValue } from './values.ts';
+import {
+  countValue,
+  integerValue,
+  listOf,
+  nameValue,
+  noteValue,
+  petIdValue,
+  repeated,
+  textValue,
+  wordValue,
+} from './values.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
 /** Returns new specs: each command may put them under a heading of its own. */
@@ -91,4 +101,20 @@ export function defineWrite<Arguments extends object = object, Options extends o
     options: { ...spec.options, ...WRITE_OPTIONS },
     run: (input, context) => spec.run(input as Parameters<typeof spec.run>[0], withWhy(context, input)),
   };
+}
+
+/** The options of a server. @param beyond what it needs to listen for other machines */
+export function listenOptions(port: string, beyond: string) {
+  return under('Where', {
+    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: port }),
+    host: option('--host <address>', textValue, `address to listen on; beyond this machine only with ${beyond}`, {
+      default: '127.0.0.1',
+    }),
+    allowHost: option('--allow-host <name...>', repeated(textValue), 'more host names by which clients may reach it'),
+    log: option(
+      '--log <file>',
+      textValue,
+      'add one JSON object for each request to a file, in place of lines on stderr',
+    ),
+  });
 }

@@ -18,8 +18,7 @@ export const inventoryBrowse = defineWrite({
   options: {
     ...FILTER_OPTIONS,
     low: option('--low <quantity>', integerValue, 'low stock of a pet without a minimum, for Ctrl-L', {
-      default: 5n,
-      shownDefault: '5',
+      default: '5',
     }),
     plain: flag('--plain', 'lines of text in place of a full screen'),
   },

@@ -9,7 +9,7 @@ import { tableNames } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
 import { visible } from '../view/sanitise.ts';
-import { record } from '../view/view.ts';
+import { labelled } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({
   path: 'inventory get',
@@ -33,9 +33,13 @@ export const inventoryGet = defineCommand({
     oddities.see([item]);
     for (const warning of oddities.warnings()) context.notices.warning(warning);
     const name = (await tableNames(context, origin, [petId]))?.get(petId);
-    const named = (name ?? '') === '' ? '' : `Name      ${name}\n`;
-    const text = `Pet       ${petId}\n${named}Quantity  ${item.quantity}\nStatus    ${visible(item.status)}`;
-    return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
+    const lines: readonly (readonly [string, string])[] = [
+      ['Pet', String(petId)],
+      ...(name === undefined || name === '' ? [] : [['Name', name] as const]),
+      ['Quantity', String(item.quantity)],
+      ['Status', visible(item.status)],
+    ];
+    return labelled(lines, [...itemToJson(item)], itemMembers(item));
   },
 });
 

@@ -48,7 +48,7 @@ export const inventoryHistory = defineCommand({
     }),
     by: option('--by <what>', wordValue(SUMS), `sum up by ${SUMS.join(', ')}`, { conflicts: ['chart'] }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
-    chart: flag('--chart', 'draw the quantity of one pet over its changes'),
+    chart: flag('--chart', 'draw the quantity of one pet over its changes', { needs: 'pet' }),
   },
   more: ['output', 'exit-codes'],
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
@@ -68,7 +68,7 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
   const count = new Set(pets).size;
   if (count !== 1) {
     throw new Failure('usage', {
-      problem: count === 0 ? '--chart needs --pet.' : `--chart draws one pet, and --pet names ${count}.`,
+      problem: `--chart draws one pet, and --pet names ${count}.`,
       hint: 'Name one pet: petstore inventory history --pet 7 --chart',
     });
   }

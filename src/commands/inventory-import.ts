@@ -2,7 +2,6 @@ import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { parseMapping } from '../stock/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
 
 const mappingValue = parserOf(
   'HEADING=COLUMN, where COLUMN is petId, barcode, name, quantity, delta or current',
@@ -37,7 +36,9 @@ export const inventoryImport = defineWrite({
   ],
   arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
   options: {
-    exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied'),
+    exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied', {
+      needs: 'dryRun',
+    }),
     add: flag('--add', 'add the quantities to the stock instead of setting it'),
     map: option(
       '--map <heading=column>',
@@ -54,12 +55,6 @@ export const inventoryImport = defineWrite({
     }),
   },
   async run(input, context) {
-    if (input.exitCode === true && input.dryRun !== true) {
-      throw new Failure('usage', {
-        problem: '--exit-code needs --dry-run; nothing was sent.',
-        hint: 'Add --dry-run to check without changing anything.',
-      });
-    }
     const { dryRun, runImport } = await import('../stock/import.ts');
     return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
   },

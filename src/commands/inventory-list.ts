@@ -50,7 +50,7 @@ const OPTIONS = {
       wordValue([...SORTS, 'name', '-name']),
       `sort by ${ITEM_FIELDS.join(', ')}, name; -quantity: the largest first (default: the service's order)`,
     ),
-    desc: flag('--desc', 'with --sort: the largest first'),
+    desc: flag('--desc', 'with --sort: the largest first', { needs: 'sort' }),
     limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
     columns: option(
       '--columns <fields>',
@@ -70,6 +70,7 @@ const OPTIONS = {
       '--on-change <command>',
       textValue,
       'with --watch: run this for changes, with an array of them as JSON on its stdin (no shell; 60s at most)',
+      { needs: 'watch' },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
     failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
@@ -148,16 +149,10 @@ export const inventoryList = defineCommand({
   },
 });
 
-/** @throws {Failure} `usage`: an option without the one that it is for */
-function requireSense({ header, desc, sort, onChange }: ListInput, { globals }: CommandContext): void {
+/** @throws {Failure} `usage` */
+function requireSense({ header }: ListInput, { globals }: CommandContext): void {
   if (!header && !FORMAT_FACTS[globals.output].hasHeader) {
     throw new Failure('usage', { problem: `--no-header does not go with ${globals.output}, which has none.` });
-  }
-  if (onChange !== undefined) {
-    throw new Failure('usage', { problem: '--on-change needs --watch.', hint: 'Add --watch.' });
-  }
-  if (desc === true && sort === undefined) {
-    throw new Failure('usage', { problem: '--desc needs --sort.', hint: 'Add --sort quantity.' });
   }
 }
 

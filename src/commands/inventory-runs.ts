@@ -23,7 +23,7 @@ export const inventoryRuns = defineCommand({
   options: {
     ...under('List', {
       unfinished: flag('--unfinished', 'only unfinished runs'),
-      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show', { default: 50 }),
+      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show', { default: '50' }),
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
     ...under('Resume', {

@@ -18,7 +18,7 @@ import {
 } from '../session/limit-words.ts';
 import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -117,8 +117,5 @@ function describe(
     ['knownAt', iso(view.seenAt)],
   ];
   const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
-  return record(lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'), members, {
-    margin: 13,
-    csv: [...cells, ['blockedUntil', iso(block?.until)]],
-  });
+  return labelled(lines, members, [...cells, ['blockedUntil', iso(block?.until)]]);
 }

@@ -1,5 +1,6 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
-import { countValue, parserOf, repeated, textValue } from '../cli/values.ts';
+import { listenOptions } from '../cli/shared-options.ts';
+import { parserOf, textValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
 import { Failure } from '../errors.ts';
 import { isClientName, shareOf } from '../proxy/clients.ts';
@@ -14,19 +15,10 @@ const headerValue = parserOf('the name of a header', (text) =>
 );
 
 const OPTIONS = {
+  ...listenOptions('4011', 'TLS and --tokens'),
   ...under('Where', {
-    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4011 }),
-    host: option(
-      '--host <address>',
-      textValue,
-      'address to listen on; beyond this machine only with TLS and --tokens',
-      {
-        default: '127.0.0.1',
-      },
-    ),
     tlsCert: option('--tls-cert <file>', textValue, 'certificate with its chain, PEM; read again when it changes'),
     tlsKey: option('--tls-key <file>', textValue, 'private key of the certificate, PEM'),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'host names by which clients reach the proxy'),
   }),
   readOnly: flag('--read-only', 'refuse all but GET, HEAD and OPTIONS'),
   ...under('Who may use it', {
@@ -41,7 +33,6 @@ const OPTIONS = {
     headerValue,
     'requests with this header go first, and may use what --reserve leaves',
   ),
-  log: option('--log <file>', textValue, 'add one JSON object for each request to a file, in place of lines on stderr'),
 };
 
 export const proxy = defineCommand({

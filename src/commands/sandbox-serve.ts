@@ -1,4 +1,5 @@
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { listenOptions } from '../cli/shared-options.ts';
 import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
@@ -28,28 +29,12 @@ const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDurat
 const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
 
 const OPTIONS = {
-  ...under('Where', {
-    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4010 }),
-    host: option('--host <address>', textValue, 'address to listen on; beyond this machine only with --key', {
-      default: '127.0.0.1',
-    }),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'extra host names to accept'),
-  }),
+  ...listenOptions('4010', '--key'),
   ...under('Keys and limits', {
     plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
     perMinute: option('--per-minute <requests>', countValue(), 'limit of a minute, for any plan'),
     perDay: option('--per-day <requests>', countValue(), 'limit of a day, for any plan'),
     minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute (default: 60s)'),
-  }),
-  ...under('Stock', {
-    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
-    seed: option(
-      '--seed <file|pets>',
-      textValue,
-      'start with the pets of a file, or with this number of generated pets',
-    ),
-  }),
-  ...under('Keys and limits', {
     key: option(
       '--key <key...>',
       repeated(sandboxKeyValue),
@@ -59,26 +44,29 @@ const OPTIONS = {
       '--ban-after <requests>',
       countValue(),
       'early requests after a 429 that get a key banned; 0: never',
-      { default: banAfter },
+      { default: String(banAfter) },
     ),
     banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
-      default: banForMs,
-      shownDefault: '15m',
+      default: `${banForMs / 60_000}m`,
     }),
     banStatus: option('--ban-status <status>', countValue(400, 499), 'what a banned key is answered', {
-      default: banStatus,
+      default: String(banStatus),
     }),
   }),
   ...under('Stock', {
+    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
+    seed: option(
+      '--seed <file|pets>',
+      textValue,
+      'start with the pets of a file, or with this number of generated pets',
+    ),
     quantity: option('--quantity <least..most>', rangeValue, 'quantities that are accepted', {
-      default: quantity,
-      shownDefault: `${quantity.least}..${quantity.most}`,
+      default: `${quantity.least}..${quantity.most}`,
     }),
   }),
   ...under('Faults', {
     clockSkew: option('--clock-skew <duration>', skewValue, "how far the sandbox's clock is off, for instance -1h", {
-      default: 0,
-      shownDefault: '0s',
+      default: '0s',
     }),
     retryAfterFormat: option('--retry-after-format <form>', wordValue(['seconds', 'date']), 'seconds, date', {
       default: 'seconds',
@@ -88,14 +76,7 @@ const OPTIONS = {
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
     fault: option('--fault <rule>', repeated(textValue), 'inject a fault (see below); may be repeated'),
-    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: 1 }),
-  }),
-  ...under('Where', {
-    log: option(
-      '--log <file>',
-      textValue,
-      'add one JSON object for each request to a file, in place of lines on stderr',
-    ),
+    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
   }),
 };
 

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
-import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
@@ -102,8 +102,8 @@ export const sandboxStatus = defineCommand({
       ['addedKeys', keys, String(keys)],
       ['bytes', facts?.size ?? null, facts === undefined ? '-' : String(facts.size)],
     ];
-    return record(
-      rows.map(([name, , shown]) => `${name.padEnd(9)}  ${shown}`).join('\n'),
+    return labelled(
+      rows.map(([name, , shown]) => [name, shown]),
       rows.map(([name, value]) => [name, value]),
     );
   },

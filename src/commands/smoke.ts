@@ -44,16 +44,15 @@ const OPTIONS = {
   ...under('Which checks', {
     only: option('--only <ids>', listOf(textValue), 'only these checks', { words: checkNames }),
     skip: option('--skip <ids>', listOf(textValue), 'all but these checks', { words: checkNames }),
-    write: flag('--write', 'check the update too, with --pet'),
-    pet: option('--pet <id>', petIdValue, 'the pet to set and then restore'),
+    write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
+    pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
     list: flag('--list', 'list the checks and run none'),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
     maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted error of the service's clock", {
-      default: 60_000,
-      shownDefault: '60s',
+      default: '60s',
     }),
     waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers without a 5xx'),
   }),
@@ -93,15 +92,9 @@ export const smoke = defineCommand({
   },
 });
 
-/** @throws {Failure} `usage`, `production-not-confirmed` */
-async function writablePet({ write, pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
-  if (write !== true && pet === undefined) return undefined;
-  if (write !== true || pet === undefined) {
-    throw new Failure('usage', {
-      problem: '--write and --pet go together: allow writes, and name the pet to write to.',
-    });
-  }
-  await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
+/** @throws {Failure} `production-not-confirmed` */
+async function writablePet({ pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
+  if (pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
   return pet;
 }
 

@@ -14,7 +14,7 @@ import { describeFailure } from '../report/failures.ts';
 import { shift } from '../rate-limit/ledger.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -109,21 +109,21 @@ async function describe(
   context: CommandContext,
 ): Promise<RecordView> {
   const file = await context.configFile();
-  const width = Math.max(...lines.map(([name]) => name.length));
-  const text = lines.map(([member, found]) => {
-    const name = LABELS[member] ?? member;
-    if (found === undefined) return `${name.padEnd(width)}  none`;
-    const hidden = found.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
-    return `${name.padEnd(width)}  ${found.value}  (${words(found.source)}${hidden})`;
-  });
-  const more = [
+  const text = [
+    ...lines.map(([member, found]): Note => {
+      const hidden = found?.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
+      return [
+        LABELS[member] ?? member,
+        found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
+      ];
+    }),
     ['config', configNote(file, context)] as const,
     ...notes,
     ...runs.map((run): Note => [
       'unfinished',
       `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`,
     ]),
-  ].map(([name, words]) => `${name.padEnd(width)}  ${words}`);
+  ];
   const members = lines.map(([name, found]): [string, JsonValue] => [
     name,
     jsonObject({
@@ -137,10 +137,11 @@ async function describe(
     const { id, kind, environment, left } = run;
     return jsonObject({ run: id, kind, environment, left, resume: resumeCommand(run) });
   });
-  return record([...text, ...more].join('\n'), [...members, ['config', config], ['unfinished', unfinished]], {
-    margin: width + 2,
-    csv: [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
-  });
+  return labelled(
+    text,
+    [...members, ['config', config], ['unfinished', unfinished]],
+    [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
+  );
 }
 
 function words({ from, name }: Source): string {

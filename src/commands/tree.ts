@@ -48,8 +48,7 @@ async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand
 
 async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
   const { names, value, valueName = '' } = shapeOf(flags);
-  const shown =
-    spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
+  const shown = spec.shownDefault ?? (spec.default === true ? undefined : spec.default);
   return {
     flags,
     names,

@@ -53,8 +53,7 @@ export const wait = defineCommand({
         'how long at most (default: --timeout where it is given, else 5m)',
       ),
       interval: option('--interval <duration>', durationValue(100), 'shortest time between two reads of the list', {
-        default: 5_000,
-        shownDefault: '5s',
+        default: '5s',
       }),
     }),
   },

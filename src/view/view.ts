@@ -75,6 +75,17 @@ export function record(
   return { view: 'record', text, json: new Map(members), ...more };
 }
 
+/** Returns a record whose text has a line for each thing: its label, then what there is to say of it. */
+export function labelled(
+  lines: readonly (readonly [label: string, words: string])[],
+  members: Members,
+  csv?: Members,
+): RecordView {
+  const width = Math.max(...lines.map(([label]) => label.length));
+  const text = lines.map(([label, words]) => `${label.padEnd(width)}  ${words}`).join('\n');
+  return record(text, members, { margin: width + 2, ...(csv && { csv }) });
+}
+
 /** Returns a record that only confirms what the command did. */
 export function confirmation(...[text, members, more]: Parameters<typeof record>): RecordView {
   return record(text, members, { ...more, isConfirmation: true });
