@@ -3,7 +3,7 @@ import { noteValue, wordValue } from '../cli/values.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
-import { canAsk } from '../session/write-policy.ts';
+import { canAsk } from '../session/resolve.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Browser } from './browser.ts';
 

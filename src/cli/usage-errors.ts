@@ -60,17 +60,22 @@ export function unknownTopic(topic: string, tree: Tree): Failure {
 function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const { path: group = '', text = '' } = line.unknown ?? {};
   if (group !== '' && text === 'help') return `Did you mean: petstore help ${helpPath(line, group, tree)}?`;
-  const path = suggestCommand(tree, group, text);
+  const found = suggestCommand(tree, group, text);
+  const next = found !== undefined && found in tree.groups ? unknownWords(line)[1] : undefined;
+  const path = (next && suggestCommand(tree, found!, next)) ?? found;
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
   const whole = correctedLine(line, path);
   return whole === undefined ? `Did you mean petstore ${path}?` : `Did you mean: petstore ${whole}?`;
 }
 
+function unknownWords({ tokens }: Line<ScanOption>): string[] {
+  return tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : []));
+}
+
 /** Returns the command that `inventory help set` names, or else the group. */
-function helpPath({ tokens }: Line<ScanOption>, group: string, tree: Tree): string {
-  const after = tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : [])).slice(1);
-  const path = [group, ...after].join(' ');
+function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
+  const path = [group, ...unknownWords(line).slice(1)].join(' ');
   return pathsOf(tree).includes(path) ? path : group;
 }
 

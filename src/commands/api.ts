@@ -7,8 +7,7 @@ import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
 

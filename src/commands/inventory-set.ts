@@ -1,7 +1,7 @@
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
 import { defineWrite, missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
-import { allowQuantity } from '../session/write-policy.ts';
+import { Failure } from '../errors.ts';
 
 export const inventorySet = defineWrite({
   path: 'inventory set',
@@ -41,7 +41,16 @@ export const inventorySet = defineWrite({
   async run({ name, barcode, ...input }, context) {
     const missing = missingArgument('inventory set', 'quantity');
     const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
-    allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
+    if (input.quantity < 0n && input.allowNegative !== true) {
+      throw new Failure('invalid-value', {
+        name: 'quantity',
+        value: String(input.quantity),
+        expected: 'zero or more',
+        hint:
+          `set stores the count itself; to take away from it: petstore inventory adjust ${petId} ${input.quantity}. ` +
+          'If a count below zero is really meant, add --allow-negative.',
+      });
+    }
     const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },

@@ -4,7 +4,7 @@ import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
 import { openLedger } from '../session/open-ledger.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/write-policy.ts';
+import { canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
 import { ownerName, shift } from '../rate-limit/ledger.ts';

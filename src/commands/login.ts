@@ -11,12 +11,11 @@ import {
   type RemoteEnvironment,
   suggestBaseUrl,
 } from '../session/environments.ts';
-import { takeKey } from '../session/resolve.ts';
+import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config, withValues } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
-import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';

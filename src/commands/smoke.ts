@@ -2,7 +2,7 @@ import { defineCommand, flag, type InputOf, option, under } from '../cli/command
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';

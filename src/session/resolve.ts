@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
-import { type EnvironmentName, parseBaseUrl, partsOf, placeIn } from './environments.ts';
+import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { find, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 
@@ -108,6 +108,23 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
   assertTrusted(file, keyCommand.value);
   const printed = takeKey(context, await keyFromCommand(context, keyCommand.value), keyCommand.source.name);
   return { environment, baseUrl, apiKey: printed, keySource: keyCommand.source.name };
+}
+
+/**
+ * Without a terminal, production must be named by flag or variable, or confirmed by --yes: a default is not enough.
+ * @throws {Failure} `production-not-confirmed`
+ */
+export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
+  const { value, source } = (await context.settings()).environment;
+  const saidNow = source.from === 'flag' || source.from === 'variable';
+  if (!isProduction(value) || saidNow || context.globals.yes) return;
+  if (context.stdin.isTTY && context.globals.input) return;
+  throw new Failure('production-not-confirmed', { command });
+}
+
+/** True when a prompt can be answered: questions go to stderr, answers come from stdin. */
+export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
+  return globals.input && stdin.isTTY && stderr.isTTY;
 }
 
 /** Returns a key as it may be shown: enough to tell two apart, too little to use one. */

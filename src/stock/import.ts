@@ -3,7 +3,7 @@ import { petOfRow, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';

@@ -4,7 +4,7 @@
  */
 import type { CommandContext } from '../session/globals.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, View } from '../view/view.ts';
