@@ -7,7 +7,7 @@ import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
-import { type Stored, storedValues } from '../session/settings.ts';
+import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
 
 /** By name. */
@@ -175,7 +175,7 @@ function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function globalsOf(values: Values, stored: ReturnType<typeof storedValues>): Globals {
+function globalsOf(values: Values, stored: StoredValues): Globals {
   const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
     ...UNSAID,

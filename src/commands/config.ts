@@ -1,6 +1,6 @@
 import { argument, defineCommand } from '../cli/command.ts';
 import { textValue, wordValue } from '../cli/values.ts';
-import { changeConfig, configPath, readConfigFile, requireReadable, withValues } from '../session/config-file.ts';
+import { changeConfig, configPath, readConfigFile, requireReadable } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
@@ -71,7 +71,7 @@ export const configSet = defineCommand({
     const parsed = spec.parser.parse(value, setting);
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
-    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: kept, ...replaced }));
+    const { path } = await changeConfig(context, () => ({ [setting]: kept, ...replaced }));
     return { ...shown(setting, kept, `${setting} is now ${kept} (${path}).`), isConfirmation: true };
   },
 });
@@ -84,7 +84,7 @@ export const configUnset = defineCommand({
   arguments: { setting: key },
   more: ['environments'],
   async run({ setting }, context) {
-    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: undefined }));
+    const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
     return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
   },
 });

@@ -1,7 +1,7 @@
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import { ITEM_FIELDS } from '../api/values.ts';
 import { eachSeen, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
-import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, type Sort, SORTS } from '../api/long-list.ts';
+import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
 import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
@@ -116,7 +116,12 @@ export const inventoryList = defineCommand({
       const intervalMs = input.watch === true ? undefined : input.watch;
       return watchView(context, filter, { intervalMs, onChange: input.onChange });
     }
-    requireSense(input, context);
+    const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
+    if (!input.header && !hasHeader) {
+      throw new Failure('usage', {
+        problem: `--no-header does not go with ${context.globals.output}, which has none.`,
+      });
+    }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);
     const filter = filterOf(input, catalog, orders);
@@ -125,7 +130,7 @@ export const inventoryList = defineCommand({
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     const listed = inOrder(filtered(input, filter, fields, context), input, catalog);
-    const isWatched = context.stdout.isTTY && FORMAT_FACTS[context.globals.output].isForPeople;
+    const isWatched = context.stdout.isTTY && isForPeople;
     const levels = isWatched ? names?.levels() : undefined;
     const isLow = ({ petId, quantity }: InventoryItem): boolean =>
       quantity > 0n && quantity <= (levels?.get(petId)?.min ?? 0n);
@@ -148,13 +153,6 @@ export const inventoryList = defineCommand({
     };
   },
 });
-
-/** @throws {Failure} `usage` */
-function requireSense({ header }: ListInput, { globals }: CommandContext): void {
-  if (!header && !FORMAT_FACTS[globals.output].hasHeader) {
-    throw new Failure('usage', { problem: `--no-header does not go with ${globals.output}, which has none.` });
-  }
-}
 
 function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: CommandContext): boolean {
   return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
@@ -185,29 +183,21 @@ function column(name: string): Column<InventoryItem> {
   return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
-/** Returns the items as --sort, --desc and --limit want them. */
-function inOrder(
+/** Yields the items as --sort, --desc and --limit want them. */
+async function* inOrder(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   { sort, desc, limit }: ListInput,
   catalog: Catalog | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  if (sort === undefined) return limited(batches, limit);
-  const isDown = desc === true || sort.startsWith('-');
-  const field = sort.replace('-', '');
-  const name = ITEM_FIELDS.find((each) => each === field);
-  return name === undefined
-    ? limited(sortedByName(batches, catalog, isDown), limit)
-    : sorted(batches, isDown ? `-${name}` : name, limit);
-}
-
-async function* sorted(
-  batches: AsyncGenerator<readonly InventoryItem[]>,
-  sort: Sort,
-  limit: number | undefined,
-): AsyncGenerator<readonly InventoryItem[]> {
+  const isDown = desc === true || sort?.startsWith('-') === true;
+  const name = ITEM_FIELDS.find((each) => each === sort?.replace('-', ''));
+  if (name === undefined) {
+    yield* limited(sort === undefined ? batches : sortedByName(batches, catalog, isDown), limit);
+    return;
+  }
   const items = new SortedItems();
   for await (const batch of batches) items.add(batch);
-  yield* items.batches(sort, limit);
+  yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
 /** Stops reading once there are enough. */
@@ -240,12 +230,8 @@ async function* filtered(
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }
 
-function check(input: ListInput, count: number): Failure | undefined {
-  if (input.failIfAny === true && count > 0) {
-    return new Failure('check-failed', { check: '--fail-if-any', matched: count });
-  }
-  if (input.failIfNone === true && count === 0) {
-    return new Failure('check-failed', { check: '--fail-if-none', matched: count });
-  }
-  return undefined;
+function check({ failIfAny, failIfNone }: ListInput, matched: number): Failure | undefined {
+  const isUnwanted = matched > 0 ? failIfAny : failIfNone;
+  if (isUnwanted !== true) return undefined;
+  return new Failure('check-failed', { check: matched > 0 ? '--fail-if-any' : '--fail-if-none', matched });
 }

@@ -12,7 +12,7 @@ import {
   suggestBaseUrl,
 } from '../session/environments.ts';
 import { canAsk, takeKey } from '../session/resolve.ts';
-import { changeConfig, type Config, withValues } from '../session/config-file.ts';
+import { changeConfig, type Config } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
@@ -64,15 +64,13 @@ export const login = defineCommand({
     const environment = await chooseEnvironment(context, stored);
     const place = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
     const key = await chooseKey(input, context, place);
-    const { config, path } = await changeConfig(context, (present) =>
-      withValues(present, {
-        environment: present.environment ?? environment,
-        [`${environment}.base-url`]: place.baseUrl.href,
-        [`${environment}.api-key`]: undefined,
-        [`${environment}.key-command`]: undefined,
-        [`${environment}.${key.name}`]: key.value,
-      }),
-    );
+    const { config, path } = await changeConfig(context, (present) => ({
+      environment: present.environment ?? environment,
+      [`${environment}.base-url`]: place.baseUrl.href,
+      [`${environment}.api-key`]: undefined,
+      [`${environment}.key-command`]: undefined,
+      [`${environment}.${key.name}`]: key.value,
+    }));
     warnOfShadows(context, environment, config);
     return loggedIn(input, place, path, useText(context, environment, before, config));
   },

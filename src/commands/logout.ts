@@ -1,6 +1,6 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { partsOf, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, requireReadable, withValues } from '../session/config-file.ts';
+import { changeConfig, requireReadable } from '../session/config-file.ts';
 import { Failure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
 
@@ -29,7 +29,7 @@ export const logout = defineCommand({
     const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
     if (dropped.length > 0) {
       const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
-      await changeConfig(context, (config) => withValues(config, changes));
+      await changeConfig(context, () => changes);
     }
     const text =
       dropped.length === 0

@@ -1,7 +1,6 @@
-import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
-import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
@@ -58,8 +57,6 @@ const OPTIONS = {
   }),
 };
 
-type SmokeInput = InputOf<typeof OPTIONS>;
-
 export const smoke = defineCommand({
   path: 'smoke',
   summary: 'Check that the service answers and keeps its contract',
@@ -85,25 +82,14 @@ export const smoke = defineCommand({
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/smoke-run.ts');
-    const write = await writablePet(input, context);
-    await allowProvoking(input, context);
+    if (input.pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${input.pet}`);
+    if (input.provoke429 === true && isProduction((await context.settings()).environment.value)) {
+      throw new Failure('usage', {
+        problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
+        hint: 'Use --env staging or --env sandbox.',
+      });
+    }
     const { isJson } = FORMAT_FACTS[context.globals.output];
-    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write });
+    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });
   },
 });
-
-/** @throws {Failure} `production-not-confirmed` */
-async function writablePet({ pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
-  if (pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
-  return pet;
-}
-
-/** @throws {Failure} `usage` */
-async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
-  if (provoke429 !== true) return;
-  if (!isProduction((await context.settings()).environment.value)) return;
-  throw new Failure('usage', {
-    problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
-    hint: 'Use --env staging or --env sandbox.',
-  });
-}

@@ -248,6 +248,8 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
   return { ...found, value: setting.parser.parse(found.value, blamed) };
 }
 
+export type StoredValues = ReturnType<typeof storedValues>;
+
 /**
  * Returns what the options of every command are without the command line.
  * @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none
