@@ -26,10 +26,8 @@ function shownValue(key: string, config: Readonly<Record<string, string>>): stri
 
 export const configList = defineCommand({
   path: 'config list',
-  common: 'output',
   summary: 'Show every setting in the config file',
   examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
-  more: ['environments'],
   async run(_input, context) {
     const { config } = requireReadable(await context.configFile());
     return list(KEYS, { setting: (key) => key, value: (key) => shownValue(key, config) });
@@ -38,11 +36,9 @@ export const configList = defineCommand({
 
 export const configGet = defineCommand({
   path: 'config get',
-  common: 'output',
   summary: 'Show one setting',
   examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
   arguments: { setting: key },
-  more: ['environments'],
   async run({ setting }, context) {
     const { config, path } = requireReadable(await context.configFile());
     const value = shownValue(setting, config);
@@ -53,7 +49,6 @@ export const configGet = defineCommand({
 
 export const configSet = defineCommand({
   path: 'config set',
-  common: 'output',
   summary: 'Change one setting',
   examples: [
     { says: 'Use staging from now on', command: 'petstore config set environment staging' },
@@ -64,7 +59,6 @@ export const configSet = defineCommand({
     setting: keyArgument(KEYS.filter((each) => !isSecret(each))),
     value: argument(textValue, 'the new value'),
   },
-  more: ['environments'],
   async run({ setting, value }, context) {
     const spec = CONFIG_SETTINGS.get(setting)!;
     // Before the lock: a value that is refused waits for no other petstore.
@@ -78,11 +72,9 @@ export const configSet = defineCommand({
 
 export const configUnset = defineCommand({
   path: 'config unset',
-  common: 'output',
   summary: 'Remove one setting',
   examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
   arguments: { setting: key },
-  more: ['environments'],
   async run({ setting }, context) {
     const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
     return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
@@ -91,7 +83,6 @@ export const configUnset = defineCommand({
 
 export const configProfiles = defineCommand({
   path: 'config profiles',
-  common: 'output',
   summary: 'Show the profiles: one for each of several shops',
   description:
     'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; --profile, ' +
@@ -100,7 +91,6 @@ export const configProfiles = defineCommand({
     { says: 'All profiles', command: 'petstore config profiles' },
     { says: 'A new one', command: 'petstore login --profile berlin' },
   ],
-  more: ['environments'],
   async run(_input, context) {
     const names = await context.files.list(profilesFolder(context));
     const profiles = await Promise.all(
@@ -124,10 +114,8 @@ export const configProfiles = defineCommand({
 
 export const configPathCommand = defineCommand({
   path: 'config path',
-  common: 'output',
   summary: 'Show where the config file is',
   examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
-  more: ['environments'],
   run(_input, context) {
     const path = configPath(context);
     return Promise.resolve(record(path, [['path', path]]));

@@ -82,7 +82,6 @@ const OPTIONS = {
 
 export const sandboxServe = defineCommand({
   path: 'sandbox serve',
-  common: 'output',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
     'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight and exits 0. / has a web page, /__sandbox has ' +
@@ -107,7 +106,6 @@ export const sandboxServe = defineCommand({
     },
   ],
   options: OPTIONS,
-  more: ['environments', 'rate-limits'],
   async run(input, context) {
     const serving = await import('../serve/serve.ts');
     const apiKeys = await usableKeys(input);

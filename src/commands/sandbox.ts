@@ -14,11 +14,9 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
-  common: 'output',
   summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans, added keys or history',
   examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
   options: { data },
-  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
     const { seedCatalog, seedItems } = await import('../sandbox/seed.ts');
@@ -39,7 +37,6 @@ export const sandboxReset = defineCommand({
 
 export const sandboxSeed = defineCommand({
   path: 'sandbox seed',
-  common: 'output',
   summary: "Replace the sandbox's pets",
   description:
     'Generated pets are the same each time. A file has the format of petstore inventory list --json or -o ndjson.',
@@ -55,7 +52,6 @@ export const sandboxSeed = defineCommand({
     file: option('--file <file>', textValue, 'the pets of a file'),
     data,
   },
-  more: ['environments', 'rate-limits'],
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
       throw new Failure('usage', { problem: 'Which pets? Use --pets COUNT or --file FILE.' });
@@ -83,11 +79,9 @@ function stocked(text: string, file: string, pets: number): RecordView {
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',
-  common: 'output',
   summary: 'Show the size of the sandbox, without a request',
   examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
   options: { data },
-  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     // Only to look: a damaged file stays where it is.
     const { file } = dataFile(context, data);
@@ -113,7 +107,6 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  common: 'output',
   summary: "List the sandbox's keys and what they have used; add, remove, unban one",
   description: 'The keys are made up, for the sandbox alone: never give it a real one.',
   examples: [
@@ -126,7 +119,6 @@ export const sandboxKeys = defineCommand({
     unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
   },
-  more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
     const { windowsOf } = await import('../sandbox/limiter.ts');
     const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');

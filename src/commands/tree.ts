@@ -26,13 +26,14 @@ export async function buildTree(): Promise<Tree> {
         commands: await Promise.all(Object.values(commands).map(async (load) => treeCommand(await load()))),
       })),
     ),
-    groups: GROUPS,
+    groups: Object.fromEntries(Object.entries(GROUPS).map(([name, { summary }]) => [name, summary])),
     globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption)),
   };
 }
 
 async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): Promise<TreeCommand> {
   return {
+    ...GROUPS[spec.path.split(' ')[0]!],
     ...spec,
     arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
       name,
