@@ -1,6 +1,6 @@
-/** The body of a response that is not what was asked for: an error's, or a web page. */
+/** The body of a response whose status is an error. */
 import type { HttpReply } from '../ports.ts';
-import { Failure, type ServiceError } from '../errors.ts';
+import type { ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -51,14 +51,4 @@ async function readText(body: HttpReply['body']): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** A captive portal answers every address with a page of its own and status 200. */
-export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
-  const type = reply.headers.get('content-type')?.[0] ?? '';
-  if (!/^text\/html\b/i.test(type)) return;
-  throw new Failure('contract', {
-    what: 'The response',
-    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
-  });
 }

@@ -4,8 +4,7 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { requestInfo } from './classify.ts';
-import { refuseWebPage } from './error-body.ts';
+import { refuseWebPage, requestInfo } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 

@@ -14,8 +14,7 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import type { Classified } from './classify.ts';
-import { refuseWebPage } from './error-body.ts';
+import { type Classified, refuseWebPage } from './classify.ts';
 import { type Operation, perform, type RetryPeriod, retryPeriod, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
