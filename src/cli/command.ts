@@ -37,7 +37,7 @@ export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
   /** As a user would write it; true for a flag. */
   readonly default?: string | true;
   /** Its heading in the help; `Options` without one. */
-  purpose?: string;
+  readonly purpose?: string;
 }
 
 type Named<Spec> = Readonly<Record<string, Spec>>;
@@ -148,10 +148,10 @@ export function flag(flags: string, description: string, details?: OptionDetails
   return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
-/** Puts options under a heading of the help. */
+/** Returns the options under a heading of the help. */
 export function under<Options extends Named<OptionSpec>>(heading: string, options: Options): Options {
-  for (const each of Object.values(options)) each.purpose = heading;
-  return options;
+  const entries = Object.entries(options).map(([name, spec]) => [name, { ...spec, purpose: heading }]);
+  return Object.fromEntries(entries) as Options;
 }
 
 /** Returns a command's arguments in the order of the command line. */

@@ -17,13 +17,11 @@ import {
 } from './values.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
-/** Returns new specs: each command may put them under a heading of its own. */
-export function petOptions() {
-  return {
-    name: option('--name <text>', nameValue, 'the pet by its name in the catalog, or a part of it'),
-    barcode: option('--barcode <code>', nameValue, 'the pet by its barcode in the catalog'),
-  };
-}
+/** One pet, in place of its id. */
+export const PET_OPTIONS = {
+  name: option('--name <text>', nameValue, 'the pet by its name in the catalog, or a part of it'),
+  barcode: option('--barcode <code>', nameValue, 'the pet by its barcode in the catalog'),
+};
 
 export interface PetChoice {
   readonly petId?: bigint | undefined;

@@ -1,6 +1,6 @@
 import { parseInteger } from '../api/values.ts';
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
+import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
 
 /** A plus sign is natural here. */
@@ -28,7 +28,7 @@ export const inventoryAdjust = defineWrite({
     delta: argument(deltaValue, 'how many to add; negative to take away'),
   },
   options: {
-    ...petOptions(),
+    ...PET_OPTIONS,
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
   },

@@ -3,7 +3,7 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
+import { missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { petIdValue } from '../cli/values.ts';
 import { tableNames } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
@@ -21,7 +21,7 @@ export const inventoryGet = defineCommand({
     { says: 'Its quantity, for a script', command: 'petstore inventory get 7 --json | jq .quantity' },
   ],
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
-  options: petOptions(),
+  options: PET_OPTIONS,
   more: ['output', 'exit-codes'],
   async run(input, context) {
     const petId = await petIdOf(context, input, missingArgument('inventory get', 'petId'));

@@ -1,5 +1,5 @@
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, missingArgument, petIdOf, petOptions } from '../cli/shared-options.ts';
+import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
 import { Failure } from '../errors.ts';
 
@@ -27,7 +27,7 @@ export const inventorySet = defineWrite({
     quantity: argument(integerValue, 'the new quantity'),
   },
   options: {
-    ...petOptions(),
+    ...PET_OPTIONS,
     expect: option(
       '--expect <quantity>',
       integerValue,

@@ -1,7 +1,7 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
-import { petIdOf, petOptions } from '../cli/shared-options.ts';
+import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/values.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -31,7 +31,7 @@ export const wait = defineCommand({
   options: {
     ...under('What to wait for', {
       pet: option('--pet <id>', petIdValue, 'the pet'),
-      ...petOptions(),
+      ...PET_OPTIONS,
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
