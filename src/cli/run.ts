@@ -31,7 +31,7 @@ export async function run(
   onCommand?: (name: string) => void,
 ): Promise<number> {
   const secrets = secretsIn(context.env);
-  const safe = { ...redactedPorts(context, secrets) };
+  let safe = redactedPorts(context, secrets);
   const configFile = once(() => readConfigFile(safe));
   const stored = async (): Promise<Stored> => {
     // A command that needs the config reports what is wrong with it.
@@ -42,7 +42,7 @@ export async function run(
   let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
-    safe.env = { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) };
+    safe = { ...safe, env: { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) } };
     onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
     if (typeof invocation === 'string') {

@@ -94,7 +94,7 @@ async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }:
 
 /** Where each shell looks by itself, or a file that its profile is to name. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
-  const { path, left } = placeOf(context, shell);
+  const { path, left } = installedAt(context, shell);
   try {
     await context.files.makePrivateFolder(path.replace(/\/[^/]*$/, ''));
     await context.files.replace(path, script);
@@ -104,7 +104,7 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }
 
-function placeOf(context: CommandContext, shell: Shell): { path: string; left: string } {
+function installedAt(context: CommandContext, shell: Shell): { path: string; left: string } {
   const { env, machine } = context;
   const { home } = machine;
   if (home === undefined) {

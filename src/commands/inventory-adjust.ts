@@ -32,9 +32,8 @@ export const inventoryAdjust = defineWrite({
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
   },
-  async run({ name, barcode, ...input }, context) {
-    const missing = missingArgument('inventory adjust', 'delta');
-    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
+  async run(input, context) {
+    const petId = await petIdOf(context, input, missingArgument('inventory adjust', 'delta'));
     const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },

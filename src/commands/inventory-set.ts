@@ -38,9 +38,8 @@ export const inventorySet = defineWrite({
     }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
   },
-  async run({ name, barcode, ...input }, context) {
-    const missing = missingArgument('inventory set', 'quantity');
-    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
+  async run(input, context) {
+    const petId = await petIdOf(context, input, missingArgument('inventory set', 'quantity'));
     if (input.quantity < 0n && input.allowNegative !== true) {
       throw new Failure('invalid-value', {
         name: 'quantity',

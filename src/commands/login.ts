@@ -32,7 +32,7 @@ const OPTIONS = {
 type LoginInput = InputOf<typeof OPTIONS>;
 
 /** Where the key is for. */
-interface Place extends Pick<Target, 'baseUrl'> {
+interface Destination extends Pick<Target, 'baseUrl'> {
   readonly environment: RemoteEnvironment;
 }
 
@@ -62,17 +62,17 @@ export const login = defineCommand({
     const { config: before } = await context.configFile();
     const stored = { env: context.env, config: before };
     const environment = await chooseEnvironment(context, stored);
-    const place = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
-    const key = await chooseKey(input, context, place);
+    const to = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
+    const key = await chooseKey(input, context, to);
     const { config, path } = await changeConfig(context, (present) => ({
       environment: present.environment ?? environment,
-      [`${environment}.base-url`]: place.baseUrl.href,
+      [`${environment}.base-url`]: to.baseUrl.href,
       [`${environment}.api-key`]: undefined,
       [`${environment}.key-command`]: undefined,
       [`${environment}.${key.name}`]: key.value,
     }));
     warnOfShadows(context, environment, config);
-    return loggedIn(input, place, path, useText(context, environment, before, config));
+    return loggedIn(input, to, path, useText(context, environment, before, config));
   },
 });
 
@@ -125,10 +125,10 @@ function isSaidNow(found: Sourced<string> | undefined): boolean {
 async function chooseKey(
   { keyCommand, keyStdin, verify }: LoginInput,
   context: CommandContext,
-  place: Place,
+  to: Destination,
 ): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
   const check = async (key: string): Promise<void> => {
-    if (verify) await tryKey(context, place, key);
+    if (verify) await tryKey(context, to, key);
   };
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
@@ -142,7 +142,7 @@ async function chooseKey(
     await check(value);
     return { name: 'api-key', value };
   }
-  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, place.environment, check) };
+  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, to.environment, check) };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
@@ -150,10 +150,10 @@ async function chooseKey(
 }
 
 /** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
-async function tryKey(context: CommandContext, place: Place, apiKey: string): Promise<void> {
-  context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
-  const environment = placeIn(profileOf(context.env), place.environment);
-  await using session = await open(context, { ...place, environment, apiKey, keySource: 'this login' });
+async function tryKey(context: CommandContext, to: Destination, apiKey: string): Promise<void> {
+  context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
+  const environment = placeIn(profileOf(context.env), to.environment);
+  await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
   await listInventory(session.service).next();
 }
@@ -170,8 +170,8 @@ function warnOfShadows({ env, notices }: CommandContext, environment: string, co
   }
 }
 
-function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string, use: string): RecordView {
-  const { environment, baseUrl } = place;
+function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: string, use: string): RecordView {
+  const { environment, baseUrl } = to;
   const checked = verify ? 'The key works' : 'The key was not tried';
   const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
   return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [

@@ -79,16 +79,17 @@ export const wait = defineCommand({
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
-    const failure = await alert?.run([itemToJson(found)]).then(() => undefined, asFailure);
+    // The pet is shown all the same.
+    const failure = await alert?.run([itemToJson(found)]).then(
+      () => undefined,
+      (error: unknown) => {
+        if (isFailure(error)) return error;
+        throw error;
+      },
+    );
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });
-
-/** Returns a failure, so that the pet is shown all the same. */
-function asFailure(error: unknown): Failure {
-  if (isFailure(error)) return error;
-  throw error;
-}
 
 /** @throws {Failure} `usage`: the catalog has none for the pet */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
