@@ -69,7 +69,6 @@ export interface CommandDescription {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  readonly examples: readonly Example[];
   /** The service itself calls the operation experimental. */
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
@@ -80,8 +79,13 @@ export interface CommandDescription {
   readonly graceMs?: number;
 }
 
+interface Described extends CommandDescription {
+  /** What each does -> the command line. */
+  readonly examples: Readonly<Record<string, string>>;
+}
+
 /** A command with the type of its input erased. */
-export interface AnyCommand extends CommandDescription {
+export interface AnyCommand extends Described {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
   /** `input`: what its own arguments and options give. @throws {Failure} */
@@ -89,7 +93,7 @@ export interface AnyCommand extends CommandDescription {
 }
 
 /** `Shared`: options that the command takes without declaring them. */
-export interface CommandSpec<Arguments, Options, Shared = object> extends CommandDescription {
+export interface CommandSpec<Arguments, Options, Shared = object> extends Described {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */

@@ -2,7 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
@@ -144,7 +144,7 @@ function requireOther(
 ): void {
   if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
   const other = shapeOf(own[needs]!.flags).names.at(-1)!;
-  throw new Failure('usage', { problem: `${names.at(-1)!} needs ${other}.`, hint: `Add ${other}.` });
+  throw usageFailure(`${names.at(-1)!} needs ${other}.`, `Add ${other}.`);
 }
 
 /** Commander only parses and validates; help text is rendered in help/. */

@@ -2,7 +2,7 @@
 import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
 import {
   countValue,
@@ -42,7 +42,7 @@ export async function petIdOf(
   const given = [petId, name, barcode].filter((each) => each !== undefined).length;
   if (given === 0) throw new Failure('usage', missing);
   if (given > 1) {
-    throw new Failure('usage', { problem: 'The pet is named more than once; use its id, --name or --barcode.' });
+    throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
   }
   if (petId !== undefined) return petId;
   const { petInCatalog } = await import('../session/catalog.ts');

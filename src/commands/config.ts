@@ -27,7 +27,7 @@ function shownValue(key: string, config: Readonly<Record<string, string>>): stri
 export const configList = defineCommand({
   path: 'config list',
   summary: 'Show every setting in the config file',
-  examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
+  examples: { 'All settings, keys masked': 'petstore config list' },
   async run(_input, context) {
     const { config } = requireReadable(await context.configFile());
     return list(KEYS, { setting: (key) => key, value: (key) => shownValue(key, config) });
@@ -37,7 +37,7 @@ export const configList = defineCommand({
 export const configGet = defineCommand({
   path: 'config get',
   summary: 'Show one setting',
-  examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
+  examples: { 'The default environment': 'petstore config get environment' },
   arguments: { setting: key },
   async run({ setting }, context) {
     const { config, path } = requireReadable(await context.configFile());
@@ -50,11 +50,11 @@ export const configGet = defineCommand({
 export const configSet = defineCommand({
   path: 'config set',
   summary: 'Change one setting',
-  examples: [
-    { says: 'Use staging from now on', command: 'petstore config set environment staging' },
-    { says: 'Wait as long as the rate limit needs', command: 'petstore config set max-wait forever' },
-    { says: 'Keep the history for 90 days', command: 'petstore config set keep-history 90d' },
-  ],
+  examples: {
+    'Use staging from now on': 'petstore config set environment staging',
+    'Wait as long as the rate limit needs': 'petstore config set max-wait forever',
+    'Keep the history for 90 days': 'petstore config set keep-history 90d',
+  },
   arguments: {
     setting: keyArgument(KEYS.filter((each) => !isSecret(each))),
     value: argument(textValue, 'the new value'),
@@ -73,7 +73,7 @@ export const configSet = defineCommand({
 export const configUnset = defineCommand({
   path: 'config unset',
   summary: 'Remove one setting',
-  examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
+  examples: { 'No default environment': 'petstore config unset environment' },
   arguments: { setting: key },
   async run({ setting }, context) {
     const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
@@ -87,10 +87,10 @@ export const configProfiles = defineCommand({
   description:
     'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; --profile, ' +
     'PETSTORE_PROFILE or --env NAME/ENVIRONMENT uses it. The rate limit of a key holds in all of them.',
-  examples: [
-    { says: 'All profiles', command: 'petstore config profiles' },
-    { says: 'A new one', command: 'petstore login --profile berlin' },
-  ],
+  examples: {
+    'All profiles': 'petstore config profiles',
+    'A new one': 'petstore login --profile berlin',
+  },
   async run(_input, context) {
     const names = await context.files.list(profilesFolder(context));
     const profiles = await Promise.all(
@@ -115,7 +115,7 @@ export const configProfiles = defineCommand({
 export const configPathCommand = defineCommand({
   path: 'config path',
   summary: 'Show where the config file is',
-  examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
+  examples: { 'Open it in an editor': '$EDITOR "$(petstore config path)"' },
   run(_input, context) {
     const path = configPath(context);
     return Promise.resolve(record(path, [['path', path]]));

@@ -88,14 +88,12 @@ export const doctor = defineCommand({
     'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +
     'domain from its project stops its traffic at once: first add and check the one that replaces it. ' +
     'Each problem comes with a fix; a failed check exits 13.',
-  examples: [
-    { says: 'Everything', command: 'petstore doctor' },
-    { says: 'This machine only', command: 'petstore doctor --offline' },
-    {
-      says: 'A custom domain',
-      command: 'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
-    },
-  ],
+  examples: {
+    Everything: 'petstore doctor',
+    'This machine only': 'petstore doctor --offline',
+    'A custom domain':
+      'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
+  },
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {

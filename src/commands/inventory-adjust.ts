@@ -16,13 +16,13 @@ export const inventoryAdjust = defineWrite({
     'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
     'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
     'write is overwritten, except behind petstore proxy: there the pet is read again.',
-  examples: [
-    { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
-    { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
-    { says: 'By its barcode in the catalog', command: 'petstore inventory adjust --barcode 4006381333931 -1' },
-    { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
-    { says: 'Show what would be sent', command: 'petstore inventory adjust 7 -1 --dry-run' },
-  ],
+  examples: {
+    'Add three of pet 7': 'petstore inventory adjust 7 +3',
+    'One was sold': 'petstore inventory adjust 7 -1',
+    'By its barcode in the catalog': 'petstore inventory adjust --barcode 4006381333931 -1',
+    'Only if there are ten': 'petstore inventory adjust 7 -1 --expect 10',
+    'Show what would be sent': 'petstore inventory adjust 7 -1 --dry-run',
+  },
   arguments: {
     petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     delta: argument(deltaValue, 'how many to add; negative to take away'),

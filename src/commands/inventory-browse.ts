@@ -10,11 +10,11 @@ export const inventoryBrowse = defineWrite({
     'at the cursor. Ctrl-X shows all changes and asks before it applies them; ? shows the other keys. Changes that are ' +
     'not applied yet are saved at once: after a crash, or Ctrl-C, the next start offers them. Pets that someone else ' +
     'has changed since are left as they are, and marked.',
-  examples: [
-    { says: 'All of it', command: 'petstore inventory browse' },
-    { says: 'What is running out', command: 'petstore inventory browse --status available --max 3' },
-    { says: 'With a screen reader', command: 'petstore inventory browse --plain' },
-  ],
+  examples: {
+    'All of it': 'petstore inventory browse',
+    'What is running out': 'petstore inventory browse --status available --max 3',
+    'With a screen reader': 'petstore inventory browse --plain',
+  },
   options: {
     ...FILTER_OPTIONS,
     low: option('--low <quantity>', integerValue, 'low stock of a pet without a minimum, for Ctrl-L', {

@@ -10,13 +10,13 @@ export const inventoryCount = defineWrite({
     'multiplier before it (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted; in a pipe, they stop the count before it is applied. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
     'pipe) ends the stocktake, shows the differences and asks before it sets them; "q" stops it, to continue later. ' +
     'After --dry-run, --resume continues. At its end the pets that were not scanned are listed, and left as they are unless you add --rest zero. The report has every pet with what was expected and what was counted. Other commands may change stock while you count: a pet that changed after its first scan is a conflict, and is left as it is.',
-  examples: [
-    { says: 'At the shelf', command: 'petstore inventory count' },
-    { says: 'Labels that read PET-7', command: 'petstore inventory count --prefix PET-' },
-    { says: 'After a crash, or Ctrl-C', command: 'petstore inventory count --resume' },
-    { says: 'A part each day: what was not counted for 90 days', command: 'petstore inventory count --due 90d' },
-    { says: 'Scans from a file', command: 'petstore inventory count --yes < scans.txt' },
-  ],
+  examples: {
+    'At the shelf': 'petstore inventory count',
+    'Labels that read PET-7': 'petstore inventory count --prefix PET-',
+    'After a crash, or Ctrl-C': 'petstore inventory count --resume',
+    'A part each day: what was not counted for 90 days': 'petstore inventory count --due 90d',
+    'Scans from a file': 'petstore inventory count --yes < scans.txt',
+  },
   options: {
     prefix: option('--prefix <text>', textValue, 'text before the id on each label'),
     resume: option('--resume [run]', integerValue, 'continue a stocktake: the newest, or the one with this number'),

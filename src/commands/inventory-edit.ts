@@ -8,10 +8,10 @@ export const inventoryEdit = defineWrite({
     'Opens the stock, or only the pets matching the filters, as CSV in $VISUAL or $EDITOR. Shows what you changed and ' +
     'asks before it sets it. Without a terminal, name an editor and add --yes. Other commands may change stock while the editor is open. Pets changed ' +
     'by someone else since are reported as conflicts and skipped.',
-  examples: [
-    { says: 'All of it', command: 'petstore inventory edit' },
-    { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
-  ],
+  examples: {
+    'All of it': 'petstore inventory edit',
+    'What is running out': 'petstore inventory edit --status available --max 3',
+  },
   options: {
     ...FILTER_OPTIONS,
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),

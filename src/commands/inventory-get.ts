@@ -15,11 +15,11 @@ export const inventoryGet = defineCommand({
   path: 'inventory get',
   summary: 'Show one pet',
   description: 'Reads the list and shows one pet of it; exits 5 if the service does not have the pet.',
-  examples: [
-    { says: 'Pet 7', command: 'petstore inventory get 7' },
-    { says: 'By its name in the catalog', command: 'petstore inventory get --name goldfish' },
-    { says: 'Its quantity, for a script', command: 'petstore inventory get 7 --json | jq .quantity' },
-  ],
+  examples: {
+    'Pet 7': 'petstore inventory get 7',
+    'By its name in the catalog': 'petstore inventory get --name goldfish',
+    'Its quantity, for a script': 'petstore inventory get 7 --json | jq .quantity',
+  },
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
   options: PET_OPTIONS,
   more: ['output', 'exit-codes'],

@@ -1,6 +1,6 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { countValue, instantValue, integerValue, listOf, petIdValue, textValue, wordValue } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import { type Names, openNamesByOrigin } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
@@ -22,16 +22,16 @@ export const inventoryHistory = defineCommand({
     'changes are shown; --all-environments shows all of them. The table has the names of the catalog. --chart draws a ' +
     'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
     'up the changes that were applied: how many, plus, minus and net.',
-  examples: [
-    { says: 'The newest fifty', command: 'petstore inventory history' },
-    { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
-    { says: 'Since yesterday', command: 'petstore inventory history --since 1d' },
-    { says: 'The quantity of one pet as bars', command: 'petstore inventory history --pet 7 --chart' },
-    { says: 'One run', command: 'petstore inventory history --run 3' },
-    { says: 'What died this month', command: 'petstore inventory history --cause died --since 30d --by pet' },
-    { says: 'Each day, by sums', command: 'petstore inventory history --by day' },
-    { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
-  ],
+  examples: {
+    'The newest fifty': 'petstore inventory history',
+    'All about one pet': 'petstore inventory history --pet 7 --limit 1000',
+    'Since yesterday': 'petstore inventory history --since 1d',
+    'The quantity of one pet as bars': 'petstore inventory history --pet 7 --chart',
+    'One run': 'petstore inventory history --run 3',
+    'What died this month': 'petstore inventory history --cause died --since 30d --by pet',
+    'Each day, by sums': 'petstore inventory history --by day',
+    'For a spreadsheet': 'petstore inventory history -o csv > history.csv',
+  },
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
     run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
@@ -86,16 +86,16 @@ export const inventoryHistory = defineCommand({
 function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext): void {
   const count = new Set(pets).size;
   if (count !== 1) {
-    throw new Failure('usage', {
-      problem: `--chart draws one pet, and --pet names ${count}.`,
-      hint: 'Name one pet: petstore inventory history --pet 7 --chart',
-    });
+    throw usageFailure(
+      `--chart draws one pet, and --pet names ${count}.`,
+      'Name one pet: petstore inventory history --pet 7 --chart',
+    );
   }
   if (!FORMAT_FACTS[globals.output].isForPeople) {
-    throw new Failure('usage', {
-      problem: `--chart does not go with ${globals.output}, which is for programs.`,
-      hint: 'Add -o table, or leave out --chart.',
-    });
+    throw usageFailure(
+      `--chart does not go with ${globals.output}, which is for programs.`,
+      'Add -o table, or leave out --chart.',
+    );
   }
 }
 

@@ -18,22 +18,15 @@ export const inventoryImport = defineWrite({
     'history. All rows are checked, then compared with the current stock, and only what differs is sent. Each row is ' +
     'recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged row is sent or ' +
     'added twice. A file that adds the rows of an earlier one is added only if you say so.',
-  examples: [
-    { says: 'What would change', command: 'petstore inventory import stock.csv --dry-run' },
-    { says: 'Add a delivery (columns petId and delta)', command: 'petstore inventory import delivery.csv' },
-    {
-      says: 'Add a delivery with other headings',
-      command: 'petstore inventory import order.csv --add --map "Article=petId" --map "Pieces=quantity"',
-    },
-    {
-      says: 'Ten thousand rows, waiting as often as needed',
-      command: 'petstore inventory import stock.csv --wait --yes',
-    },
-    {
-      says: 'In a crontab: continue what was interrupted, or begin',
-      command: 'petstore --env production inventory import stock.csv --resume --yes --wait',
-    },
-  ],
+  examples: {
+    'What would change': 'petstore inventory import stock.csv --dry-run',
+    'Add a delivery (columns petId and delta)': 'petstore inventory import delivery.csv',
+    'Add a delivery with other headings':
+      'petstore inventory import order.csv --add --map "Article=petId" --map "Pieces=quantity"',
+    'Ten thousand rows, waiting as often as needed': 'petstore inventory import stock.csv --wait --yes',
+    'In a crontab: continue what was interrupted, or begin':
+      'petstore --env production inventory import stock.csv --resume --yes --wait',
+  },
   arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
   options: {
     exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied', {

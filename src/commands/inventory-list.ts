@@ -23,7 +23,7 @@ import { openCatalog, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -87,16 +87,16 @@ export const inventoryList = defineCommand({
     'Shows the stock of every pet, or only those matching the filters. ' +
     'Filters run on this machine: the service always returns the full list in one request. ' +
     'petstore inventory ls is short for it.',
-  examples: [
-    { says: 'All stock', command: 'petstore inventory list' },
-    { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
-    { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
-    { says: 'Two pets', command: 'petstore inventory list 7 12' },
-    { says: 'By names in the catalog', command: 'petstore inventory list --name gold' },
-    { says: 'What to order', command: 'petstore inventory list --low --status available -o csv' },
-    { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
-    { says: 'For a program', command: 'petstore inventory list -o ndjson' },
-  ],
+  examples: {
+    'All stock': 'petstore inventory list',
+    'What is running out': 'petstore inventory list --status available --max 3 --sort quantity',
+    'Cron alarm: exit 13 if anything is sold out': 'petstore inventory list --max 0 --fail-if-any',
+    'Two pets': 'petstore inventory list 7 12',
+    'By names in the catalog': 'petstore inventory list --name gold',
+    'What to order': 'petstore inventory list --low --status available -o csv',
+    'Changes as they happen': 'petstore inventory list --watch',
+    'For a program': 'petstore inventory list -o ndjson',
+  },
   arguments: {
     petId: {
       parser: listOf(petIdValue),
@@ -118,9 +118,7 @@ export const inventoryList = defineCommand({
     }
     const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
     if (!input.header && !hasHeader) {
-      throw new Failure('usage', {
-        problem: `--no-header does not go with ${context.globals.output}, which has none.`,
-      });
+      throw usageFailure(`--no-header does not go with ${context.globals.output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);

@@ -12,16 +12,13 @@ export const inventorySet = defineWrite({
     '--read-first or --expect. ' +
     'The service calls this operation experimental: its request may still change. ' +
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
-  examples: [
-    { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
-    { says: 'By its name in the catalog', command: 'petstore inventory set --name goldfish 12' },
-    { says: 'Only if it is still 10', command: 'petstore inventory set 7 12 --expect 10' },
-    { says: 'Show the request', command: 'petstore inventory set 7 12 --dry-run' },
-    {
-      says: 'From a script, so that it can be undone',
-      command: 'petstore --env production inventory set 7 12 --read-first --json',
-    },
-  ],
+  examples: {
+    'Set pet 7 to 12': 'petstore inventory set 7 12',
+    'By its name in the catalog': 'petstore inventory set --name goldfish 12',
+    'Only if it is still 10': 'petstore inventory set 7 12 --expect 10',
+    'Show the request': 'petstore inventory set 7 12 --dry-run',
+    'From a script, so that it can be undone': 'petstore --env production inventory set 7 12 --read-first --json',
+  },
   arguments: {
     petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     quantity: argument(integerValue, 'the new quantity'),

@@ -17,11 +17,11 @@ export const inventorySummary = defineCommand({
     'a quantity of 0 or less. Filters run on this machine: the service always returns the full list in one request. ' +
     'The table also has the share of the pets, as a bar, and the total; csv, json and ndjson have the rows of the ' +
     'statuses alone.',
-  examples: [
-    { says: 'All stock', command: 'petstore inventory summary' },
-    { says: 'What is running out', command: 'petstore inventory summary --max 3' },
-    { says: 'For a spreadsheet', command: 'petstore inventory summary -o csv > summary.csv' },
-  ],
+  examples: {
+    'All stock': 'petstore inventory summary',
+    'What is running out': 'petstore inventory summary --max 3',
+    'For a spreadsheet': 'petstore inventory summary -o csv > summary.csv',
+  },
   options: FILTER_OPTIONS,
   more: ['output', 'exit-codes'],
   async run(filter, context): Promise<View> {

@@ -31,11 +31,11 @@ export const limits = defineCommand({
     'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests in flight, ' +
     'and when it was last updated. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
     `how many machines share the key, or since when the server has not answered. ${RISK}`,
-  examples: [
-    { says: 'What is known', command: 'petstore limits' },
-    { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
-    { says: 'For a script', command: 'petstore limits --json' },
-  ],
+  examples: {
+    'What is known': 'petstore limits',
+    'Ask the service once, then show': 'petstore limits --refresh',
+    'For a script': 'petstore limits --json',
+  },
   options: {
     refresh: flag('--refresh', 'ask the service first, with one request', { conflicts: ['clearBlock'] }),
     clearBlock: flag('--clear-block', 'clear a block; asks you to type "clear", unless --yes'),

@@ -17,7 +17,7 @@ import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
 import { readText } from '../session/read-text.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
@@ -45,17 +45,11 @@ export const login = defineCommand({
     'The key cannot be passed as an option, because other users can see command lines. ' +
     'With --key-command the key is not stored: each command that needs it runs yours, without a shell, and reads the ' +
     'key from its stdout.',
-  examples: [
-    { says: 'At a terminal', command: 'petstore login' },
-    {
-      says: 'In a script',
-      command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
-    },
-    {
-      says: 'With a password manager',
-      command: "petstore login --env staging --key-command 'pass show petstore/staging'",
-    },
-  ],
+  examples: {
+    'At a terminal': 'petstore login',
+    'In a script': 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
+    'With a password manager': "petstore login --env staging --key-command 'pass show petstore/staging'",
+  },
   options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
@@ -98,12 +92,12 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
   if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
   if (name === 'sandbox') {
     const isVariable = found.source.from === 'variable';
-    throw new Failure('usage', {
-      problem: `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
-      hint: isVariable
+    throw usageFailure(
+      `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
+      isVariable
         ? 'To log in to your store: petstore login --env production'
         : 'Use it at once: petstore --env sandbox inventory list',
-    });
+    );
   }
   const expected = REMOTE_ENVIRONMENTS.join(' or ');
   throw new Failure('invalid-value', { name: 'environment', value: name, expected });

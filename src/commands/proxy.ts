@@ -2,7 +2,7 @@ import { argument, defineCommand, flag, option, under } from '../cli/command.ts'
 import { listenOptions } from '../cli/shared-options.ts';
 import { parserOf, textValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { isClientName, shareOf } from '../proxy/clients.ts';
 import { record } from '../view/view.ts';
 
@@ -45,14 +45,12 @@ export const proxy = defineCommand({
     'wait longer than --max-wait is answered with 429 and Retry-After at once. Runs until Ctrl-C or SIGTERM, then ' +
     'finishes the requests that were sent. /__petstore/status and /__petstore/metrics tell how it is doing, ' +
     '/__petstore/health whether it is there.',
-  examples: [
-    { says: 'In front of staging', command: 'petstore proxy --env staging' },
-    { says: 'Production, for reading only', command: 'petstore proxy --env production --read-only' },
-    {
-      says: 'For a service: the token in a file, the log too',
-      command: 'petstore proxy --env staging --token-file token --log proxy.ndjson',
-    },
-  ],
+  examples: {
+    'In front of staging': 'petstore proxy --env staging',
+    'Production, for reading only': 'petstore proxy --env production --read-only',
+    'For a service: the token in a file, the log too':
+      'petstore proxy --env staging --token-file token --log proxy.ndjson',
+  },
   options: OPTIONS,
   more: ['rate-limits', 'scripting'],
   graceMs: GRACE_MS,
@@ -60,10 +58,7 @@ export const proxy = defineCommand({
     const { environment } = await context.settings();
     const isSaid = environment.source.from === 'flag' || environment.source.from === 'variable';
     if (isProduction(environment.value) && !isSaid) {
-      throw new Failure('usage', {
-        problem: 'A proxy for production must be asked for.',
-        hint: 'Run petstore proxy --env production',
-      });
+      throw usageFailure('A proxy for production must be asked for.', 'Run petstore proxy --env production');
     }
     const { openCredentials, passedSocket, requireGuard } = await import('../proxy/credentials.ts');
     requireGuard(input, input.host);
@@ -126,13 +121,11 @@ export const proxyTokenAdd = defineCommand({
   description:
     'Prints the token, which cannot be shown again, and adds its name and SHA-256 to the file. A running proxy with ' +
     '--tokens FILE accepts it within seconds. To take it back, remove its line from the file.',
-  examples: [
-    { says: 'For a till', command: 'petstore proxy token add till-1 --tokens tokens' },
-    {
-      says: 'For a report that only reads, with a tenth of the rate limit at most',
-      command: 'petstore proxy token add report --read --share 10% --tokens tokens',
-    },
-  ],
+  examples: {
+    'For a till': 'petstore proxy token add till-1 --tokens tokens',
+    'For a report that only reads, with a tenth of the rate limit at most':
+      'petstore proxy token add report --read --share 10% --tokens tokens',
+  },
   arguments: { name: argument(clientValue, 'who uses it: the person in the history of changes') },
   options: {
     tokens: option('--tokens <file>', textValue, 'the file; created if it is missing'),
@@ -140,8 +133,7 @@ export const proxyTokenAdd = defineCommand({
     share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'its part of the rate limit at most'),
   },
   async run({ name, tokens, read, share }, context) {
-    if (tokens === undefined)
-      throw new Failure('usage', { problem: 'The file of the tokens is missing: --tokens FILE' });
+    if (tokens === undefined) throw usageFailure('The file of the tokens is missing: --tokens FILE');
     const { addClient, digestOf } = await import('../proxy/clients.ts');
     const token = Buffer.from(context.randomBytes(32)).toString('base64url');
     await addClient(context, tokens, { name, digest: digestOf(token), isReadOnly: read === true, share });

@@ -4,7 +4,7 @@ import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textVal
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { FaultRule } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { LoggedRequest } from '../sandbox/request-log.ts';
@@ -90,21 +90,13 @@ export const sandboxServe = defineCommand({
     'truncate[=BYTES], type=CONTENT-TYPE, bad-int64, no-header=NAME|limits, date=DURATION, and applies to the requests selected by ' +
     'method=PATCH, path=/inventory/*, p=SHARE, nth=N, every=N, times=N. With "after", status, reset and delay happen ' +
     'after the work is done.',
-  examples: [
-    { says: 'On port 4010, with the limits of the Free plan', command: 'petstore sandbox serve' },
-    {
-      says: 'As a test fixture: start it, read the JSON, use it, then kill $!',
-      command: 'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
-    },
-    {
-      says: 'A stock of its own, a window of 5 seconds',
-      command: 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
-    },
-    {
-      says: 'One update in ten is applied, its answer lost',
-      command: 'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
-    },
-  ],
+  examples: {
+    'On port 4010, with the limits of the Free plan': 'petstore sandbox serve',
+    'As a test fixture: start it, read the JSON, use it, then kill $!':
+      'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
+    'A stock of its own, a window of 5 seconds': 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
+    'One update in ten is applied, its answer lost': 'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
+  },
   options: OPTIONS,
   async run(input, context) {
     const serving = await import('../serve/serve.ts');
@@ -154,17 +146,17 @@ type ServeInput = InputOf<typeof OPTIONS>;
 async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
   const { isLoopbackAddress } = await import('../http/server.ts');
   if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
-  throw new Failure('usage', {
-    problem: `On ${host} others can reach the sandbox, and its usual key is public.`,
-    hint: 'Set other keys with --key: made-up ones, never a real one.',
-  });
+  throw usageFailure(
+    `On ${host} others can reach the sandbox, and its usual key is public.`,
+    'Set other keys with --key: made-up ones, never a real one.',
+  );
 }
 
 /** @throws {Failure} `usage` */
 function rulesOf(input: ServeInput): Rules {
   const { plan: name, perMinute, perDay, minute } = input;
   if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
-    throw new Failure('usage', { problem: 'The custom plan needs both its limits: --per-minute and --per-day.' });
+    throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
   const known: Plan = PLANS[name === 'custom' ? 'free' : name];
   return {
@@ -190,10 +182,7 @@ async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRul
       return parseFault(text);
     } catch (problem) {
       if (!(problem instanceof FaultSyntaxError)) throw problem;
-      throw new Failure('usage', {
-        problem: `The fault ${JSON.stringify(text)} ${problem.message}.`,
-        hint: 'See: petstore sandbox serve --help',
-      });
+      throw usageFailure(`The fault ${JSON.stringify(text)} ${problem.message}.`, 'See: petstore sandbox serve --help');
     }
   });
 }

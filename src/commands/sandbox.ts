@@ -3,7 +3,7 @@ import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import { storeSandboxCatalog } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
@@ -15,7 +15,7 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
   summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans, added keys or history',
-  examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
+  examples: { 'Before a training': 'petstore sandbox reset' },
   options: { data },
   async run({ data }, context) {
     const file = dataFile(context, data);
@@ -40,13 +40,11 @@ export const sandboxSeed = defineCommand({
   summary: "Replace the sandbox's pets",
   description:
     'Generated pets are the same each time. A file has the format of petstore inventory list --json or -o ndjson.',
-  examples: [
-    { says: 'Ten thousand generated pets', command: 'petstore sandbox seed --pets 10000' },
-    {
-      says: 'The stock of staging',
-      command: 'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
-    },
-  ],
+  examples: {
+    'Ten thousand generated pets': 'petstore sandbox seed --pets 10000',
+    'The stock of staging':
+      'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
+  },
   options: {
     pets: option('--pets <count>', countValue(), 'this number of generated pets', { conflicts: ['file'] }),
     file: option('--file <file>', textValue, 'the pets of a file'),
@@ -54,7 +52,7 @@ export const sandboxSeed = defineCommand({
   },
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
-      throw new Failure('usage', { problem: 'Which pets? Use --pets COUNT or --file FILE.' });
+      throw usageFailure('Which pets? Use --pets COUNT or --file FILE.');
     }
     const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
     const file = dataFile(context, data);
@@ -80,7 +78,7 @@ function stocked(text: string, file: string, pets: number): RecordView {
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',
   summary: 'Show the size of the sandbox, without a request',
-  examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
+  examples: { 'Where it is and what is in it': 'petstore sandbox status' },
   options: { data },
   async run({ data }, context) {
     // Only to look: a damaged file stays where it is.
@@ -109,10 +107,10 @@ export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
   summary: "List the sandbox's keys and what they have used; add, remove, unban one",
   description: 'The keys are made up, for the sandbox alone: never give it a real one.',
-  examples: [
-    { says: 'All keys', command: 'petstore sandbox keys' },
-    { says: 'A second till', command: 'petstore sandbox keys --add till-2' },
-  ],
+  examples: {
+    'All keys': 'petstore sandbox keys',
+    'A second till': 'petstore sandbox keys --add till-2',
+  },
   options: {
     add: option('--add <key>', sandboxKeyValue, 'a further key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),

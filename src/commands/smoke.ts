@@ -2,7 +2,7 @@ import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
@@ -66,12 +66,12 @@ export const smoke = defineCommand({
     'needs, and sends none if fewer remain. Exits 13 if the service answers but breaks its contract (docs/service.md); ' +
     'a refused key (4), the rate limit (6), the network (7), a service that is down (8) and a ban (12) exit as in ' +
     'every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY set, a table is added to that file.',
-  examples: [
-    { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
-    { says: 'Including updates', command: 'petstore --env staging smoke --write --pet 7' },
-    { says: 'List the checks', command: 'petstore smoke --list' },
-    { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
-  ],
+  examples: {
+    'Staging, in CI': 'petstore --env staging smoke --wait-ready 60s --out report.xml',
+    'Including updates': 'petstore --env staging smoke --write --pet 7',
+    'List the checks': 'petstore smoke --list',
+    'As GitHub annotations': 'petstore --env staging smoke --format github',
+  },
   // A write in flight, and one more that puts the pet back.
   graceMs: 6_000,
   options: OPTIONS,
@@ -84,10 +84,10 @@ export const smoke = defineCommand({
     const { smoke: run } = await import('../smoke/smoke-run.ts');
     if (input.pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${input.pet}`);
     if (input.provoke429 === true && isProduction((await context.settings()).environment.value)) {
-      throw new Failure('usage', {
-        problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
-        hint: 'Use --env staging or --env sandbox.',
-      });
+      throw usageFailure(
+        '--provoke-429 is not for production: the key would be blocked for all its users.',
+        'Use --env staging or --env sandbox.',
+      );
     }
     const { isJson } = FORMAT_FACTS[context.globals.output];
     return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });

@@ -24,10 +24,10 @@ export const status = defineCommand({
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command or ' +
     'built in; and unfinished runs with the command that continues each.',
-  examples: [
-    { says: 'The active settings and their sources', command: 'petstore status' },
-    { says: 'For a program', command: 'petstore status --json' },
-  ],
+  examples: {
+    'The active settings and their sources': 'petstore status',
+    'For a program': 'petstore status --json',
+  },
   more: ['environments'],
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);

@@ -35,6 +35,7 @@ async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand
   return {
     ...GROUPS[spec.path.split(' ')[0]!],
     ...spec,
+    examples: Object.entries(spec.examples).map(([says, command]) => ({ says, command })),
     arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
       name,
       description,

@@ -1,5 +1,5 @@
 /** Environment, base URL and key of a command, each with its source; read when they are first asked for, and once. */
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
@@ -15,10 +15,10 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   const environment = { ...resolved, value: placeIn(profileOf(stored.env), name) };
   if (name === 'sandbox') {
     if (call.baseUrl === undefined) return { environment };
-    throw new Failure('usage', {
-      problem: '--base-url does not go with the sandbox, which is built in.',
-      hint: 'Name the environment that the address belongs to: --env staging or --env production.',
-    });
+    throw usageFailure(
+      '--base-url does not go with the sandbox, which is built in.',
+      'Name the environment that the address belongs to: --env staging or --env production.',
+    );
   }
   const given = { ...stored, environment: name };
   const baseUrl = find(SETTINGS.baseUrl, { ...given, option: call.baseUrl });

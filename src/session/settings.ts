@@ -11,7 +11,7 @@ import {
   waitValue,
   wordValue,
 } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
@@ -35,10 +35,10 @@ export interface Setting<T = unknown> {
 
 const apiKeyValue: Parser<string> = {
   parse(_text, key) {
-    throw new Failure('usage', {
-      problem: 'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
-      hint: `Use the hidden prompt, or --key-stdin: ${commandFor(key)}`,
-    });
+    throw usageFailure(
+      'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
+      `Use the hidden prompt, or --key-stdin: ${commandFor(key)}`,
+    );
   },
 };
 

@@ -26,7 +26,7 @@ describe('the options of every command', () => {
 
 describe('the input of run', () => {
   it('has the types that arguments and options say', () => {
-    const spec = { path: 'try', summary: '', examples: [] };
+    const spec = { path: 'try', summary: '', examples: {} };
     const command = defineCommand({
       ...spec,
       arguments: { petId: argument(petIdValue, ''), file: optionalArgument(textValue, '') },
