@@ -102,13 +102,13 @@ async function dryRun(
 ): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
   const request = `${method} ${url}${body === undefined ? '' : `\n${body}`}`;
-  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, [
-    ['dryRun', true],
-    ['environment', environment],
-    ['method', method],
-    ['url', url],
-    ['body', body ?? null],
-  ]);
+  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, {
+    dryRun: true,
+    environment,
+    method,
+    url,
+    body: body ?? null,
+  });
 }
 
 async function bodyOf(

@@ -75,10 +75,10 @@ export const catalogImport = defineCommand({
       if (all.length > 0) throw new Failure('invalid-rows', { source, problems: all, unchanged });
     });
     const environment = await environmentOf(context);
-    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, [
-      ['environment', environment],
-      ['imported', pets.size],
-    ]);
+    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, {
+      environment,
+      imported: pets.size,
+    });
   },
 });
 
@@ -191,10 +191,7 @@ async function environmentOf(context: CommandContext): Promise<string> {
 
 async function confirmed(context: CommandContext, petId: bigint, what: string): Promise<RecordView> {
   const environment = await environmentOf(context);
-  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, [
-    ['environment', environment],
-    ['petId', petId],
-  ]);
+  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, { environment, petId });
 }
 
 /** Stores rows, all of them or none. @param refuse throws if there are problems */

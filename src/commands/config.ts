@@ -118,13 +118,10 @@ export const configPathCommand = defineCommand({
   examples: { 'Open it in an editor': '$EDITOR "$(petstore config path)"' },
   run(_input, context) {
     const path = configPath(context);
-    return Promise.resolve(record(path, [['path', path]]));
+    return Promise.resolve(record(path, { path }));
   },
 });
 
 function shown(setting: string, value: string | undefined, text: string): RecordView {
-  return record(text, [
-    ['setting', setting],
-    ['value', value ?? null],
-  ]);
+  return record(text, { setting, value: value ?? null });
 }

@@ -168,12 +168,12 @@ function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: str
   const { environment, baseUrl } = to;
   const checked = verify ? 'The key works' : 'The key was not tried';
   const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
-  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
-    ['environment', environment],
-    ['baseUrl', baseUrl.href],
-    ['verified', verify],
-    ['config', path],
-  ]);
+  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, {
+    environment,
+    baseUrl: baseUrl.href,
+    verified: verify,
+    config: path,
+  });
 }
 
 /** @param fallback the answer of Enter alone */

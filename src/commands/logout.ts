@@ -32,6 +32,6 @@ export const logout = defineCommand({
       dropped.length === 0
         ? `No key for ${names.join(' or ')} in ${file.path}.`
         : `The key for ${dropped.join(' and ')} is removed from ${file.path}.`;
-    return confirmation(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
+    return confirmation(text, { loggedOut: [...dropped] }, { csv: { loggedOut: dropped.join(' ') } });
   },
 });

@@ -138,10 +138,6 @@ export const proxyTokenAdd = defineCommand({
     const token = Buffer.from(context.randomBytes(32)).toString('base64url');
     await addClient(context, tokens, { name, digest: digestOf(token), isReadOnly: read === true, share });
     context.notices.info(`Added ${name} to ${tokens}. The token is shown only here.`);
-    return record(token, [
-      ['name', name],
-      ['token', token],
-      ['tokens', tokens],
-    ]);
+    return record(token, { name, token, tokens });
   },
 });

@@ -69,10 +69,7 @@ export const sandboxSeed = defineCommand({
 });
 
 function stocked(text: string, file: string, pets: number): RecordView {
-  return confirmation(text, [
-    ['pets', pets],
-    ['file', file],
-  ]);
+  return confirmation(text, { pets, file });
 }
 
 export const sandboxStatus = defineCommand({
@@ -88,16 +85,13 @@ export const sandboxStatus = defineCommand({
       facts === undefined
         ? { pets: 0, keys: 0 }
         : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
-    const rows: [string, string | number | null, string][] = [
-      ['file', file, facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
-      ['pets', pets, String(pets)],
-      ['addedKeys', keys, String(keys)],
-      ['bytes', facts?.size ?? null, facts === undefined ? '-' : String(facts.size)],
-    ];
-    return labelled(
-      rows.map(([name, , shown]) => [name, shown]),
-      rows.map(([name, value]) => [name, value]),
-    );
+    const lines = [
+      ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['pets', String(pets)],
+      ['addedKeys', String(keys)],
+      ['bytes', facts === undefined ? '-' : String(facts.size)],
+    ] as const;
+    return labelled(lines, { file, pets, addedKeys: keys, bytes: facts?.size ?? null });
   },
 });
 
