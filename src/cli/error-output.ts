@@ -98,6 +98,7 @@ export function formatErrorJson(failure: Failure, now: number, env?: string): st
 
 /** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
 function serviceErrorOf(failure: Failure): ServiceError | undefined {
-  if (failure.is('outcome-unknown')) return serviceErrorOf(failure.details.because);
-  return 'serviceError' in failure.details ? failure.details.serviceError : undefined;
+  const { details } = failure;
+  if ('because' in details && details.because !== undefined) return serviceErrorOf(details.because);
+  return 'serviceError' in details ? details.serviceError : undefined;
 }

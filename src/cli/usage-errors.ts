@@ -30,7 +30,13 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
 /** Returns the failure of values that commander refuses: arguments that are missing or too many, options that conflict. */
 export function valueFailure({ code, message }: CommanderError, line: Line<ScanOption>): Failure {
   // A surplus argument may be a secret.
-  const text = message.replace(/^error: /, '').replace(/(but got \d+): [^]*$/, '$1');
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/(but got \d+): [^]*$/, '$1')
+    .replace(
+      /^option '(\S+).*' cannot be used with option '(?:-\w, )?([^\s']+).*'$/,
+      '$1 and $2 cannot be used together',
+    );
   const problem = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
   const isKey = code === 'commander.excessArguments' && line.path === 'login';
   return usageFailure(problem, isKey ? KEY_HINT : seeHelp(line));

@@ -18,7 +18,7 @@ export const inventoryGet = defineCommand({
   examples: {
     'Pet 7': 'petstore inventory get 7',
     'By its name in the catalog': 'petstore inventory get --name goldfish',
-    'Its quantity, for a script': 'petstore inventory get 7 --json | jq .quantity',
+    'Its quantity, for a script': 'petstore inventory list --pet 7 --columns quantity -o csv --no-header',
   },
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
   options: PET_OPTIONS,

@@ -39,9 +39,7 @@ export const inventoryImport = defineWrite({
       'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
     ),
     again: flag('--again', 'add rows that an earlier import has added already'),
-    resume: flag('--resume', 'continue the unfinished import of this file, if there is one', {
-      conflicts: ['dryRun'],
-    }),
+    resume: flag('--resume', 'continue the import of this file, if one is unfinished or could not add all rows'),
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
     events: flag('--events', 'print one JSON object for each row as it is done, and one at the end', {
       conflicts: ['dryRun'],

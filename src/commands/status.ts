@@ -111,7 +111,7 @@ async function describe(
   const file = await context.configFile();
   const text = [
     ...lines.map(([member, found]): Note => {
-      const hidden = found?.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
+      const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
       return [
         LABELS[member] ?? member,
         found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
@@ -145,7 +145,8 @@ async function describe(
 }
 
 function words({ from, name }: Source): string {
-  return from === 'flag' || from === 'variable' ? `${from} ${name}` : from;
+  if (from === 'flag') return `option ${name}`;
+  return from === 'variable' ? `variable ${name}` : from;
 }
 
 function configNote(file: ConfigFile, context: CommandContext): string {

@@ -92,7 +92,7 @@ export const wait = defineCommand({
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
   const { requireCatalog } = await import('../session/catalog.ts');
   using catalog = await requireCatalog(context, '--low');
-  const min = catalog.levels(petId).get(petId)?.min;
+  const { min } = catalog.levelOf(petId);
   if (min !== undefined) return min;
   throw usageFailure(`Pet ${petId} has no minimum in the catalog.`, `Set one: petstore catalog set ${petId} --min 5`);
 }
