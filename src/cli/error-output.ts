@@ -68,31 +68,29 @@ function withEnvironment(hint: string, env: string | undefined): string {
 export function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
   const { message, text: form, lines = [], hint } = describeFailure(failure, now);
   if (form === 'none') return [];
-  const text = [
-    form === 'plain' ? visible(message) : `error: ${visible(message)}`,
-    ...lines.map((line) => `  ${visible(line)}`),
-  ];
-  if (hint !== undefined) text.push(`hint: ${visible(withEnvironment(hint, env))}`);
-  return text;
+  const hints = hint === undefined ? [] : [`hint: ${withEnvironment(hint, env)}`];
+  return [form === 'plain' ? message : `error: ${message}`, ...lines.map((line) => `  ${line}`), ...hints].map(visible);
 }
 
 /** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
 export function formatErrorJson(failure: Failure, now: number, env?: string): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
-  const members: [string, JsonValue | undefined][] = [
-    ['kind', failure.kind],
-    ['message', message],
-    ['exitCode', exit],
-    ['status', serviceError?.status],
-    ['code', serviceError?.code],
-    ['retryable', retryable],
-    ['retryAt', retryAt === undefined ? undefined : new Date(retryAt).toISOString()],
-    ['outcome', outcome],
-    ['details', lines === undefined ? undefined : [...lines]],
-    ['hint', hint === undefined ? undefined : withEnvironment(hint, env)],
-  ];
-  const present = members.filter((member): member is [string, JsonValue] => member[1] !== undefined);
+  const members: Readonly<Record<string, JsonValue | undefined>> = {
+    kind: failure.kind,
+    message,
+    exitCode: exit,
+    status: serviceError?.status,
+    code: serviceError?.code,
+    retryable,
+    retryAt: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
+    outcome,
+    details: lines && [...lines],
+    hint: hint && withEnvironment(hint, env),
+  };
+  const present = Object.entries(members).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 

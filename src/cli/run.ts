@@ -117,7 +117,7 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const isDone = view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
   // A confirmation with a failure, or in a format for programs, is printed all the same.
-  const shown = isDone && globals.quiet && isForPeople ? ({ view: 'nothing' } as const) : view;
+  const shown = isDone && globals.quiet && isForPeople ? ({ view: 'text', text: '' } as const) : view;
   const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
   const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });

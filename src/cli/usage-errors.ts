@@ -59,20 +59,19 @@ export function unknownTopic(topic: string, tree: Tree): Failure {
   const found = nearest(topic.replaceAll(' ', '-'), Object.keys(TOPICS)) ?? path;
   return usageFailure(
     `Unknown command or topic ${JSON.stringify(topic)}.`,
-    found === undefined ? 'See: petstore --help' : `Did you mean: petstore help ${found}?`,
+    found === undefined ? 'See: petstore --help' : `Did you mean petstore help ${found}?`,
   );
 }
 
 function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const { path: group = '', text = '' } = line.unknown ?? {};
-  if (group !== '' && text === 'help') return `Did you mean: petstore help ${helpPath(line, group, tree)}?`;
+  if (group !== '' && text === 'help') return `Did you mean petstore help ${helpPath(line, group, tree)}?`;
   const found = suggestCommand(tree, group, text);
   const next = found !== undefined && found in tree.groups ? unknownWords(line)[1] : undefined;
   const path = (next && suggestCommand(tree, found!, next)) ?? found;
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
-  const whole = correctedLine(line, path);
-  return whole === undefined ? `Did you mean petstore ${path}?` : `Did you mean: petstore ${whole}?`;
+  return `Did you mean petstore ${correctedLine(line, path) ?? path}?`;
 }
 
 function unknownWords({ tokens }: Line<ScanOption>): string[] {
@@ -112,17 +111,20 @@ function nearest(word: string, candidates: readonly string[]): string | undefine
 }
 
 /** Other words for `list`, which people know from other programs. */
-const LIST_WORDS = ['ls', 'get', 'show'];
+const LIST_WORDS = ['ls', 'get', 'show', 'export'];
 
 /**
  * Returns the path of the command or group that `word` after `group` (`''`: at the start) was probably meant to name.
- * A command that changes stock is suggested for a single slip only, and never where another is as near.
+ * A command that changes stock is suggested for a single slip only, never where another is as near, and never for a word
+ * after another group: who writes `config edit` wants no stock to change.
  */
 export function suggestCommand(tree: Tree, group: string, word: string): string | undefined {
   const words = wordsBelow(tree, group);
-  const exact = words.get(word) ?? wordsBelow(tree, '').get(word);
-  if (exact !== undefined) return exact;
   const writes = commandsOf(tree).flatMap(({ path, experimental }) => (experimental ? [path] : []));
+  const elsewhere = wordsBelow(tree, '').get(word);
+  const isOther = elsewhere !== undefined && group !== '' && group !== 'sandbox' && writes.includes(elsewhere);
+  const exact = words.get(word) ?? (isOther ? undefined : elsewhere);
+  if (exact !== undefined) return exact;
   const isWrite = (each: string): boolean => writes.includes(words.get(each) ?? '');
   const found = nearest(
     word,

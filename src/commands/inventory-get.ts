@@ -32,7 +32,7 @@ export const inventoryGet = defineCommand({
     const oddities = new UnexpectedFields();
     oddities.see([item]);
     for (const warning of oddities.warnings()) context.notices.warning(warning);
-    const name = (await tableNames(context, origin, [petId]))?.get(petId);
+    const name = (await tableNames(context, origin, [item]))?.get(petId);
     const lines: readonly (readonly [string, string])[] = [
       ['Pet', String(petId)],
       ...(name === undefined || name === '' ? [] : [['Name', name] as const]),
