@@ -29,6 +29,8 @@ export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' |
   /** See Call. */
   readonly ifMatch?: bigint | undefined;
   readonly url: string;
+  /** Of a call that is no operation of the contract. */
+  readonly rawPath?: string;
   readonly attempts: number;
 }
 
@@ -95,10 +97,10 @@ export function judgeStatus(
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
   if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
+    if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
+    const { rawPath: path, url } = asked;
     return never(
-      asked.petId === undefined
-        ? new Failure('not-the-service', { url: asked.url })
-        : new Failure('pet-not-found', { petId: asked.petId, environment, serviceError }),
+      path === undefined ? new Failure('not-the-service', { url }) : new Failure('not-found', { path, serviceError }),
     );
   }
   if (status >= 300 && status < 400) {

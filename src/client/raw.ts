@@ -2,7 +2,6 @@
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isWrite } from './classify.ts';
-import { readServiceError } from './error-body.ts';
 import { perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -30,8 +29,6 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   if (repeat === 'look' || repeat === 'look-only') {
     const { environment } = service;
     failure = new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because: failure });
-  } else if (reply?.status === 404) {
-    failure = new Failure('not-found', { path: call.path, serviceError: await readServiceError(reply) });
   }
   if (reply === undefined) throw failure;
   return { ...reply, failure };

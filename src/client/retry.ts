@@ -4,11 +4,11 @@
  * A 429 is not counted: the gate waits before the next request, or ends it.
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
-import { isFailure } from '../errors.ts';
+import { isFailure, type ServiceError } from '../errors.ts';
+import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
 import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
-import { readServiceError } from './error-body.ts';
 import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
@@ -17,6 +17,9 @@ const ATTEMPTS = 3;
 const LONGEST_MS = 60_000;
 /** Shorter waits are not announced. */
 const NOTICED_MS = 200;
+/** Of the body of an error. */
+const MOST_BYTES = 64 * 1024;
+const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
   readonly call: Call;
@@ -42,21 +45,25 @@ export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
 
 /**
  * Returns what was read, or the trouble of the last attempt.
- * @param spent attempts that the caller has already made
+ * @param before attempts that the caller has already made, and the time for all of them
  * @throws {Failure} where the gate or a signal ends it, or a read finds a broken answer
  */
-export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<Outcome<T>> {
-  const { call, petId, repeats = true } = operation;
-  let period: RetryPeriod | undefined;
-  for (let attempt = spent + 1; ;) {
-    const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt, petId));
+export async function perform<T>(
+  service: Service,
+  operation: Operation<T>,
+  before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
+): Promise<Outcome<T>> {
+  const { call, isRaw, petId, repeats = true } = operation;
+  const { period = new RetryPeriod(service) } = before;
+  for (let attempt = 1 + (before.attempts ?? 0); ;) {
+    const asked = { ...requestInfo(service, call, attempt, petId), ...(isRaw === true && { rawPath: call.path }) };
+    const outcome = await tryOnce(service, operation, asked);
     if ('value' in outcome) {
-      period?.end(attempt);
+      period.end(attempt);
       return outcome;
     }
     const { trouble } = outcome;
     if (trouble.repeat === 'rate') continue;
-    period ??= retryPeriod(service);
     if (!repeats || !(await mayTryAgain(service, trouble, attempt, period))) return outcome;
     attempt++;
   }
@@ -98,33 +105,81 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
 }
 
-/** How long the failures of one operation are met by another attempt. */
-export interface RetryPeriod {
-  /** In ms; 0 or less: it is over, or there is none. */
-  left(): number;
-  /** The service has answered. */
-  end(attempts: number): void;
+/** Reads what the service, or a gateway before it, says in the body of an error, as far as it can be read. */
+async function readServiceError(reply: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
+  const { status, headers } = reply;
+  const text = await readText(reply.body);
+  if (text === undefined || text === '') return { status };
+  const { readErrorBody } = await import('../api/schemas.ts');
+  try {
+    const value = parseJson(text);
+    const error = readErrorBody(value);
+    // The HTTP status counts; the body's own is kept to be compared with it.
+    if (error !== undefined) return { ...error, status, bodyStatus: error.status };
+    const isProblem = /^application\/problem\+json\b/i.test(headers.get('content-type')?.[0] ?? '');
+    const message = isProblem ? problemMessage(value) : '';
+    if (message !== '') return { status, message: message.slice(0, SHOWN_CHARACTERS) };
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+  }
+  return { status, raw: text.slice(0, SHOWN_CHARACTERS) };
 }
 
-/** Starts the time of --retry-for. */
-export function retryPeriod({ clock, retryForMs = 0, watch }: Service): RetryPeriod {
-  const from = clock.monotonic();
-  const left = (): number => from + retryForMs - clock.monotonic();
-  return {
-    left,
-    end: (attempts) => {
-      if (retryForMs > 0) watch.recovered({ attempts, ms: clock.monotonic() - from });
-    },
-  };
+/** Returns a problem's title and detail, once where they are the same (RFC 9457, 3.1: other types are ignored). */
+function problemMessage(value: JsonValue): string {
+  const members = value instanceof Map ? [value.get('title'), value.get('detail')] : [];
+  const texts = members.map((each) => (typeof each === 'string' ? each.trim().replace(/\.$/, '') : ''));
+  return [...new Set(texts.filter(Boolean))].join(': ');
+}
+
+/** Returns the first MOST_BYTES as text; undefined where the body broke off. An error's status counts without it. */
+async function readText(body: HttpReply['body']): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      text += decoder.decode(chunk, { stream: true });
+      size += chunk.byteLength;
+      if (size > MOST_BYTES) break;
+    }
+    return text + decoder.decode();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The time of --retry-for, from the first failure on. */
+export class RetryPeriod {
+  private readonly service: Service;
+  private from: number | undefined;
+
+  constructor(service: Service) {
+    this.service = service;
+  }
+
+  /** Returns how long this failure is met by another attempt, in ms: 0 for a service that answers, with less than 500. */
+  left({ facts, failure }: Trouble): number {
+    const { clock, retryForMs = 0 } = this.service;
+    this.from ??= clock.monotonic();
+    const isDown = facts !== undefined || failure.is('service-failed');
+    return isDown ? Math.max(0, this.from + retryForMs - clock.monotonic()) : 0;
+  }
+
+  /** The service has answered. */
+  end(attempts: number): void {
+    const { clock, retryForMs = 0, watch } = this.service;
+    if (this.from !== undefined && retryForMs > 0) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
+  }
 }
 
 /** Waits before a further attempt; returns false where no other may follow. */
 async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, period: RetryPeriod): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
-  if (period.left() > 0) return waitBefore(service, attempt, trouble, period);
   // The longest that the backoff may be, so that chance does not decide.
-  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
-  return waitBefore(service, attempt, trouble);
+  const isLast = attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs;
+  if (isLast && period.left(trouble) === 0) return false;
+  return waitBefore(service, attempt, trouble, period);
 }
 
 /**
@@ -134,18 +189,18 @@ async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, 
 export async function waitBefore(
   service: Service,
   attempt: number,
-  { retryAfterMs: askedMs = 0, reply, facts }: Classified & Pick<Trouble, 'reply' | 'facts'>,
-  period?: RetryPeriod,
+  trouble: Trouble,
+  period: RetryPeriod,
 ): Promise<boolean> {
   const { clock, maxWaitMs, random, signal, watch } = service;
-  const leftMs = Math.max(0, period?.left() ?? 0);
+  const { facts, reply, retryAfterMs: askedMs = 0 } = trouble;
+  const leftMs = period.left(trouble);
   if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
   const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const end = clock.monotonic() + ms;
-  const until = clock.now() + ms;
   const facing = {
-    until,
+    until: clock.now() + ms,
     attempt: attempt + 1,
     ...(reply !== undefined && { status: reply.status }),
     ...(facts !== undefined && { failure: facts }),

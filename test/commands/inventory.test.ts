@@ -263,6 +263,28 @@ describe('--retry-for', () => {
     expect((await run(changed, 'inventory', 'set', '7', '12', '--expect', '10')).code).toBe(9);
   });
 
+  it('a write that is repeated to the end says how often it was sent, and once that the list is read', async () => {
+    const context: TestContext = createTestContext({
+      env: { ...ENV, PETSTORE_RETRY_FOR: '10m' },
+      http: ({ method }) => httpReply(method === 'GET' ? list : down, context.clock.now()),
+    });
+    const ran = await run(context, 'inventory', 'set', '7', '12');
+    expect([ran.code, ran.stderr.match(/reading the list to check/g)]).toEqual([9, [expect.anything()]]);
+    const updates = context.sent.filter(({ method }) => method === 'PATCH').length;
+    expect(updates).toBeGreaterThan(5);
+    expect(ran.stderr).toContain(`after ${updates} attempts`);
+  });
+
+  it('is not for a service that answers a write with anything but a failure: two tries, as without it', async () => {
+    const env = { ...ENV, PETSTORE_RETRY_FOR: '1h' };
+    for (const answer of [json(item(7, 13)), { status: 204 }, { body: 'done' }]) {
+      const context = withReplies([answer, list, answer], { env });
+      const { code, stderr } = await run(context, 'inventory', 'set', '7', '12');
+      expect([code, context.sent.map(({ method }) => method)]).toEqual([9, ['PATCH', 'GET', 'PATCH']]);
+      expect(stderr).not.toContain('retrying until');
+    }
+  });
+
   it('ends with its time, or the deadline, with the code of the failure', async () => {
     const context: TestContext = createTestContext({ env: ENV, http: () => httpReply(down, context.clock.now()) });
     const ran = await run(context, 'inventory', 'get', '7', '--retry-for', '10m');
