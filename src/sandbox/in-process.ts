@@ -1,7 +1,7 @@
 /** The sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
-import { headersOf, respond } from './handler.ts';
+import { handle, headersOf } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
 import { openSandboxFile, type SandboxFile, Store } from './sandbox-store.ts';
@@ -45,7 +45,7 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
   await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
   if (!maySend()) throw HttpFailure.withdrawn(url.host);
-  const work = respond(handler, {
+  const work = handle(handler, {
     method,
     target: request.target ?? `${url.pathname}${url.search}`,
     headers: request.headers,
