@@ -31,15 +31,13 @@ export interface AdminRequest {
   readonly body: string;
 }
 
-/** Within a transaction. */
-type Action = (served: Served, request: AdminRequest) => JsonValue;
-
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
 /** Something the request asks for that cannot be. */
 class InvalidControl extends Error {}
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+/** Each within a transaction. */
+const ACTIONS: Readonly<Record<string, (served: Served, request: AdminRequest) => JsonValue>> = {
   'GET /state': describeState,
   'GET /pets': listPets,
   'GET /requests': ({ log }, { query }) =>
