@@ -2,6 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
+import { RUNTIME } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
 import { exit, isStdoutClosed } from './process.ts';
@@ -10,10 +11,9 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Of the machine, each looked up at its first use. */
+/** Looked up at their first use, and often. */
 let boot: string | undefined;
 let space: string | undefined;
-let user: string | undefined;
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -31,7 +31,7 @@ export function nodeContext(): Context {
     prompt: nodePrompt,
     machine: {
       platform: process.platform,
-      runtime: runtime(),
+      runtime: RUNTIME,
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -40,7 +40,7 @@ export function nodeContext(): Context {
         return currentFolder();
       },
       get user() {
-        return (user ??= userName());
+        return userName();
       },
       get bootId() {
         return (boot ??= bootId());
@@ -60,12 +60,6 @@ export function nodeContext(): Context {
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
-}
-
-/** Bun has a version of Node's as well: the one that it is like. */
-function runtime(): Context['machine']['runtime'] {
-  const { node, bun } = process.versions;
-  return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
