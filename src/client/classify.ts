@@ -22,15 +22,10 @@ export interface Classified {
   readonly retryAfterMs?: number;
 }
 
-export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' | 'timeoutMs'> {
+export interface RequestInfo
+  extends Pick<Service, 'environment' | 'keySource' | 'timeoutMs'>, Pick<Call, 'petId' | 'ifMatch'> {
   readonly isWrite: boolean;
-  /** The pet that a write is for. */
-  readonly petId?: bigint;
-  /** See Call. */
-  readonly ifMatch?: bigint | undefined;
   readonly url: string;
-  /** Of a call that is no operation of the contract. */
-  readonly rawPath?: string;
   readonly attempts: number;
 }
 
@@ -40,16 +35,18 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-export function requestInfo(
-  service: Service,
-  { method, path, ifMatch }: Call,
-  attempts = 1,
-  petId?: bigint,
-): RequestInfo {
+export function requestInfo(service: Service, { method, path, ifMatch, petId }: Call, attempts: number): RequestInfo {
   const { baseUrl, environment, keySource, timeoutMs } = service;
-  const url = `${baseUrl.href}${path}`;
-  const pet = petId !== undefined && { petId };
-  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ifMatch, ...pet };
+  return {
+    environment,
+    keySource,
+    timeoutMs,
+    isWrite: isWrite(method),
+    url: `${baseUrl.href}${path}`,
+    attempts,
+    ...(ifMatch !== undefined && { ifMatch }),
+    ...(petId !== undefined && { petId }),
+  };
 }
 
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
@@ -98,10 +95,7 @@ export function judgeStatus(
   if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
-    const { rawPath: path, url } = asked;
-    return never(
-      path === undefined ? new Failure('not-the-service', { url }) : new Failure('not-found', { path, serviceError }),
-    );
+    return never(new Failure('not-the-service', { url: asked.url }));
   }
   if (status >= 300 && status < 400) {
     const failure = new Failure('redirected', { status, origin: originOf(more.location, asked.url) });

@@ -30,7 +30,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   try {
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   } catch (error) {
-    throw error instanceof HttpFailure ? judgeBroken(service, requestInfo(service, CALL), error).failure : error;
+    throw error instanceof HttpFailure ? judgeBroken(service, requestInfo(service, CALL, 1), error).failure : error;
   } finally {
     void rest.return(undefined).catch(() => undefined);
   }

@@ -23,9 +23,10 @@ const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
   readonly call: Call;
-  readonly petId?: bigint;
   /** False: sent once, because it is not known whether it may run twice. */
   readonly repeats?: boolean;
+  /** False: a 429 is a failure like any other. */
+  readonly waits?: boolean;
   /** True for the statuses that are read; all others are failures. Default: 200. */
   readonly reads?: (status: number) => boolean;
   /** True: the body of a failure is needed as a whole, to be passed on. */
@@ -39,6 +40,7 @@ export interface Trouble extends Classified {
   readonly reply?: HttpReply;
   /** Why there was none. */
   readonly facts?: HttpFailureFacts;
+  readonly serviceError?: ServiceError;
 }
 
 export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
@@ -53,17 +55,16 @@ export async function perform<T>(
   operation: Operation<T>,
   before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
 ): Promise<Outcome<T>> {
-  const { call, isRaw, petId, repeats = true } = operation;
+  const { call, repeats = true, waits = true } = operation;
   const { period = new RetryPeriod(service) } = before;
   for (let attempt = 1 + (before.attempts ?? 0); ;) {
-    const asked = { ...requestInfo(service, call, attempt, petId), ...(isRaw === true && { rawPath: call.path }) };
-    const outcome = await tryOnce(service, operation, asked);
+    const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt));
     if ('value' in outcome) {
       period.end(attempt);
       return outcome;
     }
     const { trouble } = outcome;
-    if (trouble.repeat === 'rate') continue;
+    if (trouble.repeat === 'rate' && waits) continue;
     if (!repeats || !(await mayTryAgain(service, trouble, attempt, period))) return outcome;
     attempt++;
   }
@@ -75,8 +76,8 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, asked: Requ
   try {
     reply = await exchange(service, call);
     if (reads(reply.status)) return { value: await read(reply) };
-    if (isRaw) reply = { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
-    return { trouble: { ...(await judgeReply(service, asked, reply)), reply } };
+    if (isRaw) reply = await withWholeBody(reply);
+    return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(service, asked, error) };
     // An answer that cannot be accepted does not tell whether the write was applied.
@@ -84,6 +85,11 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, asked: Requ
       return { trouble: { repeat: 'look', failure: error } };
     throw error;
   }
+}
+
+/** Reads the body to its end. @throws {HttpFailure} */
+export async function withWholeBody(reply: HttpReply): Promise<HttpReply> {
+  return { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
 }
 
 /** Judges an exchange that broke. @throws what ends the program, where nothing can have been applied */
@@ -94,7 +100,7 @@ export function judgeBroken({ signal }: Service, asked: RequestInfo, { facts }: 
 }
 
 /** Judges a reply of any status but 200, by what its headers and its body say. */
-export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Classified> {
+async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
   if (bodyStatus !== status)
@@ -102,7 +108,8 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
   const { retryAfterMs } = readLimitHeaders(reply.headers, now);
-  return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
+  const location = reply.headers.get('location')?.[0];
+  return { ...judgeStatus(serviceError, asked, { location, retryAfterMs, now }), reply, serviceError };
 }
 
 /** Reads what the service, or a gateway before it, says in the body of an error, as far as it can be read. */

@@ -44,16 +44,9 @@ export function isOutdated(error: unknown): boolean {
 }
 
 /** The request as it is sent: also what --dry-run shows. */
-export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>): {
-  method: 'PATCH';
-  path: string;
-  body: string;
-} {
-  return {
-    method: route.method,
-    path: route.path.replace('{petId}', petId.toString()),
-    body: stringifyJson(new Map([['quantity', quantity]])),
-  };
+export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>) {
+  const path = route.path.replace('{petId}', petId.toString());
+  return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
 
 /**
@@ -69,7 +62,6 @@ export async function updateInventory(service: Service, update: Update): Promise
       service,
       {
         call: { ...call, isCurrent: () => isLocked() && isFresh() },
-        petId: update.petId,
         read: (reply) => readStored(reply, update, service),
       },
       { attempts, period },

@@ -1,5 +1,4 @@
 /** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
-import { judgeFailure, judgeStatus, requestInfo } from '../client/classify.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
@@ -154,18 +153,13 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     const { service } = session;
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
     context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
-    const call = { method: 'GET', path: '/inventory' } as const;
-    const answer = await probe(service, call);
-    const asked = requestInfo(service, call);
+    const answer = await probe(service, { method: 'GET', path: '/inventory' });
     if ('unreachable' in answer) {
-      yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
+      yield failed('service', answer.failure, now);
       return;
     }
-    const { status } = answer;
-    if (status !== 200) {
-      const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
-      yield failed('service', judgeStatus({ status }, asked, more).failure, now);
-    } else if (!Array.isArray(answer.json)) {
+    if (answer.failure !== undefined) yield failed('service', answer.failure, now);
+    else if (!Array.isArray(answer.json)) {
       const fix = 'Check the base URL, and for a login page of the network.';
       yield bad('service', 'What answers is not the service: it sent no list.', fix);
     } else yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);

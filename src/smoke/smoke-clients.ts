@@ -1,7 +1,5 @@
 /** The requests of a smoke test, and what would end any other command. */
-import { judgeFailure, requestInfo } from '../client/classify.ts';
 import { type Answer, probe, type Unreachable } from '../client/probe.ts';
-import { judgeReply } from '../client/retry.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
@@ -69,7 +67,7 @@ export class SmokeClients implements AsyncDisposable {
    */
   async ask(service: Service, call: Call, { isUsual }: { readonly isUsual: boolean }): Promise<Answer | Unreachable> {
     const answer = await probe(service, call, { waits: true });
-    await this.noteCause(service, call, answer, isUsual);
+    this.noteCause(service, answer, isUsual);
     this.isBegun = true;
     return answer;
   }
@@ -78,8 +76,8 @@ export class SmokeClients implements AsyncDisposable {
    * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
    * `isUsual`), a 401 or 500 only fails the check.
    */
-  async noteCause(service: Service, call: Call, answer: Answer | Unreachable, isUsual: boolean): Promise<void> {
-    const failure = await failureIn(service, call, answer);
+  noteCause(service: Service, answer: Answer | Unreachable, isUsual: boolean): void {
+    const { failure } = answer;
     if (failure === undefined) return;
     if ('unreachable' in answer) {
       const begun = this.isBegun;
@@ -96,18 +94,4 @@ export class SmokeClients implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
   }
-}
-
-/** Returns what an answer means for any command; undefined: nothing is wrong. */
-export async function failureIn(
-  service: Service,
-  call: Call,
-  answer: Answer | Unreachable,
-  petId?: bigint,
-): Promise<Failure | undefined> {
-  const asked = requestInfo(service, call, 1, petId);
-  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
-  const { status, headers, text } = answer;
-  if (status < 300) return undefined;
-  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }

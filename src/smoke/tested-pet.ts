@@ -3,11 +3,11 @@ import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Answer, Unreachable } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
-import { findPet } from '../client/update.ts';
+import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Run } from '../state/journal.ts';
 
-import { failureIn, type SmokeClients } from './smoke-clients.ts';
+import type { SmokeClients } from './smoke-clients.ts';
 
 export class TestedPet {
   /** What it had before any smoke test. */
@@ -65,11 +65,11 @@ export class TestedPet {
   /** Sets it once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Answer | Unreachable> {
     const { clients, petId } = this;
-    const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
+    const call = updateCall({ petId, quantity: after });
     this.written.add(after);
     const { answer } = await callOne(this.locked, this.change(after), async () => {
       const answer = await clients.ask(service, call, { isUsual: true });
-      return { answer, failure: await failureIn(service, call, answer, petId) };
+      return { answer, ...(answer.failure !== undefined && { failure: answer.failure }) };
     });
     return this.seen(answer, after);
   }
