@@ -4,7 +4,6 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { requestInfo } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -30,7 +29,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   try {
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   } catch (error) {
-    throw error instanceof HttpFailure ? judgeBroken(service, requestInfo(service, CALL, 1), error).failure : error;
+    throw error instanceof HttpFailure ? judgeBroken(service, CALL, 1, error).failure : error;
   } finally {
     void rest.return(undefined).catch(() => undefined);
   }

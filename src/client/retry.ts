@@ -8,7 +8,7 @@ import { isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange } from './attempt.ts';
-import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
+import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
@@ -55,10 +55,10 @@ export async function perform<T>(
   operation: Operation<T>,
   before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
 ): Promise<Outcome<T>> {
-  const { call, repeats = true, waits = true } = operation;
+  const { repeats = true, waits = true } = operation;
   const { period = new RetryPeriod(service) } = before;
   for (let attempt = 1 + (before.attempts ?? 0); ;) {
-    const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt));
+    const outcome = await tryOnce(service, operation, attempt);
     if ('value' in outcome) {
       period.end(attempt);
       return outcome;
@@ -70,8 +70,9 @@ export async function perform<T>(
   }
 }
 
-async function tryOnce<T>(service: Service, operation: Operation<T>, asked: RequestInfo): Promise<Outcome<T>> {
+async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: number): Promise<Outcome<T>> {
   const { call, isRaw = false, read, reads = (status) => status === 200 } = operation;
+  const asked = { service, call, attempts };
   let reply: HttpReply | undefined;
   try {
     reply = await exchange(service, call);
@@ -79,9 +80,9 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, asked: Requ
     if (isRaw) reply = await withWholeBody(reply);
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
-    if (error instanceof HttpFailure) return { trouble: judgeBroken(service, asked, error) };
+    if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };
     // An answer that cannot be accepted does not tell whether the write was applied.
-    if (isFailure(error) && asked.isWrite && reply !== undefined)
+    if (isFailure(error) && isWrite(call.method) && reply !== undefined)
       return { trouble: { repeat: 'look', failure: error } };
     throw error;
   }
@@ -93,14 +94,14 @@ export async function withWholeBody(reply: HttpReply): Promise<HttpReply> {
 }
 
 /** Judges an exchange that broke. @throws what ends the program, where nothing can have been applied */
-export function judgeBroken({ signal }: Service, asked: RequestInfo, { facts }: HttpFailure): Trouble {
+export function judgeBroken(service: Service, call: Call, attempts: number, { facts }: HttpFailure): Trouble {
   // A write that was cut short by the program's own end may have been applied: its caller must say so.
-  if (facts.phase === 'aborted' && !(asked.isWrite && facts.mayHaveBeenSent)) throw signal.reason;
-  return { ...judgeFailure(facts, asked), facts };
+  if (facts.phase === 'aborted' && !(isWrite(call.method) && facts.mayHaveBeenSent)) throw service.signal.reason;
+  return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
 /** Judges a reply of any status but 200, by what its headers and its body say. */
-async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Trouble> {
+async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
   if (bodyStatus !== status)
