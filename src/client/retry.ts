@@ -7,7 +7,7 @@ import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts'
 import { isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { exchange } from './attempt.ts';
+import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
 
@@ -56,7 +56,7 @@ export async function perform<T>(
   before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
 ): Promise<Outcome<T>> {
   const { repeats = true, waits = true } = operation;
-  const { period = new RetryPeriod(service) } = before;
+  const { period = new RetryPeriod(service, operation.call) } = before;
   for (let attempt = 1 + (before.attempts ?? 0); ;) {
     const outcome = await tryOnce(service, operation, attempt);
     if ('value' in outcome) {
@@ -157,27 +157,41 @@ async function readText(body: HttpReply['body']): Promise<string | undefined> {
   }
 }
 
-/** The time of --retry-for, from the first failure on. */
+/** The operations of a service that have failed for all of the time of --retry-for, and have not been answered since. */
+const lost = new WeakMap<Service['http'], Set<string>>();
+
+/** The time of --retry-for, from the first failure on. An operation that has had all of it gets none until it is answered. */
 export class RetryPeriod {
   private readonly service: Service;
+  private readonly operation: string;
+  private readonly down: Set<string>;
+  private readonly ms: number;
   private from: number | undefined;
 
-  constructor(service: Service) {
+  constructor(service: Service, call: Call) {
+    const { http, retryForMs = 0 } = service;
     this.service = service;
+    this.operation = operationOf(call);
+    this.down = lost.get(http) ?? new Set();
+    lost.set(http, this.down);
+    this.ms = this.down.has(this.operation) ? 0 : retryForMs;
   }
 
   /** Returns how long this failure is met by another attempt, in ms: 0 for a service that answers, with less than 500. */
   left({ facts, failure }: Trouble): number {
-    const { clock, retryForMs = 0 } = this.service;
-    this.from ??= clock.monotonic();
-    const isDown = facts !== undefined || failure.is('service-failed');
-    return isDown ? Math.max(0, this.from + retryForMs - clock.monotonic()) : 0;
+    const now = this.service.clock.monotonic();
+    this.from ??= now;
+    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
+    const left = Math.max(0, this.from + this.ms - now);
+    if (left === 0) this.down.add(this.operation);
+    return left;
   }
 
   /** The service has answered. */
   end(attempts: number): void {
-    const { clock, retryForMs = 0, watch } = this.service;
-    if (this.from !== undefined && retryForMs > 0) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
+    const { clock, watch } = this.service;
+    this.down.delete(this.operation);
+    if (this.from !== undefined && this.ms > 0) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
   }
 }
 
@@ -226,7 +240,7 @@ export async function waitBefore(
 }
 
 /**
- * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
+ * Returns the longest wait after the spent attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
  * to that: full jitter, so that many clients do not return together.
  */
 function longestBackoffMs(attempt: number): number {

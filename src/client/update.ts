@@ -56,7 +56,7 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { before, isCurrent = always, isLocked = always } = update;
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
-  const period = new RetryPeriod(service);
+  const period = new RetryPeriod(service, call);
   const send = (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> =>
     sendOnce(
       service,

@@ -1,5 +1,5 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Plan, PLANS } from '../../src/sandbox/plans.ts';
@@ -283,6 +283,27 @@ describe('--retry-for', () => {
       expect([code, context.sent.map(({ method }) => method)]).toEqual([9, ['PATCH', 'GET', 'PATCH']]);
       expect(stderr).not.toContain('retrying until');
     }
+  });
+
+  it('a run waits for it once, not for each row, as long as nothing is answered', async () => {
+    let updates = 0;
+    const context: TestContext = createTestContext({
+      env: { ...ENV, PETSTORE_RETRY_FOR: '10m' },
+      http: ({ method, url }) => {
+        const isTaken = method === 'PATCH' && url.pathname.endsWith('/1');
+        if (method === 'PATCH') updates++;
+        const stock = json([1, 2, 3, 4, 5].map((petId) => item(petId, 10)));
+        return httpReply(method === 'GET' ? stock : isTaken ? json(item(1, 12)) : down, context.clock.now());
+      },
+    });
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, `petId,quantity\n${[1, 2, 3, 4, 5].map((petId) => `${petId},12\n`).join('')}`);
+    const ran = await run(context, 'inventory', 'import', file, '--yes');
+    expect(ran.code).toBe(9);
+    const waited = context.clock.now() - START;
+    expect(waited).toBeGreaterThanOrEqual(600_000);
+    expect(waited).toBeLessThan(700_000);
+    expect(updates).toBeGreaterThan(5);
   });
 
   it('ends with its time, or the deadline, with the code of the failure', async () => {
