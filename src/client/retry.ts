@@ -240,7 +240,7 @@ export async function waitBefore(
 }
 
 /**
- * Returns the longest wait after the spent attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
+ * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
  * to that: full jitter, so that many clients do not return together.
  */
 function longestBackoffMs(attempt: number): number {
