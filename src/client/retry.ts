@@ -179,9 +179,9 @@ export class RetryPeriod {
 
   /** Returns how long this failure is met by another attempt, in ms: 0 for a service that answers, with less than 500. */
   left({ facts, failure }: Trouble): number {
+    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
     const now = this.service.clock.monotonic();
     this.from ??= now;
-    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
     const left = Math.max(0, this.from + this.ms - now);
     if (left === 0) this.down.add(this.operation);
     return left;
@@ -191,7 +191,7 @@ export class RetryPeriod {
   end(attempts: number): void {
     const { clock, watch } = this.service;
     this.down.delete(this.operation);
-    if (this.from !== undefined && this.ms > 0) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
+    if (this.from !== undefined) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
   }
 }
 
