@@ -1,6 +1,6 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
+import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { RUNTIME } from './bun.ts';
 import { nodeClock } from './clock.ts';
@@ -27,7 +27,7 @@ export function nodeContext(): Context {
     // Loaded by the few commands that need it.
     randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
-    configWriter: nodeConfigWriter,
+    openConfigWriter,
     prompt: nodePrompt,
     machine: {
       platform: process.platform,
@@ -150,21 +150,16 @@ function uncaughtError(): Promise<never> {
 }
 
 /** Over conf, which writes a temporary file and renames it over the old one. */
-export const nodeConfigWriter: ConfigWriter = {
-  async prepare() {
-    await import('conf');
-  },
-  async write(folder, name, content) {
-    const { default: Conf } = await import('conf');
+export const openConfigWriter: Context['openConfigWriter'] = async () => {
+  const { default: Conf } = await import('conf');
+  return (folder, content) => {
     const store = new Conf<Record<string, unknown>>({
       cwd: folder,
-      configName: name,
-      fileExtension: 'json',
       projectName: 'petstore',
       projectSuffix: '',
       configFileMode: 0o600,
       clearInvalidConfig: false,
     });
     store.store = { ...content };
-  },
+  };
 };
