@@ -4,7 +4,7 @@ import type { Failure } from '../errors.ts';
 import { sendRaw } from './raw.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
-import { parseHttpDate } from '../rate-limit/http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 export interface Evidence {
   /** `GET /inventory`. */
@@ -26,13 +26,20 @@ export interface Answer {
   readonly ms: number;
   readonly receivedAt: number;
   readonly evidence: Evidence;
+  readonly unreachable?: undefined;
 }
 
+/** There was no answer. */
 export interface Unreachable {
   readonly unreachable: HttpFailureFacts;
   readonly failure: Failure;
   readonly evidence: Evidence;
+  readonly ms?: undefined;
+  readonly status?: undefined;
+  readonly json?: undefined;
 }
+
+export type Reply = Answer | Unreachable;
 
 const SHOWN = [
   'content-type',
@@ -48,7 +55,7 @@ const SHOWN = [
  * Sends one request. `waits`: after a 429 it is sent again when the gate allows it.
  * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
  */
-export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Answer | Unreachable> {
+export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Reply> {
   const { clock } = service;
   const request = `${call.method} ${call.path}`;
   const started = clock.monotonic();

@@ -140,7 +140,7 @@ async function* lookAtCertificate(
     return false;
   }
   const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';
-  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), { fix });
+  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), fix);
   yield diagnosis;
   return diagnosis.health !== 'fail';
 }
@@ -154,15 +154,15 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
     context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
     const answer = await probe(service, { method: 'GET', path: '/inventory' });
-    if ('unreachable' in answer) {
-      yield failed('service', answer.failure, now);
-      return;
-    }
-    if (answer.failure !== undefined) yield failed('service', answer.failure, now);
-    else if (!Array.isArray(answer.json)) {
+    const { failure } = answer;
+    if (failure !== undefined) yield failed('service', failure, now);
+    if (answer.unreachable !== undefined) return;
+    if (failure === undefined && Array.isArray(answer.json)) {
+      yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
+    } else if (failure === undefined) {
       const fix = 'Check the base URL, and for a login page of the network.';
       yield bad('service', 'What answers is not the service: it sent no list.', fix);
-    } else yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
+    }
     yield* lookAtHeaders(answer);
   } catch (error) {
     if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
@@ -191,8 +191,8 @@ function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
   yield missing.length === 0
-    ? ok('limits', 'The service sends rate-limit headers.')
-    : warn('limits', `The answer lacks ${missing.join(', ')}.`, fix);
+    ? ok('limit-headers', 'The service sends rate-limit headers.')
+    : warn('limit-headers', `The answer lacks ${missing.join(', ')}.`, fix);
 }
 
 function at(address: string, port: number): string {
