@@ -22,13 +22,10 @@ export interface Classified {
   readonly retryAfterMs?: number;
 }
 
-export interface RequestInfo extends Pick<Service, 'environment' | 'keySource' | 'timeoutMs'> {
-  readonly isWrite: boolean;
-  /** The pet that a write is for. */
-  readonly petId?: bigint;
-  /** See Call. */
-  readonly ifMatch?: bigint | undefined;
-  readonly url: string;
+/** A request as it was sent the last time. */
+export interface Asked {
+  readonly service: Pick<Service, 'baseUrl' | 'environment' | 'keySource' | 'timeoutMs'>;
+  readonly call: Call;
   readonly attempts: number;
 }
 
@@ -38,31 +35,19 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-export function requestInfo(
-  service: Service,
-  { method, path, ifMatch }: Call,
-  attempts = 1,
-  petId?: bigint,
-): RequestInfo {
-  const { baseUrl, environment, keySource, timeoutMs } = service;
-  const url = `${baseUrl.href}${path}`;
-  const pet = petId !== undefined && { petId };
-  return { environment, keySource, timeoutMs, isWrite: isWrite(method), url, attempts, ifMatch, ...pet };
-}
-
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
 const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
 /** The service answered, but not with what its contract says. */
 const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
-export function judgeFailure(facts: HttpFailureFacts, asked: RequestInfo): Classified {
+export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
   const failure = BROKEN_ANSWER.includes(facts.phase)
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
-    : new Failure('network', { ...facts, timeoutMs: asked.timeoutMs, attempts: asked.attempts });
+    : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
   if (!facts.mayHaveBeenSent) {
     return { repeat: UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
   }
-  if (asked.isWrite) return { repeat: 'look', failure };
+  if (isWrite(asked.call.method)) return { repeat: 'look', failure };
   return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
 }
 
@@ -79,42 +64,41 @@ const PASSING: readonly number[] = [500, 502, 503, 504];
 /** Any status but 200. */
 export function judgeStatus(
   serviceError: ServiceError,
-  asked: RequestInfo,
+  asked: Asked,
   more: { location: string | undefined; retryAfterMs: number | undefined; now: number },
 ): Classified {
   const { status } = serviceError;
-  const { environment } = asked;
+  const { call, service } = asked;
+  const { environment, keySource } = service;
+  const { ifMatch: expected, petId } = call;
+  const url = `${service.baseUrl.href}${call.path}`;
+  const isUpdate = isWrite(call.method);
   const never = (failure: Failure): Classified => ({ repeat: 'never', failure });
 
   if (status === 429) return { repeat: 'rate', failure: new Failure('unexpected-status', { serviceError }) };
-  if (status === 401)
-    return never(new Failure('unauthorized', { serviceError, environment, keySource: asked.keySource }));
+  if (status === 401) return never(new Failure('unauthorized', { serviceError, environment, keySource }));
   if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
-  const { ifMatch: expected, petId } = asked;
   if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
-  if (status === 400 && asked.isWrite) return never(new Failure('rejected', { serviceError }));
+  if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
-    return never(
-      asked.petId === undefined
-        ? new Failure('not-the-service', { url: asked.url })
-        : new Failure('pet-not-found', { petId: asked.petId, environment, serviceError }),
-    );
+    if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
+    return never(new Failure('not-the-service', { url }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { status, origin: originOf(more.location, asked.url) });
+    const failure = new Failure('redirected', { status, origin: originOf(more.location, url) });
     // The server that redirects may have applied the write.
-    return asked.isWrite ? { repeat: 'look-only', failure } : never(failure);
+    return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
   const failure = new Failure('unexpected-status', { serviceError });
   // An undocumented 2xx does not tell whether the write was applied.
-  return asked.isWrite && status < 300 ? { repeat: 'look', failure } : never(failure);
+  return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
 function judgeServerError(
   serviceError: ServiceError,
-  asked: RequestInfo,
+  asked: Asked,
   more: { retryAfterMs: number | undefined; now: number },
 ): Classified {
   const { retryAfterMs } = more;
@@ -123,7 +107,7 @@ function judgeServerError(
     attempts: asked.attempts,
     ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
   });
-  const repeat = asked.isWrite ? 'look' : PASSING.includes(serviceError.status) ? 'read' : 'never';
+  const repeat = isWrite(asked.call.method) ? 'look' : PASSING.includes(serviceError.status) ? 'read' : 'never';
   return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 

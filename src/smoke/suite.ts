@@ -195,6 +195,6 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && end.status !== 429) await clients.noteCause(spender, LIST, end, true);
+  if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);
   return spent;
 }
