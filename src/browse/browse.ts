@@ -9,7 +9,7 @@ import { describeFailure } from '../report/failures.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
-import { Draft, readDraft } from '../state/draft.ts';
+import { readDraft, saveDraft } from '../state/draft.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -65,7 +65,8 @@ class Visit {
   private readonly options: BrowseOptions;
   private readonly origin: string;
   readonly browser: Browser;
-  private draft: Draft | undefined;
+  /** True where changes that are not applied are kept for the next visit. */
+  private keeps = false;
   /** Of the next changes that are applied. */
   private why: Why = {};
 
@@ -81,12 +82,12 @@ class Visit {
   async offerDraft(): Promise<void> {
     const { browser, context, journal, origin } = this;
     const kept = readDraft(journal.state, origin);
-    const draft = new Draft(journal.state, origin, browser.pending, (error) => {
-      browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
-    });
-    this.draft = draft;
+    this.keeps = true;
     browser.onChange = () => {
-      draft.touch();
+      // The next change stores all of them again.
+      this.save().catch((error: unknown) => {
+        browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
+      });
     };
     if (kept.length === 0) return;
     const { notices, prompt, signal } = context;
@@ -98,7 +99,11 @@ class Visit {
     if (kept.length > LISTED) notices.info(`  and ${kept.length - LISTED} more`);
     if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
       for (const change of kept) browser.pending.set(change.petId, change);
-    } else await draft.save();
+    } else await this.save();
+  }
+
+  private async save(): Promise<void> {
+    if (this.keeps) await saveDraft(this.journal.state, this.origin, this.browser.pending);
   }
 
   async run(): Promise<View> {
@@ -113,7 +118,7 @@ class Visit {
       for (;;) {
         const end = await show(context, browser, reload);
         if (end === 'discard') browser.keep(new Set());
-        await this.draft?.save();
+        await this.save();
         if (end === 'why') {
           this.why = await askWhy(context, browser, this.why);
           continue;
@@ -152,7 +157,7 @@ class Visit {
     const begin = async (): Promise<void> => {
       run.hasBegun = true;
       browser.keep(run.conflicts);
-      await this.draft?.save();
+      await this.save();
     };
     try {
       using turn = await takeTurn(context, journal, 'browse');
@@ -191,11 +196,11 @@ class Visit {
   }
 
   private tellKept(): void {
-    const { browser, context, draft } = this;
+    const { browser, context, keeps } = this;
     const { size } = browser.pending;
     if (size === 0) return;
     const them = size === 1 ? 'it' : 'them';
-    const kept = draft === undefined ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
+    const kept = !keeps ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
     context.notices.info(`You did not apply ${browser.pendingWords}${kept}`);
   }
 }

@@ -42,7 +42,7 @@ function paneLines({ catalog, selected }: Browser, around: Surroundings, rows: n
   const { changesOf, columns, now, paint, shown } = around;
   const { petId } = selected;
   const name = shown(catalog?.nameOf(petId) ?? '');
-  const { min, target } = catalog?.levels(petId).get(petId) ?? {};
+  const { min, target } = catalog?.levelOf(petId) ?? {};
   const levels = [
     ...(min === undefined ? [] : [`minimum ${min}`]),
     ...(target === undefined ? [] : [`target ${target}`]),

@@ -94,8 +94,7 @@ export class Selection {
     const petId = this.selected?.petId;
     this.listing = listing;
     this.ordered = inOrder(listing, this.order);
-    const hasLevels = (listing.catalog?.levels().size ?? 0) > 0;
-    this.belowMinimum = hasLevels ? ordersOf(true, listing.catalog) : undefined;
+    this.belowMinimum = listing.catalog?.hasLevels() === true ? ordersOf(true, listing.catalog) : undefined;
     this.belowLow = ordersOf(this.low, listing.catalog);
     this.hasStock = true;
     this.search(petId);

@@ -66,8 +66,8 @@ async function take(): Promise<Run[][]> {
     const shown = await runsOf(pty.output, SIZE);
     const last = shown.findLastIndex((runs) => runs.some(({ text }) => text.trim() !== ''));
     const prompt: Run[] = [
-      { text: '$ ', colour: -1, ground: -1, bold: false, dim: true },
-      { text: command, colour: -1, ground: -1, bold: true, dim: false },
+      { text: '$ ', colour: -1, ground: -1, bold: false, dim: true, inverse: false },
+      { text: command, colour: -1, ground: -1, bold: true, dim: false, inverse: false },
     ];
     lines.push(prompt, ...shown.slice(0, last + 1), []);
   }

@@ -187,7 +187,14 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
     // Where these lines break depends on the time.
     const kept = lines.filter((runs) => !/requests left|^ +\d+ s|\d\d:\d\d:\d\d\)/.test(textOf(runs)));
     const last = kept.findLastIndex((runs) => textOf(runs).trim() !== '');
-    const prompt: Run = { text: `$ petstore ${command}`, colour: -1, ground: -1, bold: false, dim: false };
+    const prompt: Run = {
+      text: `$ petstore ${command}`,
+      colour: -1,
+      ground: -1,
+      bold: false,
+      dim: false,
+      inverse: false,
+    };
     all.push([prompt], ...kept.slice(0, last + 1), []);
   }
   return all.map((runs) => runs.map((run) => ({ ...run, text: steady(run.text) })));

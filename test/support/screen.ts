@@ -15,6 +15,7 @@ export interface Run {
   readonly ground: number;
   readonly bold: boolean;
   readonly dim: boolean;
+  readonly inverse: boolean;
 }
 
 export async function screenOf(output: string, size: Size): Promise<string[]> {
@@ -44,6 +45,7 @@ export async function runsOf(output: string, size: Size): Promise<Run[][]> {
         ground: cell.isBgPalette() ? cell.getBgColor() : -1,
         bold: cell.isBold() !== 0,
         dim: cell.isDim() !== 0,
+        inverse: cell.isInverse() !== 0,
       };
       const text = cell.getChars() === '' ? ' ' : cell.getChars();
       const last = runs.at(-1);
@@ -51,7 +53,8 @@ export async function runsOf(output: string, size: Size): Promise<Run[][]> {
         last?.colour === look.colour &&
         last.ground === look.ground &&
         last.bold === look.bold &&
-        last.dim === look.dim
+        last.dim === look.dim &&
+        last.inverse === look.inverse
       ) {
         runs[runs.length - 1] = { ...last, text: last.text + text };
       } else runs.push({ text, ...look });

@@ -1,5 +1,5 @@
 /** A terminal's lines as an SVG picture, for light and dark pages. */
-import type { Run } from './screen.ts';
+import type { Run, Size } from './screen.ts';
 
 const WIDTH = 8.4;
 const HEIGHT = 18;
@@ -56,42 +56,89 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
 export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme: Theme, says: string): string {
   const width = Math.round(columns * WIDTH + 2 * MARGIN);
   const height = lines.length * HEIGHT + 2 * MARGIN;
-  const rows = lines.map((runs, y) => {
-    let x = MARGIN;
-    const grounds: string[] = [];
-    const spans = runs.flatMap(({ text, colour, ground, bold, dim }) => {
-      const at = x;
-      x += columnsOf(text) * WIDTH;
-      const behind = theme.colours[ground];
-      if (behind !== undefined) {
-        grounds.push(
-          `<rect x="${at.toFixed(1)}" y="${MARGIN + y * HEIGHT - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
-        );
-      }
-      const shown = text.trimEnd();
-      if (shown === '') return [];
-      const fill = theme.colours[colour];
-      const look = [
-        `x="${at.toFixed(1)}"`,
-        // Whatever font there is, columns stay columns.
-        `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
-        ...(fill === undefined || colour < 0 ? [] : [`fill="${fill}"`]),
-        ...(bold ? ['font-weight="bold"'] : []),
-        ...(dim ? ['opacity="0.75"'] : []),
-      ];
-      return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
+  const rows = lines.map((runs, y) => drawLine(runs, MARGIN + y * HEIGHT, theme));
+  return framed(rows.join(''), { width, height }, theme, says);
+}
+
+/** What a terminal shows for a while. */
+export interface Frame {
+  readonly lines: readonly (readonly Run[])[];
+  readonly ms: number;
+}
+
+/** Returns a picture that moves, again and again; for readers who prefer none, its `still` frame. */
+export function toFilm(frames: readonly Frame[], size: Size, still: number, theme: Theme, says: string): string {
+  const width = Math.round(size.cols * WIDTH + 2 * MARGIN);
+  const height = size.rows * HEIGHT + 2 * MARGIN;
+  // Most lines stay the same from frame to frame.
+  const ids = new Map<string, string>();
+  const idOf = (line: string): string => ids.get(line) ?? (ids.set(line, `l${ids.size}`), ids.get(line)!);
+  const drawn = frames.map(({ lines }, i) => {
+    const uses = lines.map((runs, y) => {
+      const line = drawLine(runs, 0, theme);
+      return line === '' ? '' : `<use href="#${idOf(line)}" y="${i * height + MARGIN + y * HEIGHT}"/>`;
     });
-    return spans.length === 0
-      ? ''
-      : `${grounds.join('')}<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
+    return `${uses.join('')}\n`;
   });
+  const lasts = frames.reduce((sum, { ms }) => sum + ms, 0);
+  let at = 0;
+  const steps = frames.map(({ ms }, i) => {
+    const begins = ((100 * at) / lasts).toFixed(2);
+    at += ms;
+    return `${begins}%{transform:translateY(${-i * height}px)}`;
+  });
+  const style =
+    `@keyframes film{${steps.join('')}}.film{animation:film ${lasts / 1_000}s step-end infinite}` +
+    `@media (prefers-reduced-motion:reduce){.film{animation:none;transform:translateY(${-still * height}px)}}`;
+  const lines = Array.from(ids, ([line, id]) => `<g id="${id}">${line.trimEnd()}</g>`);
+  const body = `<style>${style}</style>\n<defs>\n${lines.join('\n')}\n</defs>\n<g class="film">\n${drawn.join('')}</g>\n`;
+  return framed(body, { width, height }, theme, says);
+}
+
+function framed(
+  body: string,
+  { width, height }: { readonly width: number; readonly height: number },
+  theme: Theme,
+  says: string,
+): string {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
     `font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${theme.text}">\n` +
     `<title>${escape(says)}</title>\n` +
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${theme.background}" stroke="${theme.border}"/>\n` +
-    `${rows.join('')}</svg>\n`
+    `${body}</svg>\n`
   );
+}
+
+/** @param top of the line, in px */
+function drawLine(runs: readonly Run[], top: number, theme: Theme): string {
+  let x = MARGIN;
+  const grounds: string[] = [];
+  const spans = runs.flatMap(({ text, colour, ground, bold, dim, inverse }) => {
+    const at = x;
+    x += columnsOf(text) * WIDTH;
+    const behind = inverse ? (theme.colours[colour] ?? theme.text) : theme.colours[ground];
+    if (behind !== undefined) {
+      grounds.push(
+        `<rect x="${at.toFixed(1)}" y="${top - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
+      );
+    }
+    const shown = text.trimEnd();
+    if (shown === '') return [];
+    const fill = inverse ? (theme.colours[ground] ?? theme.background) : theme.colours[colour];
+    const look = [
+      `x="${at.toFixed(1)}"`,
+      // Whatever font there is, columns stay columns.
+      `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
+      ...(fill === undefined ? [] : [`fill="${fill}"`]),
+      ...(bold ? ['font-weight="bold"'] : []),
+      ...(dim ? ['opacity="0.75"'] : []),
+    ];
+    return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
+  });
+  return spans.length === 0 && grounds.length === 0
+    ? ''
+    : `${grounds.join('')}<text y="${top + 13}">${spans.join('')}</text>\n`;
 }
 
 /** What petstore itself says is of single columns. */

@@ -1,0 +1,42 @@
+/**
+ * Changes one place of the code at a time, and runs the tests of its folder that start no processes and no servers.
+ * MUTATE: the folder of src/, default rate-limit. SAMPLE=5: the first twelve of each sixty lines, not all of them.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { env } from 'node:process';
+
+/** @type {Record<string, string>} */
+const TESTS = {
+  'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
+  client: 'test/client',
+  stock: 'test/stock test/commands/inventory.test.ts',
+};
+const RANGE = 12;
+
+const { MUTATE: part = 'rate-limit', SAMPLE: sample = '1' } = env;
+const folder = `src/${part}`;
+// What runs inside Redis is not JavaScript.
+const files = readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'lease-script.ts');
+
+/** @param {string} file */
+function sampleOf(file) {
+  if (sample === '1') return [file];
+  const lines = readFileSync(file, 'utf8').split('\n').length;
+  const starts = Array.from(
+    { length: Math.ceil(lines / (RANGE * Number(sample))) },
+    (_, i) => 1 + i * RANGE * Number(sample),
+  );
+  return starts.map((start) => `${file}:${start}-${Math.min(lines, start + RANGE - 1)}`);
+}
+
+export default {
+  testRunner: 'command',
+  commandRunner: { command: `vitest run --bail 1 --reporter dot ${TESTS[part]}` },
+  mutate: files.flatMap((name) => sampleOf(`${folder}/${name}`)),
+  ignorePatterns: ['dist', 'coverage'],
+  tempDirName: '.stryker-tmp',
+  reporters: ['clear-text'],
+  clearTextReporter: { logTests: false, allowColor: false },
+  concurrency: 2,
+  thresholds: { high: 95, low: 90, break: 90 },
+};
