@@ -1,6 +1,7 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
+import { noteValue, wordValue } from '../cli/values.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
@@ -10,6 +11,7 @@ import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { readDraft, saveDraft } from '../state/draft.ts';
+import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -17,7 +19,6 @@ import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
 import { readListing } from './listing.ts';
-import { askWhy } from './why.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -120,7 +121,7 @@ class Visit {
         if (end === 'discard') browser.keep(new Set());
         await this.save();
         if (end === 'why') {
-          this.why = await askWhy(context, browser, this.why);
+          await this.askWhy();
           continue;
         }
         if (end !== 'apply') break;
@@ -142,6 +143,25 @@ class Visit {
     return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
   }
 
+  /** Asks why the stock changes: for the history, and only where the user wants to say it. An empty answer says nothing. */
+  private async askWhy(): Promise<void> {
+    const { browser, context } = this;
+    if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
+    const given = { ...context.why, ...this.why };
+    try {
+      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')})`, given.cause, context.signal);
+      const cause = word === '' ? undefined : wordValue(CAUSES).parse(word, 'The cause');
+      const text = await context.prompt.text('Note', given.note, context.signal);
+      const note = text === '' ? undefined : noteValue.parse(text, 'The note');
+      this.why = { cause, note };
+      const answers = [cause, note].filter((each) => each !== undefined).join(', ');
+      browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
+    } catch (error) {
+      if (!isFailure(error) || error.is('interrupted')) throw error;
+      browser.message = error.is('cancelled') ? '' : messageOf(context, error);
+    }
+  }
+
   private plan(stock: Stock): Plan {
     return makePlan([...this.browser.pending.values()], stock, ({ current, quantity }, present) =>
       present === current || present === quantity
@@ -154,34 +174,28 @@ class Visit {
   private async apply(): Promise<RecordView | undefined> {
     const { browser, context, journal } = this;
     const run = { hasBegun: false, conflicts: new Set<bigint>() };
-    const begin = async (): Promise<void> => {
+    const onBegin = async (): Promise<void> => {
       run.hasBegun = true;
       browser.keep(run.conflicts);
       await this.save();
+    };
+    // Conflicts stay in the table, for the user to decide.
+    const plan = (stock: Stock): Plan => {
+      const whole = this.plan(stock);
+      if (!canAsk(context)) return whole;
+      const found = whole.obstacles.filter(({ state }) => state === 'conflict');
+      run.conflicts = new Set(found.map(({ petId }) => petId));
+      for (const { petId, reason } of found) context.notices.warning(`Pet ${petId} is left as it is: ${reason}.`);
+      if (found.length > 0 && whole.steps.length === 0) throw new Failure('cancelled', {});
+      return { ...whole, obstacles: whole.obstacles.filter(({ state }) => state !== 'conflict') };
     };
     try {
       using turn = await takeTurn(context, journal, 'browse');
       const applied = await applyPlan(
         { context: { ...context, why: { ...context.why, ...this.why } }, journal, turn },
-        {
-          kind: 'browse',
-          command: COMMAND,
-          // Conflicts stay in the table, for the user to decide.
-          plan: (stock) => {
-            const plan = this.plan(stock);
-            if (!canAsk(context)) return plan;
-            const isConflict = ({ state }: Plan['obstacles'][number]): boolean => state === 'conflict';
-            run.conflicts = new Set(plan.obstacles.filter(isConflict).map(({ petId }) => petId));
-            for (const { petId, reason } of plan.obstacles.filter(isConflict)) {
-              context.notices.warning(`Pet ${petId} is left as it is: ${reason}.`);
-            }
-            if (run.conflicts.size > 0 && plan.steps.length === 0) throw new Failure('cancelled', {});
-            return { ...plan, obstacles: plan.obstacles.filter((each) => !isConflict(each)) };
-          },
-          onBegin: begin,
-        },
+        { kind: 'browse', command: COMMAND, plan, onBegin },
       );
-      if (!run.hasBegun) await begin();
+      if (!run.hasBegun) await onBegin();
       this.why = {};
       browser.message = `${applied.text.split('\n')[0] ?? ''} ${conflictWords(run.conflicts.size)}`.trim();
       return applied;

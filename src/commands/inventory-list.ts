@@ -114,7 +114,7 @@ export const inventoryList = defineCommand({
       const catalog = await catalogFor(input, context);
       const filter = filterOf(input, catalog, ordersOf(input.low, catalog));
       const intervalMs = input.watch === true ? undefined : input.watch;
-      return watchView(context, filter, { intervalMs, onChange: input.onChange });
+      return watchView(context, filter, intervalMs, input.onChange);
     }
     requireSense(input, context);
     const catalog = await catalogFor(input, context);

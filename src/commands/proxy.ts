@@ -84,7 +84,7 @@ export const proxy = defineCommand({
     const { stateFolder } = await import('../session/paths.ts');
     const { apiKey } = await context.target();
     const credentials = await openCredentials(context, input, apiKey);
-    const log = await openLog(context, input.log, { line: logLine, object: logObject });
+    const log = await openLog(context, input.log, logLine, logObject);
     // Ends what is still on its way when the time to finish is over.
     const hard = new AbortController();
     const serving = { ...context, signal: hard.signal };
@@ -98,20 +98,18 @@ export const proxy = defineCommand({
       passed,
       credentials,
       isReadOnly: input.readOnly === true,
-      ...(input.priorityHeader !== undefined && { priorityHeader: input.priorityHeader }),
-      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
+      priorityHeader: input.priorityHeader,
+      onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;
     return {
-      view: 'serving',
-      record: introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', running.baseUrl],
         ['Environment', 'environment', session.environment],
         ...credentials.shown,
       ]),
       async ended() {
         await stopped(context);
-        credentials.end();
         const cancel = context.clock.alarm(DRAIN_MS, () => {
           hard.abort(context.signal.reason);
         });

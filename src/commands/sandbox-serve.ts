@@ -134,7 +134,7 @@ export const sandboxServe = defineCommand({
     const faults = await readFaults(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log, { line: logLine, object: logObject });
+    const log = await serving.openLog(context, input.log, logLine, logObject);
     const { startSandbox } = await import('../sandbox/sandbox-server.ts');
     const sandbox = await startSandbox(context, {
       ...file,
@@ -152,8 +152,7 @@ export const sandboxServe = defineCommand({
     });
     const { baseUrl, apiKey } = sandbox;
     return {
-      view: 'serving',
-      record: serving.introduce([
+      ...serving.introduce([
         ['Base URL', 'baseUrl', baseUrl],
         ['API key', 'apiKey', apiKey],
         ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],

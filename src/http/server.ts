@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, ListenOptions, Server, Socket } from 'node:net';
+import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -16,7 +16,15 @@ export interface Patience {
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** A client that reads nothing is disconnected within this time, ms. */
 export const SILENCE_MS = 120_000;
-const MOST_CONNECTIONS = 1_000;
+/**
+ * How long a connection stays open without a request, ms: longer than load balancers keep theirs (60 s is usual). The
+ * server must not be the first to close, because a request may be on its way then.
+ */
+const KEEP_ALIVE_MS = 75_000;
+/** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
+const IDLE_MS = 1_000;
+/** A thousand terminals with some connections each. */
+const MOST_CONNECTIONS = 4_000;
 export const LONGEST_HEAD = 16 * 1024;
 
 /** Status, code and message of an Error body. */
@@ -42,7 +50,6 @@ interface ServerOptions {
   readonly passed?: { readonly fd: number; check(address: string): void } | undefined;
   /** Speaks TLS. */
   readonly identity?: Identity | undefined;
-  readonly mostConnections?: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
   /** Resolves once it has been answered, and never rejects. */
@@ -114,24 +121,31 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       secure.setSecureContext(next);
     },
     async close(graceMs) {
-      const closed = new Promise((resolve) => server.close(resolve));
+      // Node's HTTP `close` disconnects idle clients at once, also those whose next request is on its way.
+      const { close } = server instanceof Server ? Server.prototype : server;
+      const closed = new Promise((resolve) => close.call(server, resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
+      const cancelIdle = clock.alarm(IDLE_MS, () => {
+        server.closeIdleConnections();
+      });
       const end = (): void => {
         server.closeAllConnections();
       };
       if (graceMs === 0) end();
       const cancel = clock.alarm(graceMs, end);
       await closed;
+      cancelIdle();
       cancel();
     },
   };
 }
 
-function openServer({ identity, mostConnections, patience }: ServerOptions) {
+function openServer({ identity, patience }: ServerOptions) {
   const { headMs, requestMs } = patience ?? PATIENCE;
   const settings = {
     headersTimeout: headMs,
     requestTimeout: requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(1_000, headMs),
     maxHeaderSize: LONGEST_HEAD,
     keepAlive: true,
@@ -139,34 +153,29 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   };
   const secure = identity && createSecureServer({ ...settings, ...identity, handshakeTimeout: headMs });
   const server = secure ?? createServer(settings);
-  server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
+  server.maxConnections = MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
   return { server, secure };
 }
 
-/** Returns where it listens. @throws {Failure} `port` */
+/** Returns where it listens. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
-  if (passed !== undefined) return listenWith(server, passed);
-  try {
-    return { host, port: (await tryListen(server, { host, port })).port };
-  } catch (cause) {
+  const where = passed === undefined ? { host, port } : { fd: passed.fd };
+  const own = await tryListen(server, where).catch(async (cause: unknown) => {
     const code = errorCode(cause) ?? '';
+    if (passed !== undefined) {
+      throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${code}.` });
+    }
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
-  }
-}
-
-async function listenWith(server: Server, { fd, check }: NonNullable<ServerOptions['passed']>) {
-  const { address, port } = await tryListen(server, { fd }).catch((cause: unknown) => {
-    throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${errorCode(cause)}.` });
   });
   try {
-    check(address);
-    return { host: address, port };
+    passed?.check(own.address);
   } catch (error) {
     server.close();
     throw error;
   }
+  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
 async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {

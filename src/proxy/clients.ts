@@ -1,6 +1,6 @@
 /** Knows the clients of the proxy by their tokens: what each may do, and its part of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
@@ -39,29 +39,25 @@ export function shareOf(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
 }
 
+const LINE = /^\s*(\S+)\s+([0-9a-fA-F]{64})\s+(read|write)(?:\s+(\S+))?\s*$/;
+
 /** Reads lines of a name, the digest of a token, `read` or `write`, and a share or none. @throws {Failure} `file-unusable` */
 export function readClients(text: string, path: string): Client[] {
-  const names = new Map<string, Client>();
-  const digests = new Set<string>();
+  const clients: Client[] = [];
   for (const [i, line] of text.split('\n').entries()) {
-    const [name = '', digest = '', may = '', percent, ...rest] = line.trim().split(/\s+/);
-    if (name === '' || name.startsWith('#')) continue;
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const refused = (problem: string): Failure => new Failure('file-unusable', { path, line: i + 1, problem });
+    const [, name = '', hex = '', may, percent] = LINE.exec(line) ?? [];
     const share = percent === undefined ? undefined : shareOf(percent);
-    const isLine =
-      isClientName(name) &&
-      /^[0-9a-f]{64}$/i.test(digest) &&
-      /^(?:read|write)$/.test(may) &&
-      (percent === undefined) === (share === undefined) &&
-      rest.length === 0;
-    let problem: string | undefined;
-    if (!isLine) problem = 'is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%';
-    else if (names.has(name)) problem = 'has the name of an earlier line';
-    else if (digests.has(digest.toLowerCase())) problem = 'has the token of an earlier line';
-    if (problem !== undefined) throw new Failure('file-unusable', { path, line: i + 1, problem });
-    digests.add(digest.toLowerCase());
-    names.set(name, { name, digest: Buffer.from(digest, 'hex'), isReadOnly: may === 'read', share });
+    if (!isClientName(name) || (percent === undefined) !== (share === undefined)) {
+      throw refused('is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%');
+    }
+    const digest = Buffer.from(hex, 'hex');
+    if (clients.some((each) => each.name === name)) throw refused('has the name of an earlier line');
+    if (clients.some((each) => each.digest.equals(digest))) throw refused('has the token of an earlier line');
+    clients.push({ name, digest, isReadOnly: may === 'read', share });
   }
-  return [...names.values()];
+  return clients;
 }
 
 const LONGEST_FILE = 2 ** 20;
@@ -78,10 +74,8 @@ export async function addClient(
   if (lock === undefined) {
     throw new Failure('run-locked', { what: 'another petstore process that adds a token', waitedMs: PATIENCE_MS });
   }
-  const before = await readText(context, path, LONGEST_FILE).catch((error: unknown) => {
-    if (isFailure(error) && error.is('file') && error.details.code === 'ENOENT') return '';
-    throw error;
-  });
+  const isThere = (await context.files.facts(path)) !== undefined;
+  const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw new Failure('usage', {
       problem: `${path} has a token of ${name} already.`,
@@ -91,7 +85,12 @@ export async function addClient(
   const words = [name, digest.toString('hex'), isReadOnly === true ? 'read' : 'write'];
   if (share !== undefined) words.push(`${Math.round(share * 100)}%`);
   const end = before === '' || before.endsWith('\n') ? '' : '\n';
-  await context.files.replace(path, `${before}${end}${words.join(' ')}\n`, { mode: 0o600 }).catch((cause: unknown) => {
+  await writeSecret(context, path, `${before}${end}${words.join(' ')}\n`);
+}
+
+/** Writes a file that its owner alone may read. @throws {Failure} `file` */
+export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
+  return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
     throw fileFailure('write', path, cause);
   });
 }

@@ -1,13 +1,13 @@
 /** Reads what proves who the proxy is, and who its clients are: a certificate, and tokens. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type Identity, isLoopbackAddress } from '../http/server.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import type { Access } from './access.ts';
-import { digestOf, readClients } from './clients.ts';
+import { digestOf, readClients, writeSecret } from './clients.ts';
 
 /** The options that say it. */
 interface CredentialOptions {
@@ -21,14 +21,14 @@ interface CredentialOptions {
 }
 
 /** As they were read last. */
-interface Credentials extends Pick<Access, 'clients' | 'names'> {
-  identity: (Identity & Pick<Access, 'names'>) | undefined;
+interface Credentials {
+  clients: Access['clients'];
+  names: readonly string[];
+  identity: Identity | undefined;
   /** How clients prove who they are: a title, the member of the JSON, and the value. */
-  readonly shown: readonly (readonly [title: string, name: string, value: string])[];
+  shown: readonly (readonly [title: string, name: string, value: string])[];
   /** Receives each certificate that is read later. */
   onIdentity: (identity: Identity) => void;
-  /** Ends the reading. */
-  end(): void;
 }
 
 /** Refuses to serve other machines without TLS and names for the clients. @throws {Failure} `usage` */
@@ -46,8 +46,9 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
-  if (count !== '1')
+  if (count !== '1') {
     throw new Failure('usage', { problem: `systemd has passed ${count} sockets; the proxy takes one.` });
+  }
   const check = (address: string): void => {
     requireGuard(options, address);
   };
@@ -57,52 +58,40 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
 /** Reads the files of the options, and again when they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
-  options: CredentialOptions,
+  { tlsCert, tlsKey, tokens, tokenFile, ...options }: CredentialOptions,
   apiKey: string,
 ): Promise<Credentials> {
-  const { tlsCert, tlsKey, tokens, tokenFile } = options;
   const names = (options.allowHost ?? []).map((name) => name.toLowerCase());
-  const ends: (() => void)[] = [];
-  let clients: Access['clients'];
-  let shown: Credentials['shown'] = [];
+  const credentials: Credentials = {
+    clients: undefined,
+    names,
+    identity: undefined,
+    shown: [],
+    onIdentity: () => undefined,
+  };
   if (tokens !== undefined) {
-    shown = [['Tokens', 'tokens', tokens]];
-    const use = ([text = '']: readonly string[]): void => {
-      clients = readClients(text, tokens);
-    };
-    ends.push(await followFiles(context, [tokens], use));
+    credentials.shown = [['Tokens', 'tokens', tokens]];
+    await followFiles(context, [tokens], ([text = '']) => {
+      credentials.clients = readClients(text, tokens);
+    });
   } else if (options.token) {
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');
     const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
-    shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
-    clients = [token, apiKey].map((each) => ({ digest: digestOf(each) }));
+    credentials.shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
+    credentials.clients = [token, apiKey].map((each) => ({ digest: digestOf(each) }));
   }
-  const credentials: Credentials = {
-    get clients() {
-      return clients;
-    },
-    get names() {
-      return [...names, ...(credentials.identity?.names ?? [])];
-    },
-    identity: undefined,
-    shown,
-    onIdentity: () => undefined,
-    end: () => {
-      for (const end of ends) end();
-    },
-  };
   if (tlsCert !== undefined && tlsKey !== undefined) {
-    const use = (texts: readonly string[]): void => {
-      credentials.identity = identityOf(tlsCert, tlsKey, texts);
+    await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
+      credentials.names = [...names, ...namesOf([tlsCert, cert], [tlsKey, key])];
+      credentials.identity = { cert, key };
       credentials.onIdentity(credentials.identity);
-    };
-    ends.push(await followFiles(context, [tlsCert, tlsKey], use));
+    });
   }
   return credentials;
 }
 
-/** Checks a certificate and its key, and returns them with the names that it is for. @throws {Failure} `file-unusable` */
-function identityOf(certFile: string, keyFile: string, [cert = '', key = '']: readonly string[]) {
+/** Checks a certificate and its key, and returns the host names that it is for. @throws {Failure} `file-unusable` */
+function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: readonly [string, string]): string[] {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();
@@ -110,16 +99,15 @@ function identityOf(certFile: string, keyFile: string, [cert = '', key = '']: re
       throw new Failure('file-unusable', { path, problem: `has no ${what} in PEM that petstore can read` });
     }
   };
-  const own = read(certFile, 'certificate', () => new X509Certificate(cert));
+  const own = read(certFile, 'certificate', () => {
+    createSecureContext({ cert });
+    return new X509Certificate(cert);
+  });
   const privateKey = read(keyFile, 'private key without a passphrase', () => createPrivateKey(key));
   if (!own.checkPrivateKey(privateKey)) {
     throw new Failure('file-unusable', { path: keyFile, problem: `has another key than the certificate ${certFile}` });
   }
-  return read(certFile, 'certificate', () => {
-    createSecureContext({ cert, key });
-    const names = [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
-    return { cert, key, names };
-  });
+  return [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
 }
 
 const LONGEST_FILE = 4_096;
@@ -127,25 +115,21 @@ const LONGEST_FILE = 4_096;
 /** Reads the proxy's own token, which clients send in place of the key, of a file, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
-  try {
-    const value = (await readText(context, path, LONGEST_FILE)).trim();
-    if (!/^[!-~]{16,}$/.test(value)) {
-      throw new Failure('usage', {
-        problem: `The file ${path} holds no token: 16 or more characters without a space, in one line.`,
-        hint: 'Remove the file, and petstore proxy creates one.',
-      });
-    }
-    const facts = await files.facts(path);
-    // A link has no mode of its own.
-    if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {
-      notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
-    }
-    return value;
-  } catch (error) {
-    if (!isFailure(error) || !error.is('file') || error.details.code !== 'ENOENT') throw error;
-    await files.replace(path, `${made}\n`, { mode: 0o600 }).catch((cause: unknown) => {
-      throw fileFailure('write', path, cause);
-    });
+  const facts = await files.facts(path);
+  if (facts === undefined) {
+    await writeSecret(context, path, `${made}\n`);
     return made;
   }
+  const value = (await readText(context, path, LONGEST_FILE)).trim();
+  if (!/^[!-~]{16,}$/.test(value)) {
+    throw new Failure('usage', {
+      problem: `The file ${path} holds no token: 16 or more characters without a space, in one line.`,
+      hint: 'Remove the file, and petstore proxy creates one.',
+    });
+  }
+  // A link has no mode of its own.
+  if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {
+    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
+  }
+  return value;
 }

@@ -30,9 +30,9 @@ const NOT_RETURNED = new Set([
 /** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
 const VIA = 'petstore';
 
-/** Returns the headers of a client's request that are sent to the service. */
-export function sentHeaders(headers: IncomingHttpHeaders, dropped: readonly string[]): Record<string, string> {
-  const others = [...dropped, ...namedIn(headers.connection)];
+/** Returns the headers of a client's request that are sent to the service: all but `dropped`, and those of a connection. */
+export function sentHeaders(headers: IncomingHttpHeaders, dropped?: string): Record<string, string> {
+  const others = [dropped, ...namedIn(headers.connection)];
   const sent: Record<string, string> = {};
   for (const [name, value = ''] of Object.entries(headers)) {
     if (NOT_SENT.has(name) || others.includes(name)) continue;

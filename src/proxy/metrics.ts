@@ -1,25 +1,20 @@
 /** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
 import type { ProxiedRequest } from './requests.ts';
+import { isOneOf } from '../api/values.ts';
+import { METHODS } from '../client/service.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
-import type { Session } from '../session/connect.ts';
-import { type Sharing, sharingJson } from '../session/limit-words.ts';
-import { type Answer, answerOf } from './answers.ts';
+import type { Known, Session } from '../session/connect.ts';
+import { sharingJson } from '../session/limit-words.ts';
+import { type Answer, answerOf, ownAnswer } from './answers.ts';
 
 /** Upper bounds of the waits, s, in the one way in which they may be written. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 
-/** The values of the gauges. */
-export interface Gauges {
+/** How many requests of clients wait to be sent, and how many are not answered yet. */
+interface Queue {
   readonly waiting: number;
   readonly inFlight: number;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly isBlocked: boolean;
-  /** With PETSTORE_LEDGER. */
-  readonly sharing?: Sharing | undefined;
 }
-
-type Observed = Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'> & { readonly name?: string | undefined };
 
 export class Metrics {
   /** By method and status. */
@@ -32,8 +27,9 @@ export class Metrics {
   /** Requests with a wrong token. */
   wrongTokens = 0;
 
-  observe({ method, name, status, waitedMs }: Observed): void {
-    const labels = `method="${method}",status="${status}"`;
+  /** @param name of the client */
+  observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>, name?: string): void {
+    const labels = `method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"`;
     this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
     if (name !== undefined) this.clients.set(name, (this.clients.get(name) ?? 0) + 1);
     const seconds = waitedMs / 1_000;
@@ -43,7 +39,7 @@ export class Metrics {
   }
 
   /** Returns the whole exposition. */
-  text({ waiting, inFlight, limit, remaining, isBlocked, sharing }: Gauges): string {
+  text({ waiting, inFlight }: Queue, { allowance, block, sharing }: Known): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
@@ -61,9 +57,13 @@ export class Metrics {
       family('petstore_proxy_wrong_tokens', 'counter', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
       gauge('petstore_proxy_queue_length', 'Requests that wait to be sent.', waiting),
       gauge('petstore_proxy_in_flight', 'Requests that were sent and are not answered yet.', inFlight),
-      gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', isBlocked ? 1 : 0),
-      gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', limit),
-      gauge('petstore_rate_limit_remaining', 'Requests left in the window, by the newest answer.', remaining),
+      gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', block === undefined ? 0 : 1),
+      gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', allowance?.limit),
+      gauge(
+        'petstore_rate_limit_remaining',
+        'Requests left in the window, by the newest answer.',
+        allowance?.remaining,
+      ),
       gauge(
         'petstore_ledger_up',
         '1 while the Redis server of PETSTORE_LEDGER answers.',
@@ -87,29 +87,25 @@ function family(name: string, type: string, help: string, samples: Samples): str
 }
 
 /** Answers requests about the proxy itself: `/__petstore/status` and `/__petstore/metrics`. */
-export async function ownAnswer(
-  url: string,
-  session: Session,
-  metrics: Metrics,
-  { waiting, inFlight }: Pick<Gauges, 'waiting' | 'inFlight'>,
-): Promise<Answer> {
-  const { allowance: limits, block, sharing } = await session.known();
+export async function stateAnswer(url: string, session: Session, metrics: Metrics, queue: Queue): Promise<Answer> {
+  const known = await session.known();
   switch (url) {
     case '/__petstore/status': {
+      const { allowance, block, sharing } = known;
       const status = jsonObject({
         environment: session.environment,
         baseUrl: session.service.baseUrl.href,
-        queue: waiting,
-        inFlight,
-        rateLimit: limits === undefined ? null : jsonObject({ ...limits, resetAt: timeOf(limits.resetAt) }),
+        queue: queue.waiting,
+        inFlight: queue.inFlight,
+        rateLimit: allowance === undefined ? null : jsonObject({ ...allowance, resetAt: timeOf(allowance.resetAt) }),
         block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
         ledger: sharing === undefined ? null : sharingJson(sharing),
       });
-      return textAnswer('application/json', `${stringifyJson(status)}\n`);
+      return ownAnswer('application/json', `${stringifyJson(status)}\n`);
     }
     case '/__petstore/metrics': {
-      const text = metrics.text({ ...limits, waiting, inFlight, isBlocked: block !== undefined, sharing });
-      return textAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
+      const text = metrics.text(queue, known);
+      return ownAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
     }
     default:
       return answerOf([404, 'not_found', 'Here are /__petstore/status and /__petstore/metrics.']);
@@ -118,8 +114,4 @@ export async function ownAnswer(
 
 function timeOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
-}
-
-function textAnswer(type: string, body: string): Answer {
-  return { status: 200, headers: { 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }, body };
 }

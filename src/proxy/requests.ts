@@ -7,23 +7,11 @@ import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
 import type { Client } from './clients.ts';
-import type { Claim } from './turns.ts';
+import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 
-export interface Passing extends Claim {
-  readonly outgoing: ServerResponse;
-  /** Aborts where the client has left, or the proxy ends. */
-  readonly gone: AbortController;
-  readonly isWrite: boolean;
-  /** The memory that it may take, in bytes. */
-  size: number;
-  /** The client has left before its answer was complete. */
-  isGone: boolean;
-  error?: string;
-  /** Resolves once it has been answered. */
-  ended: Promise<void>;
-}
+export type Passing = ReturnType<typeof newPassing>;
 
 /** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
 export const LARGEST_BODY = 2 ** 20;
@@ -31,33 +19,46 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-interface Arrival extends Pick<Passing, 'isUrgent' | 'since'> {
-  readonly client: Client | undefined;
-  /** It has shown no token: it must not hold up the client whose name it claims. */
-  readonly isStranger: boolean;
-}
-
+/** @param known by its token */
 export function newPassing(
-  { headers, method = '' }: IncomingMessage,
+  incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { client, isStranger, ...arrival }: Arrival,
-): Passing {
+  known: Client | undefined,
+  arrival: Pick<Claim, 'isUrgent' | 'since'>,
+) {
+  const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
-  const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : LARGEST_BODY);
   return {
     ...arrival,
-    client: client?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
-    share: client?.share,
-    signal: gone.signal,
+    incoming,
+    method,
+    url,
     outgoing,
+    known,
+    client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    share: known?.share,
+    /** A write, and the memory that it may take, in bytes: not before its token was seen, for its name is only claimed. */
+    isWrite: false,
+    size: 0,
+    /** Aborts where the client has left, or the proxy ends. */
     gone,
-    isWrite: !isStranger && isOneOf(METHODS, method) && isWrite(method),
-    size: isStranger ? 0 : LONGEST_HEAD + Math.min(Number(length), LARGEST_BODY),
+    signal: gone.signal,
+    /** The client has left before its answer was complete. */
     isGone: false,
     waitedMs: 0,
     isSent: false,
+    /** The code of an Error body of the proxy's own. */
+    error: undefined as string | undefined,
+    /** Resolves once it has been answered. */
     ended: Promise.resolve(),
   };
+}
+
+/** Counts a request as one of its client. */
+export function acceptPassing(passing: Passing): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
+  passing.size = LONGEST_HEAD + Math.min(Number(length ?? (coding === undefined ? 0 : LARGEST_BODY)), LARGEST_BODY);
+  passing.isWrite = isOneOf(METHODS, passing.method) && isWrite(passing.method);
 }
 
 /** Returns the id that a client, or a server before the proxy, has given a request. */
@@ -76,39 +77,43 @@ export async function afterWrites(
   clock: Clock,
   maxWaitMs: number,
 ): Promise<void> {
+  const list = [...all];
+  const earlier = list.slice(0, list.indexOf(passing));
+  const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);
+  if (writes.length === 0) return;
   const from = clock.monotonic();
-  let tooLong: Promise<never> | undefined;
+  const tooLong = clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
+    throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
+  });
   try {
-    for (const each of all) {
-      if (each === passing) return;
-      if (each.client !== passing.client || !each.isWrite) continue;
-      tooLong ??= clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
-        throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
-      });
-      await Promise.race([each.ended, tooLong]);
-    }
+    await Promise.race([Promise.all(writes.map(({ ended }) => ended)), tooLong]);
   } finally {
     passing.waitedMs += clock.monotonic() - from;
   }
 }
 
-export interface ProxiedRequest {
-  /** What the client has in `X-Request-Id`. */
-  readonly id: string;
-  /** When it was answered, epoch ms. */
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  /** 499: the client was gone before its answer. */
-  readonly status: number;
-  /** From its head to the end of its answer, in ms. */
-  readonly ms: number;
-  /** How long of this it waited to be sent, in ms. */
-  readonly waitedMs: number;
-  /** Its name, or its User-Agent. */
-  readonly client: string;
-  /** The code of an Error body of the proxy's own. */
-  readonly error?: string;
+/** Nginx's name for a client that did not wait for its answer. */
+const CLIENT_GONE = 499;
+
+export type ProxiedRequest = ReturnType<typeof proxiedRequest>;
+
+/** What the log has of a request, once it has been answered. */
+export function proxiedRequest(passing: Passing, clock: Clock) {
+  const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
+  return {
+    // That of the service, if it has one.
+    id: String(outgoing.getHeader(ID_HEADER)),
+    at: clock.now(),
+    method,
+    target: url,
+    status: isGone ? CLIENT_GONE : outgoing.statusCode,
+    /** From its head to the end of its answer. */
+    ms: clock.monotonic() - since,
+    /** How long of this it waited to be sent. */
+    waitedMs,
+    client,
+    ...(error !== undefined && { error }),
+  };
 }
 
 export function logLine({ at, method, target, status, ms, waitedMs, client, error }: ProxiedRequest): string {

@@ -6,43 +6,42 @@ import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, GATEWAY_HEADER, METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
-import { type Identity, LONGEST_HEAD, type Patience, readBody, serve, type Serving } from '../http/server.ts';
+import {
+  type Identity,
+  LONGEST_HEAD,
+  type Patience,
+  readBody,
+  type Refusal,
+  serve,
+  type Serving,
+} from '../http/server.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { type Access, isOwnPath, refusalOf } from './access.ts';
-import {
-  type Answer,
-  answerOf,
-  answerOfFailure,
-  catalogAnswer,
-  TOO_LARGE,
-  TOO_MANY,
-  TOO_MANY_CONNECTIONS,
-} from './answers.ts';
-import { type Client, clientOf } from './clients.ts';
+import { type Access, isOwnPath, refusalOf, Visitors } from './access.ts';
+import { type Answer, answerOf, answerOfFailure, ownAnswer } from './answers.ts';
+import { clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
-import { Metrics, ownAnswer } from './metrics.ts';
+import { Metrics, stateAnswer } from './metrics.ts';
 import {
+  acceptPassing,
   afterWrites,
   givenId,
   ID_HEADER,
   LARGEST_BODY,
   newPassing,
+  proxiedRequest,
   type Passing,
   type ProxiedRequest,
 } from './requests.ts';
 import { Turns } from './turns.ts';
-import { Visitors } from './visitors.ts';
 
 /** Held of one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
+const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
+const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
 /** For load balancers: needs no token, and is not logged. */
 const HEALTH = '/__petstore/health';
-/** Nginx's name for a client that did not wait for its answer. */
-const CLIENT_GONE = 499;
-/** A thousand terminals with some connections each. */
-const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions {
   readonly host: string;
@@ -52,9 +51,9 @@ export interface ProxyOptions {
   readonly credentials: Pick<Access, 'clients' | 'names'> & { readonly identity?: Identity | undefined };
   readonly isReadOnly: boolean;
   /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
-  readonly priorityHeader?: string;
+  readonly priorityHeader?: string | undefined;
   readonly patience?: Patience;
-  readonly onRequest?: (request: ProxiedRequest) => void;
+  readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
 }
 
 /** Its `close` refuses what waits, and gives what was sent the time to be answered. @throws {Failure} `port` */
@@ -66,7 +65,6 @@ export async function startProxy(context: CommandContext, session: Session, opti
     port,
     passed,
     identity: credentials.identity,
-    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
@@ -126,12 +124,8 @@ class ProxyServer {
     }
     const { credentials, priorityHeader } = this.options;
     const known = clientOf(headers.authorization, credentials.clients);
-    const passing = newPassing(incoming, outgoing, {
-      client: known,
-      isStranger: known === undefined && credentials.clients !== undefined,
-      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
-      since: this.context.clock.monotonic(),
-    });
+    const isUrgent = priorityHeader !== undefined && headers[priorityHeader] !== undefined;
+    const passing = newPassing(incoming, outgoing, known, { isUrgent, since: this.context.clock.monotonic() });
     outgoing.setHeader(GATEWAY_HEADER, '1');
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
@@ -140,16 +134,16 @@ class ProxyServer {
       passing.isGone = true;
       passing.gone.abort(new Failure('cancelled', {}));
     });
-    passing.ended = this.answer(incoming, passing, known);
+    passing.ended = this.answer(passing);
     return passing.ended;
   }
 
   /** Never rejects. */
-  private async answer(incoming: IncomingMessage, passing: Passing, known: Client | undefined): Promise<void> {
+  private async answer(passing: Passing): Promise<void> {
     const { clock } = this.context;
-    const { client, gone, outgoing } = passing;
+    const { gone, known, outgoing } = passing;
     try {
-      const own = await this.handle(incoming, passing, known);
+      const own = await this.handle(passing);
       if (own !== undefined) this.send(passing, own);
     } catch (error) {
       // A response that was begun cannot be taken back: it ends without its end.
@@ -159,20 +153,8 @@ class ProxyServer {
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
     gone.abort();
-    const { method = '', url = '' } = incoming;
-    const request: ProxiedRequest = {
-      // That of the service, if it has one.
-      id: String(outgoing.getHeader(ID_HEADER)),
-      at: clock.now(),
-      method,
-      target: url,
-      status: passing.isGone ? CLIENT_GONE : outgoing.statusCode,
-      ms: clock.monotonic() - passing.since,
-      waitedMs: passing.waitedMs,
-      client,
-      ...(passing.error !== undefined && { error: passing.error }),
-    };
-    this.metrics.observe({ ...request, method: isOneOf(METHODS, method) ? method : 'other', name: known?.name });
+    const request = proxiedRequest(passing, clock);
+    this.metrics.observe(request, known?.name);
     this.options.onRequest?.(request);
   }
 
@@ -183,55 +165,53 @@ class ProxyServer {
   }
 
   /** Returns the proxy's own answer, or passes the request on and sends the answer of the service. */
-  private async handle(
-    incoming: IncomingMessage,
-    passing: Passing,
-    known: Client | undefined,
-  ): Promise<Answer | undefined> {
-    const { outgoing } = passing;
-    const { credentials, isReadOnly } = this.options;
-    const refusal = refusalOf(incoming, { clients: credentials.clients, names: credentials.names, isReadOnly }, known);
-    if (refusal !== undefined) {
-      if (refusal[0] === 401) await this.slowDown(incoming, passing);
+  private async handle(passing: Passing): Promise<Answer | undefined> {
+    const { incoming, known, method, outgoing, url } = passing;
+    const { credentials, isReadOnly, priorityHeader } = this.options;
+    const { clients, names } = credentials;
+    const refuse = (refusal: Refusal): Answer => {
       // Its body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
-    }
-    if (!this.visitors.recognize(incoming.socket, known?.name)) {
-      outgoing.shouldKeepAlive = false;
-      return TOO_MANY_CONNECTIONS;
-    }
+    };
+    const refusal =
+      refusalOf(incoming, { clients, names, isReadOnly }, known) ??
+      this.visitors.recognize(incoming.socket, known?.name);
+    if (refusal?.[0] === 401) await this.slowDown(passing);
+    if (refusal !== undefined) return refuse(refusal);
+    acceptPassing(passing);
     if (this.isStopping) throw stopping();
-    const { method = '', url = '' } = incoming;
-    if (url === CATALOG_PATH) {
-      return catalogAnswer(await gatewayCatalog(this.context, this.session.origin, incoming.headers['if-none-match']));
-    }
+    if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
     if (isOwnPath(url)) {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
-      return ownAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
+      return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
-    const body = await readBody(incoming, outgoing, held > MOST_HELD ? 0 : LARGEST_BODY);
-    if (held > MOST_HELD) {
-      outgoing.shouldKeepAlive = false;
-      return TOO_MANY;
-    }
-    if (body === undefined) return TOO_LARGE;
+    const isFull = held > MOST_HELD;
+    const body = await readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY);
+    if (isFull) return refuse(TOO_MANY);
+    if (body === undefined) return refuse(TOO_LARGE);
     passing.size = LONGEST_HEAD + body.length;
     // However long it waits.
     outgoing.setTimeout(0);
     const path = pathBelowBase(url);
     if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
-    const { priorityHeader } = this.options;
-    const headers = sentHeaders(incoming.headers, priorityHeader === undefined ? [] : [priorityHeader]);
+    const headers = sentHeaders(incoming.headers, priorityHeader);
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
     const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;
   }
 
+  private async catalog(known: string | undefined): Promise<Answer> {
+    const { etag, body } = await gatewayCatalog(this.context, this.session.origin, known);
+    // It has not changed (RFC 9110, 15.4.5).
+    if (body === undefined) return { status: 304, headers: { etag }, body: '' };
+    return ownAnswer('application/json', body, { etag });
+  }
+
   /** Waits before the refusal of a wrong token. */
-  private async slowDown({ headers, socket }: IncomingMessage, { signal }: Passing): Promise<void> {
+  private async slowDown({ incoming: { headers, socket }, signal }: Passing): Promise<void> {
     if (headers.authorization === undefined) return;
     this.metrics.wrongTokens++;
     const { clock } = this.context;

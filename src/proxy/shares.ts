@@ -8,13 +8,20 @@ const UNKNOWN_WINDOW_MS = 60_000;
 /** What operations are called is up to the clients: the oldest are forgotten. */
 const MOST_PARTS = 10_000;
 
-/** A request of a client. */
-export interface Sharer {
+/** A request that is to be sent. */
+export interface Claim {
   readonly client: string;
   /** The client's part of the rate limit; undefined: all of it. */
-  readonly share?: number | undefined;
+  readonly share: number | undefined;
+  readonly isUrgent: boolean;
+  /** When it arrived, on the monotonic clock. */
+  readonly since: number;
   /** Aborts when the client is gone, with a Failure as its reason. */
   readonly signal: AbortSignal;
+  /** How long it has waited to be sent, ms. */
+  waitedMs: number;
+  /** True once the gate has let it through. */
+  isSent: boolean;
 }
 
 /** What one client has sent of an operation in a window. */
@@ -38,7 +45,7 @@ export class Shares {
   }
 
   /** Waits for the client's part to have room, and counts the request. @throws {Failure} `rate-limited`: for too long */
-  async take(claim: Sharer, operation: string, leftMs: () => number): Promise<Part | undefined> {
+  async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
       if (waitMs > 0) await this.options.clock.sleep(waitMs, claim.signal);
@@ -52,7 +59,7 @@ export class Shares {
   }
 
   /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
-  check(claim: Sharer, operation: string, leftMs: number): number {
+  check(claim: Claim, operation: string, leftMs: number): number {
     if (claim.share === undefined) return 0;
     const { clock, maxWaitMs } = this.options;
     const { count, until, isKnown } = this.partOf(claim, operation);
@@ -74,7 +81,7 @@ export class Shares {
     part.isKnown = true;
   }
 
-  private partOf({ client }: Sharer, operation: string): Part {
+  private partOf({ client }: Claim, operation: string): Part {
     const now = this.options.clock.monotonic();
     const key = `${operation} ${client}`;
     const part = this.parts.get(key);

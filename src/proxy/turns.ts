@@ -7,7 +7,7 @@ import { isFailure } from '../errors.ts';
 import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock } from '../ports.ts';
-import { type Sharer, Shares } from './shares.ts';
+import { type Claim, Shares } from './shares.ts';
 
 /** Most requests of a queue that ask the gate at once: it then takes them together. */
 const MOST_ASKING = 64;
@@ -23,20 +23,7 @@ export interface TurnOptions {
   readonly reserve: number;
 }
 
-/** A request that is to be sent. */
-export interface Claim extends Sharer {
-  readonly isUrgent: boolean;
-  /** When it arrived, on the monotonic clock. */
-  readonly since: number;
-  /** How long it has waited to be sent, ms. */
-  waitedMs: number;
-  /** True once the gate has let it through. */
-  isSent: boolean;
-}
-
 export class Turns {
-  /** Requests that wait to be sent. */
-  waiting = 0;
   private readonly options: TurnOptions;
   /** By operation: each has a rate limit of its own. */
   private readonly queues = new Map<string, FairQueue>();
@@ -45,6 +32,11 @@ export class Turns {
   constructor(options: TurnOptions) {
     this.options = options;
     this.shares = new Shares(options);
+  }
+
+  /** Requests that wait to be sent. */
+  get waiting(): number {
+    return [...this.queues.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Returns the gate as one request sees it. */
@@ -61,10 +53,14 @@ export class Turns {
    * Refuses a request that would wait for too long, as far as is known: before a lock is taken for it, and it is recorded.
    * @throws {Failure} `rate-limited`, `banned`, `paused`
    */
-  async checkWait(claim: Claim, operation: string, count = this.queueOf(operation).nextPlace(claim)): Promise<void> {
+  async checkWait(
+    claim: Claim,
+    operation: string,
+    place = this.queueOf(operation).nextTurn(claim).place,
+  ): Promise<void> {
     const { clock, gate, maxWaitMs } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
-    const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count });
+    const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: place + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
     throw heldFailure(held, clock, { maxWaitMs, refusals: 0 });
   }
@@ -90,19 +86,17 @@ export class Turns {
     const from = clock.monotonic();
     const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
     const queue = this.queueOf(operation);
-    const count = queue.nextPlace(claim);
-    const entry: Entry = { claim, isLate: false, start: undefined };
+    const { place } = queue.nextTurn(claim);
+    const entry = queue.add(claim);
     const ask = (): void => entry.start?.(false);
     const cancel = clock.alarm(this.leftOf(claim), () => {
       entry.isLate = true;
       ask();
     });
     signal.addEventListener('abort', ask);
-    queue.add(entry);
-    this.waiting++;
     try {
       let turn = queue.turnOf(entry);
-      if (entry.start !== undefined) await this.checkWait(claim, operation, count);
+      if (entry.start !== undefined) await this.checkWait(claim, operation, place);
       for (;;) {
         const isFirst = await turn;
         signal.throwIfAborted();
@@ -128,12 +122,11 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      this.waiting--;
       if (part !== undefined && !claim.isSent) part.count--;
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry, false);
       queue.startNext();
-      if (queue.isEmpty && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
+      if (queue.size === 0 && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
   }
 
@@ -146,45 +139,50 @@ export class Turns {
 
 interface Entry {
   readonly claim: Claim;
-  /** It has waited for as long as it may: it asks once more. */
+  /** In each round, one request of each client is sent. */
+  readonly round: number;
+  /** It has waited for as long as it may, and asks the gate for the last time. */
   isLate: boolean;
   /** Lets it ask the gate; undefined: it asks already. `isFirst`: it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
 }
 
-/** The requests of one operation: in each round one of each client, however many it has; urgent ones first. */
+/** The requests of one operation, in the order of their turns: urgent ones first, then by rounds. */
 class FairQueue {
   /** How many may ask the gate at once: one more for each that is sent, one alone after a wait. */
   width = 1;
-  /** A client that has had its turn comes last. */
-  private readonly clients = new Map<string, Entry[]>();
+  private readonly entries: Entry[] = [];
+  /** Of the last request that was sent. */
+  private round = 0;
 
-  get isEmpty(): boolean {
-    return this.clients.size === 0;
+  get size(): number {
+    return this.entries.length;
   }
 
-  add(entry: Entry): void {
-    const key = keyOf(entry);
-    this.clients.set(key, [...(this.clients.get(key) ?? []), entry]);
+  /** Returns the round of the client's next request, and how many would be sent before it. */
+  nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
+    const { entries } = this;
+    const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
+    const round = Math.max(this.round, last?.round ?? 0) + 1;
+    const later = entries.findIndex(({ claim, ...each }) =>
+      claim.isUrgent === isUrgent ? each.round > round : isUrgent,
+    );
+    return { round, place: later === -1 ? entries.length : later };
   }
 
-  /** Takes a request out. `hasGone`: its client has had its turn. */
-  remove(entry: Entry, hasGone: boolean): void {
-    const key = keyOf(entry);
-    const own = this.clients.get(key) ?? [];
-    const left = own.filter((each) => each !== entry);
-    if (left.length === own.length) return;
-    if (hasGone || left.length === 0) this.clients.delete(key);
-    if (left.length > 0) this.clients.set(key, left);
+  add(claim: Claim): Entry {
+    const { place, round } = this.nextTurn(claim);
+    const entry: Entry = { claim, round, isLate: false, start: undefined };
+    this.entries.splice(place, 0, entry);
+    return entry;
   }
 
-  /** Returns the place that the next request of that client would have, from 1. */
-  nextPlace(claim: Claim): number {
-    const next: Entry = { claim, isLate: false, start: undefined };
-    this.add(next);
-    const place = [...this.inOrder()].indexOf(next) + 1;
-    this.remove(next, false);
-    return place;
+  /** Takes a request out. */
+  remove(entry: Entry, isSent: boolean): void {
+    const place = this.entries.indexOf(entry);
+    if (place === -1) return;
+    this.entries.splice(place, 1);
+    if (isSent) this.round = Math.max(this.round, entry.round);
   }
 
   /** Resolves when it may ask the gate: true for the first, which may wait there. */
@@ -199,26 +197,8 @@ class FairQueue {
   }
 
   startNext(): void {
-    let place = 0;
-    for (const { start } of this.inOrder()) {
-      start?.(place === 0);
-      place++;
-      if (place === this.width) return;
-    }
+    for (const [place, { start }] of this.entries.slice(0, this.width).entries()) start?.(place === 0);
   }
-
-  private *inOrder(): Generator<Entry> {
-    for (const isUrgent of [true, false]) {
-      const lists = [...this.clients.values()].filter(([first]) => first?.claim.isUrgent === isUrgent);
-      for (let round = 0; lists.some(({ length }) => round < length); round++) {
-        for (const { [round]: entry } of lists) if (entry !== undefined) yield entry;
-      }
-    }
-  }
-}
-
-function keyOf({ claim: { client, isUrgent } }: Entry): string {
-  return `${isUrgent} ${client}`;
 }
 
 function isHeld(error: unknown): boolean {

@@ -1,4 +1,5 @@
 /** What `petstore proxy` and `sandbox serve` have in common: a log, and how they are reached. */
+import { once } from 'node:events';
 import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { fileFailure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -7,27 +8,22 @@ import { readText } from '../session/read-text.ts';
 import { record, type RecordView } from '../view/view.ts';
 
 interface ServerLog<T> {
-  readonly onRequest?: (request: T) => void;
+  readonly onRequest: ((request: T) => void) | undefined;
   close(): Promise<void>;
-}
-
-/** How a request reads in a log. */
-export interface LogForms<T> {
-  line(request: T): string;
-  object(request: T): JsonObject;
 }
 
 /** Lines for people, or objects into a file. @throws {Failure} `file` */
 export async function openLog<T>(
   { files, globals, notices }: CommandContext,
   path: string | undefined,
-  forms: LogForms<T>,
+  lineOf: (request: T) => string,
+  objectOf: (request: T) => JsonObject,
 ): Promise<ServerLog<T>> {
   if (path === undefined) {
     const onRequest = (request: T): void => {
-      notices.info(forms.line(request));
+      notices.info(lineOf(request));
     };
-    return { ...(!globals.quiet && { onRequest }), close: () => Promise.resolve() };
+    return { onRequest: globals.quiet ? undefined : onRequest, close: () => Promise.resolve() };
   }
   try {
     const log = await files.append(path, (code) => {
@@ -35,7 +31,7 @@ export async function openLog<T>(
     });
     return {
       onRequest: (request) => {
-        log.write(`${stringifyJson(forms.object(request))}\n`);
+        log.write(`${stringifyJson(objectOf(request))}\n`);
       },
       close: () => log.close(),
     };
@@ -49,17 +45,16 @@ const LOOK_MS = 5_000;
 const LONGEST_FILE = 2 ** 20;
 
 /**
- * Reads files and uses their texts, again when they change and on SIGHUP. What cannot be used then is a warning, and the
- * texts before it stay.
- * @returns what ends that
+ * Reads files and uses their texts, again when they change and on SIGHUP, until the command is to stop. What cannot be
+ * used then is a warning, and the texts before it stay.
  * @throws {Failure} `file`, and what `use` throws
  */
 export async function followFiles(
   context: CommandContext,
   paths: readonly string[],
   use: (texts: readonly string[]) => void,
-): Promise<() => void> {
-  const { clock, notices } = context;
+): Promise<void> {
+  const { clock, notices, signal } = context;
   const read = (): Promise<string[]> => Promise.all(paths.map((path) => readText(context, path, LONGEST_FILE)));
   let before = await read();
   use(before);
@@ -75,7 +70,7 @@ export async function followFiles(
     } catch (error) {
       if (!isFailure(error)) throw error;
       const { message } = describeFailure(error, clock.now());
-      if (message !== problem && !context.signal.aborted) {
+      if (message !== problem && !signal.aborted) {
         notices.warning(`${message} petstore continues with what it read before.`);
       }
       problem = message;
@@ -87,10 +82,10 @@ export async function followFiles(
       void look();
     });
   let cancel = next();
-  context.onHangUp(() => void look());
-  return () => {
+  signal.addEventListener('abort', () => {
     cancel();
-  };
+  });
+  context.onHangUp(() => void look());
 }
 
 /** Says how a server is reached. @param rows of a title, the member of the JSON, and the value */
@@ -104,11 +99,6 @@ export function introduce(rows: readonly (readonly [title: string, name: string,
 }
 
 /** Resolves on a signal, or at the deadline. */
-export function stopped({ signal }: CommandContext): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => {
-      resolve();
-    });
-  });
+export async function stopped({ signal }: CommandContext): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -563,12 +563,12 @@ describe('inventory count', () => {
       0,
     ]);
     expect(stderr.split('\n').slice(1, 7)).toEqual([
-      'pet 7: 1 counted, 10 in the list',
-      'pet 7: 2 counted, 10 in the list',
-      'pet 8: 5 counted, 6 in the list',
-      'pet 9: 1 counted, 0 in the list',
+      'pet 7: 1 counted (stock: 10)',
+      'pet 7: 2 counted (stock: 10)',
+      'pet 8: 5 counted (stock: 6)',
+      'pet 9: 1 counted (stock: 0)',
       'pet 9: taken back, 0 counted',
-      'pet 7: 5 counted, 10 in the list',
+      'pet 7: 5 counted (stock: 10)',
     ]);
   });
 
@@ -595,7 +595,7 @@ describe('inventory count', () => {
     const { code, stderr } = await run(['inventory', 'count', '--yes'], { stdin });
     expect([code, await quantity(7)]).toEqual([0, 3]);
     expect(stderr).toContain('  q          stops; the count can be kept for later\n');
-    expect(stderr).toContain('pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\n');
+    expect(stderr).toContain('pet 7: 3 counted (stock: 10)\n2 scans of 1 pet.\n');
     expect((await run(['inventory', 'count', '--yes'], { stdin: { text: '7\n' } })).stderr).toContain(
       '\n1 scan of 1 pet.\n',
     );
@@ -661,7 +661,7 @@ describe('inventory count', () => {
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Run 1 (count) in sandbox: 2 applied.\n']);
-    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7 (Goldfish): 3 counted, 10 in the list\n');
+    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7 (Goldfish): 3 counted (stock: 10)\n');
   });
 
   it('reports every pet, and lists those that were not scanned; --rest zero sets them to 0', async () => {
@@ -868,7 +868,7 @@ describe('inventory list --watch', () => {
     const served = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
     const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
     const running = startPetstore(['inventory', 'list', '--watch', '1s', '--pet', '7'], { home, env });
-    await running.waitFor(/Watching 1 pet/, 'stderr');
+    await running.waitFor(/Watching 1 pet\.\n/, 'stderr');
     await patch(served, 8, 1);
     await patch(served, 7, 3);
     await running.waitFor(/"changed"/, 'stdout');

@@ -1,9 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type Access, refusalOf } from '../../src/proxy/access.ts';
+import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
-import { newPassing } from '../../src/proxy/requests.ts';
-import { Visitors } from '../../src/proxy/visitors.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
 const OPEN: Access = { clients: undefined, isReadOnly: false };
@@ -26,17 +24,6 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
 }
 
 describe('those without a token', () => {
-  it('hold up nothing of the client whose name they claim', () => {
-    const headers = { 'user-agent': 'till-1', 'content-length': '1000000' };
-    const incoming = { method: 'PATCH', headers } as unknown as IncomingMessage;
-    const arrival = { client: undefined, isUrgent: false, since: 0 };
-    const outgoing = {} as unknown as ServerResponse;
-    const stranger = newPassing(incoming, outgoing, { ...arrival, isStranger: true });
-    expect(stranger).toMatchObject({ client: 'till-1', isWrite: false, size: 0 });
-    const known = newPassing(incoming, outgoing, { ...arrival, isStranger: false });
-    expect(known).toMatchObject({ client: 'till-1', isWrite: true, size: 1_000_000 + 16_384 });
-  });
-
   it('wait longer for each wrong token of their address, ten seconds at most, until a minute has passed', () => {
     const visitors = new Visitors();
     const delays = Array.from({ length: 9 }, () => visitors.delayOf('192.0.2.7', 0));

@@ -10,11 +10,13 @@ const parse = (text: string) => {
 };
 const hasParser = spawnSync('python3', ['-c', PARSER]).status === 0;
 
-const GAUGES = { waiting: 0, inFlight: 0, isBlocked: false };
+const NONE = { waiting: 0, inFlight: 0 };
+const UNKNOWN = { allowance: undefined, block: undefined, sharing: undefined };
+const allowance = { limit: 60, remaining: 59, resetAt: 0 };
 
 describe('metrics', () => {
   it('of a proxy that has just started', () => {
-    expect(new Metrics().text(GAUGES)).toMatchSnapshot();
+    expect(new Metrics().text(NONE, UNKNOWN)).toMatchSnapshot();
   });
 
   it('count requests by method and status, and the waits', () => {
@@ -32,7 +34,9 @@ describe('metrics', () => {
     }
     const lost = { since: 0, says: 'ECONNREFUSED', next: 1_000 };
     const sharing = { machines: 8, lent: 0, lost };
-    const text = metrics.text({ waiting: 3, inFlight: 2, limit: 60, remaining: 0, isBlocked: true, sharing });
+    const block = { why: 'rate-limited', until: 0 } as const;
+    const known = { allowance: { ...allowance, remaining: 0 }, block, sharing };
+    const text = metrics.text({ waiting: 3, inFlight: 2 }, known);
     expect(text).toMatchSnapshot();
   });
 
@@ -40,7 +44,7 @@ describe('metrics', () => {
     const metrics = new Metrics();
     metrics.observe({ method: 'GET', status: 200, waitedMs: 1_234.5678 });
     const { status, stderr, stdout } = parse(
-      metrics.text({ ...GAUGES, limit: 60, remaining: 59, sharing: { machines: 8, lent: 0 } }),
+      metrics.text(NONE, { ...UNKNOWN, allowance, sharing: { machines: 8, lent: 0 } }),
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout.trim().split(' ')).toEqual([
@@ -54,6 +58,6 @@ describe('metrics', () => {
       'petstore_ledger_up',
       'petstore_ledger_machines',
     ]);
-    expect(parse(new Metrics().text(GAUGES)).status).toBe(0);
+    expect(parse(new Metrics().text(NONE, UNKNOWN)).status).toBe(0);
   });
 });

@@ -27,6 +27,11 @@ const BOUNDS: readonly Bound[] = [
 /** The name of the value that counts the changes that were recorded. */
 export const WORK = 'changes';
 
+/** V8 lets the heap of a busy program grow for about two minutes before it collects in earnest. */
+export function warmUpOf(lengthMs: number): number {
+  return Math.max(lengthMs / 5, Math.min(120_000, lengthMs / 2));
+}
+
 interface Verdict {
   readonly name: string;
   readonly early: number;

@@ -1,0 +1,60 @@
+/** How a server of petstore ends. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { serve } from '../../src/http/server.ts';
+import { onCleanup } from '../support/cleanup.ts';
+import { openSocket } from '../support/served.ts';
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** A server whose alarms the test rings: the first is for idle connections, the second for all. */
+async function served() {
+  const rings: (() => void)[] = [];
+  const arrivals: Socket[] = [];
+  const serving = await serve({
+    host: '127.0.0.1',
+    port: 0,
+    clock: { alarm: (_ms, ring) => (rings.push(ring), () => undefined) },
+    handle: (_incoming, outgoing) => {
+      outgoing.end('yes');
+      return Promise.resolve();
+    },
+    refuse: ([status], body = '') => ({ status, headers: {}, body }),
+    onConnection: (socket) => arrivals.push(socket),
+  });
+  onCleanup(() => serving.close(0));
+  const port = Number(new URL(serving.baseUrl).port);
+  return {
+    serving,
+    rings,
+    async connect(): Promise<Socket> {
+      const count = arrivals.length;
+      const socket = openSocket(port);
+      await once(socket, 'connect');
+      while (arrivals.length === count) await new Promise(setImmediate);
+      return socket;
+    },
+  };
+}
+
+async function answer(socket: Socket): Promise<string> {
+  socket.write(REQUEST);
+  return String((await once(socket, 'data'))[0]);
+}
+
+it('that ends answers the requests that come on idle and on new connections, and closes them then', async () => {
+  const { serving, rings, connect } = await served();
+  const [idle, quiet, fresh] = [await connect(), await connect(), await connect()];
+  for (const socket of [idle, quiet])
+    expect(await answer(socket)).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=75\r\n');
+  const closed = serving.close(20_000);
+  for (const socket of [idle, fresh]) {
+    const end = once(socket, 'close');
+    expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close[^]*yes/);
+    await end;
+  }
+  expect(quiet.destroyed).toBe(false);
+  rings[0]?.();
+  await closed;
+});
