@@ -4,7 +4,12 @@
  */
 import type { FullScreen, Input, Output, Prompt, ScreenEvents } from './terminal.ts';
 
-export * from './terminal.ts';
+export type * from './terminal.ts';
+
+/** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */
+export class OutputClosed extends Error {
+  override name = 'OutputClosed';
+}
 
 /** Time, injected. All values in milliseconds. */
 export interface Clock {

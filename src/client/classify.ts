@@ -9,7 +9,7 @@
  * - `look-only` the same, but a repeat would fail again
  * - `rate`     429: the gate decides when
  */
-import type { HttpFailureFacts } from '../ports.ts';
+import type { HttpFailureFacts, HttpReply } from '../ports.ts';
 import { Failure, type ServiceError } from '../errors.ts';
 import type { Call, Service } from './service.ts';
 
@@ -129,4 +129,14 @@ function judgeServerError(
 
 function originOf(location: string | undefined, base: string): string | undefined {
   return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+}
+
+/** A captive portal answers every address with a page of its own and status 200. */
+export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
+  const type = reply.headers.get('content-type')?.[0] ?? '';
+  if (!/^text\/html\b/i.test(type)) return;
+  throw new Failure('contract', {
+    what: 'The response',
+    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
+  });
 }

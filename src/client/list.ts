@@ -4,7 +4,7 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { requestInfo } from './classify.ts';
+import { refuseWebPage, requestInfo } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -72,14 +72,4 @@ async function readBeginning(reply: HttpReply): Promise<Beginning> {
     throw error;
   }
   return { held, rest: rows };
-}
-
-/** A captive portal answers every address with a page of its own and status 200. */
-export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
-  const type = reply.headers.get('content-type')?.[0] ?? '';
-  if (!/^text\/html\b/i.test(type)) return;
-  throw new Failure('contract', {
-    what: 'The response',
-    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
-  });
 }

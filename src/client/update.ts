@@ -14,9 +14,7 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import type { Classified } from './classify.ts';
-import { listInventory, refuseWebPage } from './list.ts';
-import { matcher } from '../api/select.ts';
+import { type Classified, refuseWebPage } from './classify.ts';
 import { type Operation, perform, type RetryPeriod, retryPeriod, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
@@ -151,10 +149,10 @@ async function look(
  * @throws {Failure} `contract`: it has two, and no write can be decided; what listInventory throws
  */
 export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
-  const matches = matcher({ pet: [petId] });
+  const { listInventory } = await import('./list.ts');
   const found: InventoryItem[] = [];
   for await (const items of listInventory(service)) {
-    found.push(...items.filter(matches));
+    found.push(...items.filter((item) => item.petId === petId));
     if (found.length > 1)
       throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
   }

@@ -5,7 +5,6 @@ import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
 import { exit, isStdoutClosed } from './process.ts';
-import { nodePrompt } from './prompt.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -28,7 +27,11 @@ export function nodeContext(): Context {
     randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
     configWriter: nodeConfigWriter,
-    prompt: nodePrompt,
+    prompt: {
+      hidden: async (...asked) => (await import('./prompt.ts')).nodePrompt.hidden(...asked),
+      text: async (...asked) => (await import('./prompt.ts')).nodePrompt.text(...asked),
+      confirm: async (...asked) => (await import('./prompt.ts')).nodePrompt.confirm(...asked),
+    },
     machine: {
       platform: process.platform,
       runtime: runtime(),

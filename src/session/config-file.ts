@@ -92,15 +92,21 @@ export function requireReadable(file: ConfigFile): ConfigFile {
 }
 
 /**
- * Reads, changes and writes the config while no other petstore can.
+ * Reads, changes and writes the config while no other petstore can. @param changes undefined removes a value
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
-export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
+export async function changeConfig(
+  context: Context & Warned,
+  changes: (config: Config) => Readonly<Record<string, string | undefined>>,
+): Promise<ConfigFile> {
   await context.configWriter.prepare();
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(async () => {
     const file = requireReadable(await readConfigFile(context));
-    const config = change(file.config);
+    const changed = Object.entries({ ...file.config, ...changes(file.config) });
+    const config = Object.fromEntries(
+      changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+    );
     await writeConfig(context, file.path, config);
     return { ...file, config, exists: true };
   });
@@ -143,10 +149,4 @@ function parseConfig(path: string, written: string): Config {
     if (key === SETTINGS.env.key && !isOneOf(ENVIRONMENTS, each)) throw invalid('names an unknown environment');
   }
   return Object.fromEntries(value) as Config;
-}
-
-/** Returns the config with other values; undefined removes one. */
-export function withValues(config: Config, changes: Readonly<Record<string, string | undefined>>): Config {
-  const changed = Object.entries({ ...config, ...changes });
-  return Object.fromEntries(changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 }

@@ -1,7 +1,7 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
-import { refuseWebPage } from '../client/list.ts';
+import { refuseWebPage } from '../client/classify.ts';
 import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
