@@ -20,6 +20,13 @@ if (!('WebAssembly' in global)) {
   );
   process.exitCode = 3;
 } else if (Number(parts[0]) > 22 || (Number(parts[0]) === 22 && Number(parts[1]) >= 13)) {
+  // An older Node that has handed on to this one and is killed would leave a program that nobody sees.
+  if (process.channel) {
+    process.once('disconnect', function () {
+      process.kill(process.pid, 'SIGTERM');
+    });
+    process.channel.unref();
+  }
   require('./start.js');
 } else if (fs.existsSync(own)) {
   runOn(own);
@@ -36,7 +43,7 @@ if (!('WebAssembly' in global)) {
  */
 function runOn(node) {
   var args = [__filename].concat(process.argv.slice(2));
-  var child = require('node:child_process').spawn(node, args, { stdio: 'inherit' });
+  var child = require('node:child_process').spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   /** @type {NodeJS.Signals[]} */
   var signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   signals.forEach(function (signal) {

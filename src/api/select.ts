@@ -3,11 +3,11 @@ import type { InventoryItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
 export interface Filter {
-  readonly status?: readonly string[];
+  readonly status?: readonly string[] | undefined;
   readonly pet?: readonly bigint[];
   /** Inclusive bounds of the quantity. */
-  readonly min?: bigint;
-  readonly max?: bigint;
+  readonly min?: bigint | undefined;
+  readonly max?: bigint | undefined;
   /** A condition of another kind. */
   readonly where?: (item: InventoryItem) => boolean;
 }

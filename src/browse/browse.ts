@@ -1,6 +1,7 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
+import { noteValue, wordValue } from '../cli/values.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
@@ -9,7 +10,8 @@ import { describeFailure } from '../report/failures.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
-import { Draft, readDraft } from '../state/draft.ts';
+import { readDraft, saveDraft } from '../state/draft.ts';
+import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -17,7 +19,6 @@ import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
 import { readListing } from './listing.ts';
-import { askWhy } from './why.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -65,7 +66,8 @@ class Visit {
   private readonly options: BrowseOptions;
   private readonly origin: string;
   readonly browser: Browser;
-  private draft: Draft | undefined;
+  /** True where changes that are not applied are kept for the next visit. */
+  private keeps = false;
   /** Of the next changes that are applied. */
   private why: Why = {};
 
@@ -81,12 +83,12 @@ class Visit {
   async offerDraft(): Promise<void> {
     const { browser, context, journal, origin } = this;
     const kept = readDraft(journal.state, origin);
-    const draft = new Draft(journal.state, origin, browser.pending, (error) => {
-      browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
-    });
-    this.draft = draft;
+    this.keeps = true;
     browser.onChange = () => {
-      draft.touch();
+      // The next change stores all of them again.
+      this.save().catch((error: unknown) => {
+        browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
+      });
     };
     if (kept.length === 0) return;
     const { notices, prompt, signal } = context;
@@ -98,7 +100,11 @@ class Visit {
     if (kept.length > LISTED) notices.info(`  and ${kept.length - LISTED} more`);
     if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
       for (const change of kept) browser.pending.set(change.petId, change);
-    } else await draft.save();
+    } else await this.save();
+  }
+
+  private async save(): Promise<void> {
+    if (this.keeps) await saveDraft(this.journal.state, this.origin, this.browser.pending);
   }
 
   async run(): Promise<View> {
@@ -113,9 +119,9 @@ class Visit {
       for (;;) {
         const end = await show(context, browser, reload);
         if (end === 'discard') browser.keep(new Set());
-        await this.draft?.save();
+        await this.save();
         if (end === 'why') {
-          this.why = await askWhy(context, browser, this.why);
+          await this.askWhy();
           continue;
         }
         if (end !== 'apply') break;
@@ -137,6 +143,25 @@ class Visit {
     return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
   }
 
+  /** Asks why the stock changes: for the history, and only where the user wants to say it. An empty answer says nothing. */
+  private async askWhy(): Promise<void> {
+    const { browser, context } = this;
+    if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
+    const given = { ...context.why, ...this.why };
+    try {
+      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')})`, given.cause, context.signal);
+      const cause = word === '' ? undefined : wordValue(CAUSES).parse(word, 'The cause');
+      const text = await context.prompt.text('Note', given.note, context.signal);
+      const note = text === '' ? undefined : noteValue.parse(text, 'The note');
+      this.why = { cause, note };
+      const answers = [cause, note].filter((each) => each !== undefined).join(', ');
+      browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
+    } catch (error) {
+      if (!isFailure(error) || error.is('interrupted')) throw error;
+      browser.message = error.is('cancelled') ? '' : messageOf(context, error);
+    }
+  }
+
   private plan(stock: Stock): Plan {
     return makePlan([...this.browser.pending.values()], stock, ({ current, quantity }, present) =>
       present === current || present === quantity
@@ -149,34 +174,28 @@ class Visit {
   private async apply(): Promise<RecordView | undefined> {
     const { browser, context, journal } = this;
     const run = { hasBegun: false, conflicts: new Set<bigint>() };
-    const begin = async (): Promise<void> => {
+    const onBegin = async (): Promise<void> => {
       run.hasBegun = true;
       browser.keep(run.conflicts);
-      await this.draft?.save();
+      await this.save();
+    };
+    // Conflicts stay in the table, for the user to decide.
+    const plan = (stock: Stock): Plan => {
+      const whole = this.plan(stock);
+      if (!canAsk(context)) return whole;
+      const found = whole.obstacles.filter(({ state }) => state === 'conflict');
+      run.conflicts = new Set(found.map(({ petId }) => petId));
+      for (const { petId, reason } of found) context.notices.warning(`Pet ${petId} is left as it is: ${reason}.`);
+      if (found.length > 0 && whole.steps.length === 0) throw new Failure('cancelled', {});
+      return { ...whole, obstacles: whole.obstacles.filter(({ state }) => state !== 'conflict') };
     };
     try {
       using turn = await takeTurn(context, journal, 'browse');
       const applied = await applyPlan(
         { context: { ...context, why: { ...context.why, ...this.why } }, journal, turn },
-        {
-          kind: 'browse',
-          command: COMMAND,
-          // Conflicts stay in the table, for the user to decide.
-          plan: (stock) => {
-            const plan = this.plan(stock);
-            if (!canAsk(context)) return plan;
-            const isConflict = ({ state }: Plan['obstacles'][number]): boolean => state === 'conflict';
-            run.conflicts = new Set(plan.obstacles.filter(isConflict).map(({ petId }) => petId));
-            for (const { petId, reason } of plan.obstacles.filter(isConflict)) {
-              context.notices.warning(`Pet ${petId} is left as it is: ${reason}.`);
-            }
-            if (run.conflicts.size > 0 && plan.steps.length === 0) throw new Failure('cancelled', {});
-            return { ...plan, obstacles: plan.obstacles.filter((each) => !isConflict(each)) };
-          },
-          onBegin: begin,
-        },
+        { kind: 'browse', command: COMMAND, plan, onBegin },
       );
-      if (!run.hasBegun) await begin();
+      if (!run.hasBegun) await onBegin();
       this.why = {};
       browser.message = `${applied.text.split('\n')[0] ?? ''} ${conflictWords(run.conflicts.size)}`.trim();
       return applied;
@@ -191,11 +210,11 @@ class Visit {
   }
 
   private tellKept(): void {
-    const { browser, context, draft } = this;
+    const { browser, context, keeps } = this;
     const { size } = browser.pending;
     if (size === 0) return;
     const them = size === 1 ? 'it' : 'them';
-    const kept = draft === undefined ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
+    const kept = !keeps ? '.' : `: the next petstore ${COMMAND} offers ${them}.`;
     context.notices.info(`You did not apply ${browser.pendingWords}${kept}`);
   }
 }

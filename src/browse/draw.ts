@@ -1,52 +1,48 @@
 /** The screen of `inventory browse` as lines of text: a function of what there is to show and of the size. */
+import { BETWEEN } from '../view/fit.ts';
 import { limitWords } from '../view/progress.ts';
-import { displayWidth, truncate } from '../view/width.ts';
+import { displayWidth, fitting, truncate } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import type { Browser } from './browser.ts';
-import { keyBar, keyHelp } from './keys.ts';
-import { barOf, BETWEEN, fitting, type Surroundings } from './paint.ts';
+import { keyHelp, keyLines } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
-import { tableOf } from './table.ts';
+import { barOf, type Surroundings, tableOf } from './table.ts';
 
 /** Title, search, heading. */
 const LINES_ABOVE = 3;
 /** Message, rate limit, keys too. */
 const LINES_AROUND = LINES_ABOVE + 3;
 
-/** Returns how many pets fit. */
-export function pageOf(rows: number): number {
-  return Math.max(1, rows - LINES_AROUND);
-}
-
-/** Returns the line of the screen that has the first pet, from 0. */
-export function firstRowOf(rows: number): number {
-  return rows > LINES_AROUND ? LINES_ABOVE : 0;
-}
-
-/** Returns one line of text for each row of the screen, none wider than it. */
+/** Returns one line of text for each row of the screen, none wider than it. Tells the browser how many pets fit, and where. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
-  const { columns, paint, rows } = around;
+  const { columns, style, rows } = around;
+  const isRoomy = rows > LINES_AROUND;
+  browser.page = Math.max(1, rows - LINES_AROUND);
+  browser.firstRow = isRoomy ? LINES_ABOVE : 0;
   const fit = (line: string): string => truncate(line, columns);
   const title = barOf(fit(` ${fitting(titlesOf(browser, around.environment), columns - 1)}`), around);
-  if (browser.mode.kind === 'help') {
-    const help = keyHelp({ columns, rows: rows - 3, paint });
-    return full([title, '', ...help], [fit('^X is Ctrl and X together. Any key: back.')], rows);
+  if (browser.mode === 'help') {
+    return full([title, '', ...keyHelp(columns, rows - 3)], [fit('^X is Ctrl with X. Any key: back.')], rows);
   }
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
-  const heading = browser.hasPane && !isBeside ? '' : table.heading;
   const lines = browser.hasPane ? withPane(table.lines, browser, around) : table.lines;
-  const limits = browser.limits();
   const below = [
-    paint.attention(fitting(questionsOf(browser, around), columns)),
-    paint.muted(
-      limits === undefined || limits.resetAt <= around.now ? '' : fit(limitWords({ ...limits, now: around.now })),
-    ),
-    keyBar(columns, paint),
+    style.attention(fitting(questionsOf(browser, around), columns)),
+    style.muted(fitting(limitsOf(browser, around.now), columns)),
+    keyLines(columns)[0]!,
   ];
-  const above = [title, fit(searchLine(browser, columns)), paint.heading(heading)];
+  const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
   // Of a very low screen, the rows and the question are what is needed.
-  return rows > LINES_AROUND ? full([...above, ...lines], below, rows) : full(lines, below.slice(0, 1), rows);
+  if (!isRoomy) return full(lines, below.slice(0, 1), rows);
+  return full([title, fit(searchLine(browser, columns)), heading, ...lines], below, rows);
+}
+
+/** What is left of the rate limit, in full and shorter. */
+function limitsOf(browser: Browser, now: number): string[] {
+  const limits = browser.limits();
+  if (limits === undefined || limits.resetAt <= now) return [''];
+  return [limitWords({ ...limits, now }), `${limits.remaining} of ${limits.limit} requests left`];
 }
 
 function full(above: readonly string[], below: readonly string[], rows: number): string[] {
@@ -55,8 +51,8 @@ function full(above: readonly string[], below: readonly string[], rows: number):
 }
 
 /** What is shown and how much there is of it, in full and shorter. */
-function titlesOf({ counts, isBusy, marked, pending, pendingWords }: Browser, environment: string): string[] {
-  if (isBusy && counts.all === 0) return [environment];
+function titlesOf({ counts, marked, pending, pendingWords, reading }: Browser, environment: string): string[] {
+  if (reading !== undefined && counts.all === 0) return [environment];
   const found = counts.found === counts.all ? '' : `${counts.found} of `;
   const marks = marked.size === 0 ? '' : `, ${marked.size} marked`;
   const all = `${environment}: ${found}${plural(counts.all, 'pet')}`;
@@ -86,29 +82,25 @@ function endOf(text: string, columns: number): string {
 
 /** What is asked or said, in full and shorter. */
 function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
-  const { mode, message, pendingWords, selected } = browser;
-  if (mode.kind === 'leave') {
+  const { marked, message, mode, pendingWords, reading, selected, typed } = browser;
+  if (mode === 'leave') {
     return [
       `Leave with ${pendingWords} to apply? Enter: keep for later, d: discard, Esc: stay.`,
       'Leave? Enter keeps, d discards changes',
     ];
   }
-  if (mode.kind === 'quantity' && browser.marked.size > 0) {
-    return [
-      `Quantity of ${browser.marked.size} marked pets (12, +3, -3): ${mode.text}_`,
-      `${browser.marked.size} marked: ${mode.text}_`,
-    ];
+  if (mode !== 'quantity') return [shown(reading ?? message)];
+  if (marked.size > 0) {
+    return [`Quantity of ${marked.size} marked pets (12, +3, -3): ${typed}_`, `${marked.size} marked: ${typed}_`];
   }
-  if (mode.kind === 'quantity' && selected !== undefined) {
-    const name = browser.catalog?.nameOf(selected.petId) ?? '';
-    const quantity = `now ${browser.quantityOf(selected)}: ${mode.text}_`;
-    const pet = `Quantity of pet ${selected.petId}`;
-    return [
-      ...(message === '' ? [] : [`${shown(message)} New quantity: ${mode.text}_`]),
-      ...(name === '' ? [] : [`${pet} (${shown(name)}), ${quantity}`]),
-      `${pet}, ${quantity}`,
-      `New, ${quantity}`,
-    ];
-  }
-  return [shown(message)];
+  if (selected === undefined) return [shown(message)];
+  const name = shown(browser.catalog?.nameOf(selected.petId) ?? '');
+  const quantity = `now ${browser.quantityOf(selected)}: ${typed}_`;
+  const pet = `Quantity of pet ${selected.petId}`;
+  return [
+    ...(message === '' ? [] : [`${shown(message)} New quantity: ${typed}_`]),
+    ...(name === '' ? [] : [`${pet} (${name}), ${quantity}`]),
+    `${pet}, ${quantity}`,
+    `New, ${quantity}`,
+  ];
 }

@@ -38,8 +38,8 @@ export function byLines({ signal, stdin }: CommandContext): Show {
     reader.list(0);
     const lines = piped ?? open();
     try {
-      for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
-        const end = await reader.take(next.value.trim(), ++number);
+      for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+        const end = await reader.take(line.value.trim(), ++number);
         if (end !== undefined) return end;
       }
       return 'leave';
@@ -71,44 +71,24 @@ class Lines {
     this.number = number;
     browser.message = '';
     const [first = '', ...words] = line.split(/\s+/);
-    const rest = words.join(' ');
-    switch (first.toLowerCase()) {
-      case '':
-        break;
-      case 'q':
-      case 'quit':
-        return 'leave';
-      case 'discard':
-        return 'discard';
-      case 'apply':
-        if (browser.pending.size > 0) return 'apply';
-        this.say('There is no change to apply.');
-        break;
-      case 'why':
-        return 'why';
-      case '?':
-      case 'help':
-        for (const text of HELP) this.say(text);
-        break;
-      case 'changes':
-        this.changes();
-        break;
-      case 'undo':
-      case 'redo':
-        browser[first.toLowerCase() as 'undo' | 'redo']();
-        this.say(browser.message);
-        break;
-      case 'next':
-        this.list(this.at);
-        break;
-      case 'refresh':
-        await this.reload(this.context);
-        this.list(0);
-        break;
-      default:
-        if (this.select(first.toLowerCase(), rest)) this.list(0);
-        else this.change(first, rest, line);
-    }
+    const word = first.toLowerCase();
+    if (word === '') return undefined;
+    if (word === 'q' || word === 'quit') return 'leave';
+    if (word === 'discard' || word === 'why') return word;
+    if (word === 'apply') {
+      if (browser.pending.size > 0) return 'apply';
+      this.say('There is no change to apply.');
+    } else if (word === '?' || word === 'help') for (const text of HELP) this.say(text);
+    else if (word === 'changes') this.changes();
+    else if (word === 'undo' || word === 'redo') {
+      browser[word]();
+      this.say(browser.message);
+    } else if (word === 'next') this.list(this.at);
+    else if (word === 'refresh') {
+      await this.reload(this.context);
+      this.list(0);
+    } else if (this.select(word, words.join(' '))) this.list(0);
+    else this.change(first, words.join(' '), line);
     return undefined;
   }
 
@@ -118,11 +98,11 @@ class Lines {
     const wanted = rest.toLowerCase();
     const order = browser.orders.find((each) => each.toLowerCase() === wanted);
     if (word === 'find') browser.searchFor(rest);
-    else if (word === 'low') browser.showLow(!browser.isLowOnly);
-    else if (word === 'status' && wanted === '') browser.showStatus(undefined);
-    else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.showStatus(wanted);
+    else if (word === 'low') browser.show({ isLowOnly: !browser.isLowOnly });
+    else if (word === 'status' && wanted === '') browser.show({ status: undefined });
+    else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
     else if (word === 'status') this.refuse(`status is one of ${PET_STATUSES.join(', ')}`);
-    else if (word === 'sort' && order !== undefined) browser.orderBy(order);
+    else if (word === 'sort' && order !== undefined) browser.show({ order });
     else if (word === 'sort') this.refuse(`sort by one of ${browser.orders.join('; ')}`);
     else return word === 'list';
     return true;
@@ -153,20 +133,17 @@ class Lines {
       this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
       return;
     }
-    const stock = { has: (petId: bigint) => browser.find(petId) !== undefined };
-    const found = petOfCode(code, stock, browser.catalog);
-    const item = typeof found === 'bigint' ? browser.find(found) : undefined;
+    const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
+    const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
+    const item = typeof found === 'bigint' ? itemOf(found) : undefined;
     if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
     else if (amount === '') this.say(this.line(item));
-    else this.setTo(item, amount);
-  }
-
-  private setTo(item: InventoryItem, amount: string): void {
-    const { browser } = this;
-    const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-    if (quantity === undefined) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
-    else if (browser.change([item], () => quantity)) this.say(this.line(item));
-    else this.refuse(browser.message);
+    else {
+      const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
+      if (quantity === undefined) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
+      else if (browser.change([item], () => quantity)) this.say(this.line(item));
+      else this.refuse(browser.message);
+    }
   }
 
   private line(item: InventoryItem): string {

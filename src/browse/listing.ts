@@ -1,7 +1,6 @@
 /** Reads the stock that `inventory browse` shows. */
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
-import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { openCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
@@ -9,14 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { visible } from '../view/sanitise.ts';
 import { displayWidth, prepareWidths } from '../view/width.ts';
 import { plural } from '../view/words.ts';
-
-/** The stock as it was read. */
-export interface Listing {
-  readonly items: readonly InventoryItem[];
-  readonly catalog: Catalog | undefined;
-  /** The longest text of each column, in columns of the terminal. */
-  readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
-}
+import type { Listing } from './selection.ts';
 
 /**
  * Reads the stock.
@@ -47,15 +39,11 @@ export async function readListing(
   context.notices.progress(undefined);
   for (const warning of oddities.warnings()) context.notices.warning(warning);
   const catalog = await openCatalog(context, session.origin);
-  const name = await widest(catalog?.longestNames(MEASURED) ?? []);
+  const names = catalog?.longestNames(MEASURED).map(visible) ?? [];
+  await prepareWidths(names);
+  const name = Math.max(0, ...names.map(displayWidth));
   return { items, catalog, widths: { id, name, quantity } };
 }
 
 /** How many names are measured, those of the most characters. */
 const MEASURED = 100;
-
-async function widest(texts: readonly string[]): Promise<number> {
-  const names = texts.map(visible);
-  await prepareWidths(names);
-  return names.reduce((most, name) => Math.max(most, displayWidth(name)), 0);
-}

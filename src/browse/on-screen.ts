@@ -9,18 +9,20 @@ import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';
 import { prepareWidths } from '../view/width.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
-import { drawScreen, firstRowOf, pageOf } from './draw.ts';
-import { paintOf } from './paint.ts';
+import { drawScreen } from './draw.ts';
+import { press } from './keys.ts';
 
 const SECOND = 1_000;
 
 export const browseOnScreen: Show = async (context, browser, reload) => {
   const { clock, env, globals, signal } = context;
-  const paint = paintOf(await createStyle(isColoured({ choice: globals.color, env, isTTY: true })));
   await prepareWidths(['→']);
-  const isUnicode = hasUnicode(context);
-  const { environment } = await context.target();
-  const shown = (text: string): string => visible(context.secrets.redact(text));
+  const looks = {
+    style: await createStyle(isColoured({ choice: globals.color, env, isTTY: true })),
+    isUnicode: hasUnicode(context),
+    environment: (await context.target()).environment,
+    shown: (text: string): string => visible(context.secrets.redact(text)),
+  };
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
   // It may fail before anyone waits for it.
   ended.catch(() => undefined);
@@ -36,7 +38,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   };
   const screen = await context.openScreen({
     onKey(key) {
-      const request = browser.press(key);
+      const request = press(browser, key);
       if (request === 'refresh') read();
       else if (request === 'stop') stopReading.abort(new Failure('interrupted', { signal: 'SIGINT' }));
       else if (request !== undefined) end(request);
@@ -49,12 +51,9 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   });
   const draw = (): string[] => {
     const { columns, rows } = screen;
-    browser.page = pageOf(rows);
-    browser.firstRow = firstRowOf(rows);
-    const { changesOf } = browser;
-    return drawScreen(browser, { environment, columns, rows, now: clock.now(), paint, isUnicode, shown, changesOf });
+    return drawScreen(browser, { ...looks, columns, rows, now: clock.now() });
   };
-  const painter = painterOf({ screen, clock, draw, onFailure: fail });
+  const painter = painterOf(screen, clock, draw, fail);
   signal.addEventListener('abort', onSignal, { once: true });
   // For what counts down.
   let cancelTick = clock.alarm(SECOND, function tick() {
@@ -77,37 +76,31 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
 
 /** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
-  let message = browser.message;
   const say = (text: string): void => {
-    browser.message = text;
+    browser.reading = text;
     redraw();
   };
   const isFirst = !browser.hasStock;
-  browser.isBusy = true;
   say('Reading the stock…');
   try {
-    const notices = onScreen(context, browser, say, (text) => (message = text));
-    await reload({ ...context, notices });
+    await reload({ ...context, notices: onScreen(context, browser, say) });
   } catch (error) {
     if (isFirst || !isFailure(error)) throw error;
-    message = describeFailure(error, context.clock.now()).message;
+    browser.message = describeFailure(error, context.clock.now()).message;
   } finally {
-    browser.isBusy = false;
-    say(message);
+    browser.reading = undefined;
+    redraw();
   }
 }
 
 /** Returns notices that appear in the line for messages. */
-function onScreen(
-  { clock, globals, notices }: CommandContext,
-  browser: Browser,
-  say: (text: string) => void,
-  warn: (text: string) => void,
-): Notices {
+function onScreen({ clock, globals, notices }: CommandContext, browser: Browser, say: (text: string) => void): Notices {
   return {
     isLive: true,
     info: say,
-    warning: warn,
+    warning: (text) => {
+      browser.message = text;
+    },
     debug: () => undefined,
     // Lines on stderr would be on the screen; a log takes them.
     attempt: (facts) => {
@@ -116,12 +109,12 @@ function onScreen(
     progress: (line) => {
       if (line !== undefined) say(line);
     },
-    waiting: (next) => {
-      if (next !== undefined) say(waitLines({ ...next, now: clock.now() })[0]);
+    waiting: (wait) => {
+      if (wait !== undefined) say(waitLines({ ...wait, now: clock.now() })[0]);
     },
     recovered: () => undefined,
-    backoff: (next) => {
-      if (next !== undefined) say(waitLines({ why: 'backoff', ...next, now: clock.now() })[0]);
+    backoff: (wait) => {
+      if (wait !== undefined) say(waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
     },
     watchLimits: (newest) => {
       browser.limits = newest;
@@ -136,34 +129,27 @@ const END = '\u001b[?2026l';
 const CLEAR = '\u001b[2J';
 
 /** @param onFailure called where the terminal cannot be written to */
-function painterOf(parts: {
-  readonly screen: FullScreen;
-  readonly clock: Clock;
-  readonly draw: () => readonly string[];
-  readonly onFailure: (error: unknown) => void;
-}) {
+function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFailure: (error: unknown) => void) {
   let shown: readonly string[] | undefined;
   let isAsked = false;
   let isClosed = false;
   let painting: Promise<void> | undefined;
   const changes = (): string => {
-    const lines = parts.draw();
     const old = shown;
-    shown = lines;
-    const changed = lines.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`));
-    const text = (old === undefined ? CLEAR : '') + changed.join('');
-    return text === '' ? '' : BEGIN + text + END;
+    shown = draw();
+    const changed = shown.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`)).join('');
+    return old === undefined ? CLEAR + changed : changed;
   };
   const paint = async (): Promise<void> => {
     try {
       while (isAsked && !isClosed) {
-        await parts.clock.turn();
+        await clock.turn();
         isAsked = false;
         const text = changes();
-        if (text !== '') await parts.screen.write(text);
+        if (text !== '') await screen.write(BEGIN + text + END);
       }
     } catch (error) {
-      parts.onFailure(error);
+      onFailure(error);
     } finally {
       painting = undefined;
     }

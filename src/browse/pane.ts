@@ -1,11 +1,12 @@
 /** The pane of `inventory browse`: the last changes of the pet at the cursor, with a bar for the quantity after each. */
 import type { Change } from '../state/journal.ts';
 import { bar } from '../view/bar.ts';
+import { BETWEEN } from '../view/fit.ts';
 import { shortTime } from '../view/progress.ts';
 import { displayWidth, padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
-import { BETWEEN, type Surroundings } from './paint.ts';
+import type { Surroundings } from './table.ts';
 
 /** From this width on the pane is beside the table; below, it covers it. */
 const LEAST_BESIDE = 80;
@@ -19,40 +20,35 @@ export function paneWidth(columns: number): number {
 
 /** Returns the table with the pane beside it, or the pane alone. */
 export function withPane(table: readonly string[], browser: Browser, around: Surroundings): readonly string[] {
-  const { columns, paint } = around;
+  const { columns, style } = around;
   const own = paneWidth(columns);
-  const isBeside = own < columns;
-  const pane = paneLines(browser, { ...around, columns: isBeside ? own - BORDER.length : own }, browser.page);
-  if (!isBeside) return pane;
   const rest = columns - own;
+  if (rest === 0) return paneLines(browser, around);
+  const pane = paneLines(browser, { ...around, columns: own - BORDER.length });
   return Array.from({ length: browser.page }, (_, i) => {
     const line = table[i] ?? '';
-    return `${line}${' '.repeat(rest - widthOf(line))}${paint.muted(BORDER)}${pane[i] ?? ''}`;
+    // eslint-disable-next-line no-control-regex -- the looks
+    const width = displayWidth(line.replace(/\u001b\[[0-9;]*m/g, ''));
+    return `${line}${' '.repeat(rest - width)}${style.muted(BORDER)}${pane[i] ?? ''}`;
   });
 }
 
-/** Of a line with looks. */
-function widthOf(line: string): number {
-  // eslint-disable-next-line no-control-regex -- the looks
-  return displayWidth(line.replace(/\u001b\[[0-9;]*m/g, ''));
-}
-
-function paneLines({ catalog, selected }: Browser, around: Surroundings, rows: number): string[] {
+function paneLines(browser: Browser, around: Surroundings): string[] {
+  const { catalog, page, selected } = browser;
   if (selected === undefined) return [];
-  const { changesOf, columns, now, paint, shown } = around;
+  const { columns, now, shown, style } = around;
   const { petId } = selected;
   const name = shown(catalog?.nameOf(petId) ?? '');
-  const { min, target } = catalog?.levels(petId).get(petId) ?? {};
-  const levels = [
-    ...(min === undefined ? [] : [`minimum ${min}`]),
-    ...(target === undefined ? [] : [`target ${target}`]),
-  ].join(', ');
+  const { min, target } = catalog?.levelOf(petId) ?? {};
+  const levels = Object.entries({ minimum: min, target }).flatMap(([word, level]) =>
+    level === undefined ? [] : [`${word} ${level}`],
+  );
   const head = [
-    paint.heading(truncate(name === '' ? `Pet ${petId}` : `${name} (pet ${petId})`, columns)),
-    ...(levels === '' ? [] : [paint.muted(truncate(levels, columns))]),
+    style.heading(truncate(name === '' ? `Pet ${petId}` : `${name} (pet ${petId})`, columns)),
+    ...(levels.length === 0 ? [] : [style.muted(truncate(levels.join(', '), columns))]),
   ];
-  const changes = changesOf(petId, Math.max(1, Math.floor((rows - head.length) / 2)));
-  if (changes.length === 0) return [...head, paint.muted(truncate('No changes from this machine.', columns))];
+  const changes = browser.changesOf(petId, Math.max(1, Math.floor((page - head.length) / 2)));
+  if (changes.length === 0) return [...head, style.muted(truncate('No changes from this machine.', columns))];
   const most = changes.reduce((largest, { after }) => (after > largest ? after : largest), 0n);
   const times = changes.map(({ sentAt = 0 }) => shortTime(sentAt, now));
   const texts = changes.map(quantityText);
@@ -60,19 +56,18 @@ function paneLines({ catalog, selected }: Browser, around: Surroundings, rows: n
   const lines = changes.flatMap((change, i) => {
     const { after, before = after, cause, note, person, state } = change;
     const start = truncate(`${times[i]!.padStart(time)}${BETWEEN}${padTo(texts[i]!, text, 'left')}${BETWEEN}`, columns);
-    const role = after < before ? paint.minus : paint.plus;
     const room = columns - displayWidth(start);
     const end =
       state === 'applied'
-        ? bar(after, most, room, around.isUnicode)
-        : truncate(state === 'sent' ? 'unknown' : state, room);
+        ? style.bar(bar(after, most, room, around.isUnicode))
+        : style.attention(truncate(state === 'sent' ? 'unknown' : state, room));
     const why = [person, cause, note].filter((each) => each !== undefined && each !== '').join(', ');
     return [
-      `${role(start)}${state === 'applied' ? paint.bar(end) : paint.attention(end)}`,
-      paint.muted(truncate(`${BETWEEN}${shown(why)}`, columns)),
+      `${style[after < before ? 'minus' : 'plus'](start)}${end}`,
+      style.muted(truncate(`${BETWEEN}${shown(why)}`, columns)),
     ];
   });
-  return [...head, ...lines].slice(0, rows);
+  return [...head, ...lines].slice(0, page);
 }
 
 function quantityText({ before, after }: Change): string {

@@ -1,14 +1,30 @@
 /** Which pets `inventory browse` shows, in which order, and where the cursor is. */
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
-import { parseInt64, PET_STATUSES, type PetStatus } from '../api/values.ts';
+import { parseInt64, type PetStatus } from '../api/values.ts';
 import { type Orders, ordersOf } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
-import type { Listing } from './listing.ts';
 
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];
+
+/** The stock as it was read. */
+export interface Listing {
+  readonly items: readonly InventoryItem[];
+  readonly catalog: Catalog | undefined;
+  /** The longest text of each column, in columns of the terminal. */
+  readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
+}
+
+const MOVES: Readonly<Record<string, (page: number) => number>> = {
+  up: () => -1,
+  down: () => 1,
+  pageup: (page) => -page,
+  pagedown: (page) => page,
+  home: () => Number.NEGATIVE_INFINITY,
+  end: () => Number.POSITIVE_INFINITY,
+};
 
 export class Selection {
   text = '';
@@ -80,13 +96,8 @@ export class Selection {
   }
 
   /** Returns these pets, whether they match or not. */
-  protected among(petIds: ReadonlySet<bigint>): readonly InventoryItem[] {
+  among(petIds: ReadonlySet<bigint>): readonly InventoryItem[] {
     return this.listing.items.filter(({ petId }) => petIds.has(petId));
-  }
-
-  /** Returns the pet, whether it matches or not. */
-  find(petId: bigint): InventoryItem | undefined {
-    return this.listing.items.find((item) => item.petId === petId);
   }
 
   /** Shows the stock as it is now; the cursor stays on its pet. */
@@ -94,8 +105,7 @@ export class Selection {
     const petId = this.selected?.petId;
     this.listing = listing;
     this.ordered = inOrder(listing, this.order);
-    const hasLevels = (listing.catalog?.levels().size ?? 0) > 0;
-    this.belowMinimum = hasLevels ? ordersOf(true, listing.catalog) : undefined;
+    this.belowMinimum = listing.catalog?.hasLevels() === true ? ordersOf(true, listing.catalog) : undefined;
     this.belowLow = ordersOf(this.low, listing.catalog);
     this.hasStock = true;
     this.search(petId);
@@ -106,26 +116,18 @@ export class Selection {
     return ORDERS.filter((order) => order !== 'name' || this.catalog !== undefined);
   }
 
-  protected move(name: string): void {
-    const steps: Readonly<Record<string, number>> = {
-      up: -1,
-      down: 1,
-      pageup: -this.page,
-      pagedown: this.page,
-      home: Number.NEGATIVE_INFINITY,
-      end: Number.POSITIVE_INFINITY,
-    };
-    this.cursor = Math.max(0, Math.min(this.found.length - 1, this.cursor + (steps[name] ?? 0)));
+  move(name: string): void {
+    this.cursor = Math.max(0, Math.min(this.found.length - 1, this.cursor + (MOVES[name]?.(this.page) ?? 0)));
   }
 
   /** Moves the cursor to this row of the screen, if there is one. */
-  protected moveTo(row: number): void {
+  moveTo(row: number): void {
     const place = this.top + row;
     if (row >= 0 && row < this.page && place < this.found.length) this.cursor = place;
   }
 
   /** Scrolls by so many rows; the cursor stays on its pet as long as that is on the screen. */
-  protected scroll(by: number): void {
+  scroll(by: number): void {
     this.top = Math.max(0, Math.min(this.top + by, this.found.length - this.page));
     const last = Math.min(this.top + this.page, this.found.length) - 1;
     this.cursor = Math.max(this.top, Math.min(this.cursor, last));
@@ -157,35 +159,21 @@ export class Selection {
     this.search();
   }
 
-  showStatus(status: PetStatus | undefined): void {
-    this.status = status;
+  /** Shows other pets or another order; the cursor stays on its pet. */
+  show(wanted: Partial<Pick<Selection, 'text' | 'status' | 'isLowOnly' | 'isChangedOnly' | 'order'>>): void {
+    Object.assign(this, wanted);
+    if (wanted.order !== undefined) this.ordered = inOrder(this.listing, this.order);
     this.search(this.selected?.petId);
   }
 
-  showLow(isLowOnly: boolean): void {
-    this.isLowOnly = isLowOnly;
-    this.search(this.selected?.petId);
+  showAll(): void {
+    this.show({ text: '', status: undefined, isLowOnly: false, isChangedOnly: false });
   }
+}
 
-  orderBy(order: Order): void {
-    this.order = order;
-    this.ordered = inOrder(this.listing, order);
-    this.search(this.selected?.petId);
-  }
-
-  protected nextStatus(step: 1 | -1): void {
-    const all = [undefined, ...PET_STATUSES];
-    this.showStatus(all[(all.indexOf(this.status) + step + all.length) % all.length]);
-  }
-
-  protected showAll(): void {
-    const petId = this.selected?.petId;
-    this.text = '';
-    this.status = undefined;
-    this.isLowOnly = false;
-    this.isChangedOnly = false;
-    this.search(petId);
-  }
+/** Returns the value after this one, or before it; after the last comes the first. */
+export function next<T>(values: readonly T[], value: T, step: 1 | -1): T {
+  return values[(values.indexOf(value) + step + values.length) % values.length]!;
 }
 
 /** Returns a test of a pet's id, for a part of the id or the name, or a barcode; undefined where all match. */

@@ -2,61 +2,69 @@
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import type { DraftChange } from '../state/draft.ts';
-import type { Role } from '../view/style.ts';
+import { BETWEEN } from '../view/fit.ts';
+import { type Role, roleOf, type Style } from '../view/style.ts';
 import { padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
-import { barOf, BETWEEN, type Surroundings } from './paint.ts';
+
+/** What the screen is drawn with: its size, what surrounds the stock, and the looks. */
+export interface Surroundings {
+  readonly environment: string;
+  readonly columns: number;
+  readonly rows: number;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly style: Style;
+  /** True where the terminal shows Unicode. */
+  readonly isUnicode: boolean;
+  /** Makes a text from elsewhere fit to be shown: without secrets and control characters. */
+  readonly shown: (text: string) => string;
+}
+
+/** Reverse video is not a colour: NO_COLOR leaves it. */
+export function reverse(text: string): string {
+  return `\u001b[7m${text}\u001b[27m`;
+}
+
+/** Returns a line of reverse video over the whole width. */
+export function barOf(text: string, { columns, style }: Surroundings): string {
+  return reverse(style.heading(padTo(text, columns, 'left')));
+}
 
 const LEAST_NAME = 6;
 const STATUS_WIDTH = Math.max(...PET_STATUSES.map((status) => status.length));
 const LOW = 'low';
 const LOW_SIGN = '▼ ';
 
-interface Cells {
-  readonly mark: string;
-  readonly id: string;
-  readonly name: string;
-  readonly quantity: string;
-  /** Empty without a pending change. */
-  readonly change: string;
-  /** Empty for a pet above its minimum. */
-  readonly low: string;
-  readonly status: string;
-}
+type Column = 'id' | 'name' | 'quantity' | 'change' | 'low' | 'status';
+type Cells = Readonly<Record<Column, string>>;
 
-const HEADING: Cells = {
-  mark: '   ',
-  id: 'Pet',
-  name: 'Name',
-  quantity: 'Quantity',
-  change: '',
-  low: '',
-  status: 'Status',
-};
+const NO_MARKS = '   ';
+const HEADING: Cells = { id: 'Pet', name: 'Name', quantity: 'Quantity', change: '', low: '', status: 'Status' };
 
 /** Returns the heading and the rows, none wider than the columns. */
 export function tableOf(browser: Browser, around: Surroundings): { heading: string; lines: string[] } {
-  const { columns, paint, shown } = around;
+  const { columns, shown, style } = around;
   const { items, cursor } = browser.visible;
   const width = widthsOf(browser, columns);
-  const line = (row: Cells, roles: { readonly change?: Role; readonly low?: Role } = {}): string => {
-    const cell = (text: string, columns: number, role: Role | undefined, side: 'left' | 'right' = 'left'): string =>
-      padTo(text, columns, side).replace(text, (found) => (role === undefined ? found : paint[role](found)));
-    return [
-      row.mark + padTo(row.id, width.id, 'right'),
-      ...(width.name > 0 ? [padTo(truncate(row.name, width.name), width.name, 'left')] : []),
-      cell(row.quantity, width.quantity, roles.low, 'right'),
-      ...(width.change > 0 ? [cell(row.change, width.change, roles.change)] : []),
-      ...(width.low > 0 ? [cell(row.low, width.low, roles.low)] : []),
-      ...(width.status > 0 ? [truncate(row.status, width.status)] : []),
-    ].join(BETWEEN);
-  };
+  const shownColumns = (Object.keys(HEADING) as Column[]).filter((column) => width[column] > 0);
+  const line = (marks: string, cells: Cells, roles: Partial<Record<Column, Role | undefined>> = {}): string =>
+    marks +
+    shownColumns
+      .map((column) => {
+        const side = column === 'id' || column === 'quantity' ? 'right' : 'left';
+        const text = truncate(cells[column], width[column]);
+        const role = roles[column];
+        const cell = column === 'status' ? text : padTo(text, width[column], side);
+        return role === undefined || text === '' ? cell : cell.replace(text, (found) => style[role](found));
+      })
+      .join(BETWEEN);
   const lines = items.map((item, i) => {
     const change = browser.pending.get(item.petId);
     const isLow = browser.isLow(item);
-    const row: Cells = {
-      mark: `${i === cursor ? '>' : ' '}${browser.marked.has(item.petId) ? 'x' : ' '}${markOf(item, change)}`,
+    const marks = `${i === cursor ? '>' : ' '}${browser.marked.has(item.petId) ? 'x' : ' '}${markOf(item, change)}`;
+    const cells: Cells = {
       id: String(item.petId),
       name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
       quantity: isLow ? `${LOW_SIGN}${item.quantity}` : `${item.quantity}`,
@@ -64,19 +72,21 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       low: isLow ? LOW : '',
       status: shown(item.status),
     };
-    const text = truncate(line(row), columns);
+    const text = truncate(line(marks, cells), columns);
     if (i === cursor) return barOf(text, around);
-    if (text !== line(row)) return text;
-    return line(row, {
-      ...(change !== undefined && { change: change.quantity < change.current ? 'minus' : 'plus' }),
-      ...(isLow && { low: 'attention' }),
+    if (text !== line(marks, cells)) return text;
+    return line(marks, cells, {
+      quantity: roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined),
+      low: 'attention',
+      change: change !== undefined && change.quantity < change.current ? 'minus' : 'plus',
+      status: roleOf('status', item.status),
     });
   });
   if (items.length === 0) lines.push(truncate(emptyText(browser), columns));
-  return { heading: truncate(line(HEADING), columns), lines };
+  return { heading: truncate(line(NO_MARKS, HEADING), columns), lines };
 }
 
-interface Widths extends Readonly<Record<Exclude<keyof Cells, 'mark'>, number>> {
+interface Widths extends Readonly<Record<Column, number>> {
   /** True where there is room for the difference that a change makes. */
   readonly hasDelta: boolean;
 }
@@ -88,7 +98,7 @@ interface Widths extends Readonly<Record<Exclude<keyof Cells, 'mark'>, number>> 
 function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number): Widths {
   const id = Math.max(HEADING.id.length, widths.id);
   const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
-  const free = columns - HEADING.mark.length - id - BETWEEN.length - quantity;
+  const free = columns - NO_MARKS.length - id - BETWEEN.length - quantity;
   const widest = (hasDelta: boolean): number => {
     let most = 0;
     for (const change of pending.values()) most = Math.max(most, changeText(change, hasDelta).length + BETWEEN.length);
@@ -121,9 +131,8 @@ function changeText({ current, quantity }: DraftChange, hasDelta: boolean): stri
   return hasDelta ? `→ ${quantity} ${signed(quantity - current)}` : `→ ${quantity}`;
 }
 
-function emptyText({ counts, catalog, isBusy, text }: Browser): string {
-  if (isBusy && counts.all === 0) return '';
-  if (counts.all === 0) return 'No pets to show.';
+function emptyText({ counts, catalog, reading, text }: Browser): string {
+  if (counts.all === 0) return reading === undefined ? 'No pets to show.' : '';
   if (catalog === undefined && /[^0-9]/.test(text)) {
     return 'No pet matches. Names come from: petstore catalog import FILE';
   }

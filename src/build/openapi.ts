@@ -80,10 +80,9 @@ function operation(route: Route): Record<string, unknown> {
     description: 'ID of the pet',
     schema: schemaOf(Int64),
   }));
-  const responses = Object.entries(route.responses).map(([status, { body, when }]) => [
-    status,
-    response(body, when, status),
-  ]);
+  const responses = Object.entries(route.responses).map(([status, { body, when }]) => {
+    return [status, response(body, when, status)];
+  });
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -94,7 +93,10 @@ function operation(route: Route): Record<string, unknown> {
     ...(route.request !== undefined && { requestBody: { required: true, content: content(route.request) } }),
     responses: {
       ...Object.fromEntries(responses),
-      429: tooMany(),
+      429: {
+        description: 'rate limit exceeded; repeated requests may lead to a temporary ban of the key',
+        headers: { ...LIMIT_HEADERS, 'Retry-After': { description: 'When to retry', schema: { type: 'string' } } },
+      },
       // Part 2: the body of every error response.
       default: response('Error', 'any other error'),
     },
@@ -103,14 +105,6 @@ function operation(route: Route): Record<string, unknown> {
 
 function response(body: string, when: string, status = 'default'): Record<string, unknown> {
   return { description: when, headers: LIMIT_HEADERS, content: content(body, status) };
-}
-
-function tooMany(): Record<string, unknown> {
-  const description = 'rate limit exceeded; repeated requests may lead to a temporary ban of the key';
-  return {
-    description,
-    headers: { ...LIMIT_HEADERS, 'Retry-After': { description: 'When to retry', schema: { type: 'string' } } },
-  };
 }
 
 function content(body: string, status = 'default'): Record<string, unknown> {

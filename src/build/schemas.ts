@@ -60,32 +60,44 @@ const served = { at: time, method: text, target: text, status: count, ms: z.numb
 const logged = { time, run: text };
 const attempt = { status: optional(count), failure: optional(text), code: optional(text), ms: count };
 
-/** What each schema describes, as commands or other places, and the schema; of a list it is that of one row. */
-type Output = readonly [of: string, schema: z.core.$ZodType, isList?: 'list'];
+/** The members of an object, or any other schema. */
+type Shape = z.core.$ZodShape | z.core.$ZodType;
 
-const OUTPUTS: Readonly<Record<string, Output>> = {
-  error: [
-    'the error on stderr',
-    object({
-      error: object({
-        ...{ kind, message: text, exitCode, status: optional(count), code: optional(text), retryable: flag },
-        ...{
-          retryAt: optional(time),
-          outcome: optional(outcome),
-          details: optional(array(text)),
-          hint: optional(text),
-        },
-      }),
+function schemaIn(shape: Shape): object {
+  return schemaOf('_zod' in shape ? (shape as z.core.$ZodType) : object(shape));
+}
+
+/** @param description commands, or other places */
+function one(description: string, shape: Shape): object {
+  return { description, ...schemaIn(shape) };
+}
+
+/** Describes a list by its row: the array is that of -o json, the row alone a line of -o ndjson. */
+function rows(description: string, shape: Shape): object {
+  const item = { $ref: '#/$defs/row' };
+  return { description, anyOf: [{ type: 'array', items: item }, item], $defs: { row: schemaIn(shape) } };
+}
+
+const OUTPUTS: Readonly<Record<string, object>> = {
+  error: one('the error on stderr', {
+    error: object({
+      ...{ kind, message: text, exitCode, status: optional(count), code: optional(text), retryable: flag },
+      ...{
+        retryAt: optional(time),
+        outcome: optional(outcome),
+        details: optional(array(text)),
+        hint: optional(text),
+      },
     }),
-  ],
-  notice: [
+  }),
+  notice: one(
     'other lines on stderr',
     union([
       ...['warning', 'info', 'debug'].map((name) => object({ [name]: object({ message: text }) })),
       object({ rateLimit: object(limit) }),
     ]),
-  ],
-  log: [
+  ),
+  log: one(
     'lines of --log FILE',
     union([
       object({ ...logged, event: is('start'), version: text, command: text, options: array(text) }),
@@ -99,163 +111,122 @@ const OUTPUTS: Readonly<Record<string, Output>> = {
       }),
       object({ ...logged, event: is('end'), exitCode, error: optional(kind), ms: count }),
     ]),
-  ],
-  pets: ['inventory list', pet, 'list'],
-  'pets-columns': [
+  ),
+  pets: rows('inventory list', pet),
+  'pets-columns': rows(
     'inventory list --columns',
     z.looseObject({ ...z.partial(pet).shape, name: optional(text), order: before }),
-    'list',
-  ],
-  'pets-watch': [
+  ),
+  'pets-watch': one(
     'inventory list --watch',
     z.looseObject({
       ...{ at: time, event: z.enum(['listed', 'changed', 'appeared', 'gone']) },
       ...{ ...changedPet.shape, statusBefore: optional(text) },
     }),
-  ],
-  pet: ['inventory get, wait', pet],
-  'changed-pet': ['inventory set, inventory adjust', changedPet],
-  update: ['inventory set --dry-run, inventory adjust --dry-run', update],
-  'status-sums': [
-    'inventory summary',
-    object({ status: text, pets: count, quantity: number, outOfStock: count }),
-    'list',
-  ],
-  run: ['inventory import, inventory undo, inventory redo', run],
-  'counted-run': ['inventory count, inventory runs resume', union([run, nothing, countKept])],
-  due: [
-    'inventory count --due',
-    object({ petId: id, name: maybe(text), quantity: number, counted: maybe(time) }),
-    'list',
-  ],
-  'edited-run': ['inventory edit, inventory browse', union([run, nothing])],
-  plan: [
-    ['import', 'count', 'edit', 'undo', 'redo'].map((name) => `inventory ${name} --dry-run`).join(', '),
-    object({ ...change, line: maybe(count), problem: maybe(text) }),
-    'list',
-  ],
-  events: [
+  ),
+  pet: one('inventory get, wait', pet),
+  'changed-pet': one('inventory set, inventory adjust', changedPet),
+  update: one('inventory set --dry-run, inventory adjust --dry-run', update),
+  'status-sums': rows('inventory summary', { status: text, pets: count, quantity: number, outOfStock: count }),
+  run: one('inventory import, inventory undo, inventory redo', run),
+  'counted-run': one('inventory count, inventory runs resume', union([run, nothing, countKept])),
+  due: rows('inventory count --due', { petId: id, name: maybe(text), quantity: number, counted: maybe(time) }),
+  'edited-run': one('inventory edit, inventory browse', union([run, nothing])),
+  plan: rows(['import', 'count', 'edit', 'undo', 'redo'].map((name) => `inventory ${name} --dry-run`).join(', '), {
+    ...change,
+    line: maybe(count),
+    problem: maybe(text),
+  }),
+  events: one(
     'inventory import --events, inventory runs resume --events',
     union([row, object({ event: is('end'), ...run.shape })]),
-  ],
-  history: [
-    'inventory history',
-    object({
-      ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },
-      ...{ cause: maybe(z.enum(CAUSES)), note: maybe(text), command: text, run: maybe(number) },
-    }),
-    'list',
-  ],
-  'history-sums': [
+  ),
+  history: rows('inventory history', {
+    ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },
+    ...{ cause: maybe(z.enum(CAUSES)), note: maybe(text), command: text, run: maybe(number) },
+  }),
+  'history-sums': rows(
     'inventory history --by',
     union(SUMS.map((by) => object({ [summedBy[by][0]]: summedBy[by][1], ...sums }))),
-    'list',
-  ],
-  runs: [
-    'inventory runs',
-    object({
-      ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count, failed: count },
-      ...{ state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
-    }),
-    'list',
-  ],
-  'discarded-run': ['inventory runs discard', object({ run: number, environment, discarded: count })],
-  'imported-catalog': ['catalog import', object({ environment, imported: count })],
-  catalog: [
-    'catalog list',
-    object({
-      ...{ petId: id, name: text, barcodes: array(text), min: maybe(number), target: maybe(number) },
-      source: z.enum(['local', 'service']),
-    }),
-    'list',
-  ],
-  'catalog-pet': ['catalog set, catalog remove', object({ environment, petId: id })],
-  limits: [
-    'limits',
-    object({
-      ...{ environment, limit: maybe(count), remaining: maybe(count), resetAt: maybe(time), knownAt: maybe(time) },
-      windows: array(object({ operation: text, ...limit })),
-      block: maybe(object({ why, strikes: count, until: time, over: flag })),
-      ...{ inFlight: array(object({ by: text, since: time })), ledger },
-    }),
-  ],
-  status: [
-    'status',
-    object({
-      ...{ environment: active, baseUrl: active, apiKey: active },
-      config: object({ path: text, exists: flag, private: flag }),
-      unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
-    }),
-  ],
-  diagnosis: ['doctor', object({ check: text, health, says: text, fix: maybe(text) }), 'list'],
-  smoke: [
-    'smoke',
-    object({
-      ...{ suite: text, startedAt: time, passed: count, failed: count, skipped: count },
-      checks: array(
-        object({
-          ...{ id: text, title: text, contract: maybe(text), verdict, problem: maybe(text), ms: count },
-          ...{ request: maybe(text), status: maybe(count), headers: z.record(text, text) },
-        }),
-      ),
-    }),
-  ],
-  'smoke-checks': ['smoke --list', object({ id: text, title: text }), 'list'],
-  request: ['api --dry-run', object({ dryRun: is(true), ...request, body: maybe(text) })],
-  login: ['login', object({ environment, baseUrl: text, verified: flag, config: text })],
-  logout: ['logout', object({ loggedOut: array(text) })],
-  setting: ['config get, config set, config unset', setting],
-  settings: ['config list', setting, 'list'],
-  profiles: [
-    'config profiles',
-    object({ profile: text, environment: maybe(text), production: maybe(text), staging: maybe(text) }),
-    'list',
-  ],
-  'config-file': ['config path', object({ path: text })],
-  proxy: ['proxy', object({ baseUrl: text, environment, token: optional(text), tokenFile: optional(text) })],
-  'proxy-token': ['proxy token add', object({ name: text, token: text, tokens: text })],
-  'proxy-log': [
-    'lines of proxy --log FILE',
-    object({ id: text, ...served, waitedMs: count, client: text, error: optional(text) }),
-  ],
-  'proxy-status': [
-    '/__petstore/status of the proxy',
-    object({
-      ...{ environment, baseUrl: text, queue: count, inFlight: count, rateLimit: maybe(object(limit)), ledger },
-      block: maybe(object({ why, until: time })),
-    }),
-  ],
-  sandbox: ['sandbox serve', object({ baseUrl: text, apiKey: text, command: text, login: text, page: text })],
-  'sandbox-log': [
-    'lines of sandbox serve --log FILE',
-    object({
-      ...{ id: count, ...served, ...z.partial(object({ limit: count, remaining: count, retryAfter: count })).shape },
-      ...{ reason: optional(text), faults: optional(array(text)) },
-    }),
-  ],
-  'sandbox-pets': ['sandbox seed, sandbox reset', object({ pets: count, file: text })],
-  'sandbox-status': ['sandbox status', object({ file: text, pets: count, addedKeys: count, bytes: maybe(count) })],
-  'sandbox-keys': [
-    'sandbox keys',
-    object({
-      ...{ key: text, minuteUsed: count, dayUsed: count, early: count },
-      ...{ blockedUntil: maybe(time), bannedUntil: maybe(time) },
-    }),
-    'list',
-  ],
-  'exit-codes': ['help exit-codes', object({ code: text, meaning: text, then: text }), 'list'],
-  schemas: ['help schemas', object({ schema: text, of: text }), 'list'],
+  ),
+  runs: rows('inventory runs', {
+    ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count, failed: count },
+    ...{ state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
+  }),
+  'discarded-run': one('inventory runs discard', { run: number, environment, discarded: count }),
+  'imported-catalog': one('catalog import', { environment, imported: count }),
+  catalog: rows('catalog list', {
+    ...{ petId: id, name: text, barcodes: array(text), min: maybe(number), target: maybe(number) },
+    source: z.enum(['local', 'service']),
+  }),
+  'catalog-pet': one('catalog set, catalog remove', { environment, petId: id }),
+  limits: one('limits', {
+    ...{ environment, limit: maybe(count), remaining: maybe(count), resetAt: maybe(time), knownAt: maybe(time) },
+    windows: array(object({ operation: text, ...limit })),
+    block: maybe(object({ why, strikes: count, until: time, over: flag })),
+    ...{ inFlight: array(object({ by: text, since: time })), ledger },
+  }),
+  status: one('status', {
+    ...{ environment: active, baseUrl: active, apiKey: active },
+    config: object({ path: text, exists: flag, private: flag }),
+    unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
+  }),
+  diagnosis: rows('doctor', { check: text, health, says: text, fix: maybe(text) }),
+  smoke: one('smoke', {
+    ...{ suite: text, startedAt: time, passed: count, failed: count, skipped: count },
+    checks: array(
+      object({
+        ...{ id: text, title: text, contract: maybe(text), verdict, problem: maybe(text), ms: count },
+        ...{ request: maybe(text), status: maybe(count), headers: z.record(text, text) },
+      }),
+    ),
+  }),
+  'smoke-checks': rows('smoke --list', { id: text, title: text }),
+  request: one('api --dry-run', { dryRun: is(true), ...request, body: maybe(text) }),
+  login: one('login', { environment, baseUrl: text, verified: flag, config: text }),
+  logout: one('logout', { loggedOut: array(text) }),
+  setting: one('config get, config set, config unset', setting),
+  settings: rows('config list', setting),
+  profiles: rows('config profiles', {
+    profile: text,
+    environment: maybe(text),
+    production: maybe(text),
+    staging: maybe(text),
+  }),
+  'config-file': one('config path', { path: text }),
+  proxy: one('proxy', { baseUrl: text, environment, token: optional(text), tokenFile: optional(text) }),
+  'proxy-token': one('proxy token add', { name: text, token: text, tokens: text }),
+  'proxy-log': one('lines of proxy --log FILE', {
+    id: text,
+    ...served,
+    waitedMs: count,
+    client: text,
+    error: optional(text),
+  }),
+  'proxy-status': one('/__petstore/status of the proxy', {
+    ...{ environment, baseUrl: text, queue: count, inFlight: count, rateLimit: maybe(object(limit)), ledger },
+    block: maybe(object({ why, until: time })),
+  }),
+  sandbox: one('sandbox serve', { baseUrl: text, apiKey: text, command: text, login: text, page: text }),
+  'sandbox-log': one('lines of sandbox serve --log FILE', {
+    ...{ id: count, ...served, ...z.partial(object({ limit: count, remaining: count, retryAfter: count })).shape },
+    ...{ reason: optional(text), faults: optional(array(text)) },
+  }),
+  'sandbox-pets': one('sandbox seed, sandbox reset', { pets: count, file: text }),
+  'sandbox-status': one('sandbox status', { file: text, pets: count, addedKeys: count, bytes: maybe(count) }),
+  'sandbox-keys': rows('sandbox keys', {
+    ...{ key: text, minuteUsed: count, dayUsed: count, early: count },
+    ...{ blockedUntil: maybe(time), bannedUntil: maybe(time) },
+  }),
+  'exit-codes': rows('help exit-codes', { code: text, meaning: text, then: text }),
+  schemas: rows('help schemas', { schema: text, of: text }),
 };
 
 /** Returns a file with all schemas by name, one a line. */
 export function schemas(): string {
-  const lines = Object.entries(OUTPUTS).map(([title, [description, schema, isList]]) => {
-    const head = { $schema: 'https://json-schema.org/draft/2020-12/schema', title, description };
-    const one = schemaOf(schema);
-    const item = { $ref: '#/$defs/row' };
-    // The array is that of -o json, the row alone a line of -o ndjson.
-    const either = { anyOf: [{ type: 'array', items: item }, item], $defs: { row: one } };
-    return `${JSON.stringify(title)}:${JSON.stringify({ ...head, ...(isList === undefined ? one : either) })}`;
+  const lines = Object.entries(OUTPUTS).map(([title, schema]) => {
+    const head = { $schema: 'https://json-schema.org/draft/2020-12/schema', title };
+    return `${JSON.stringify(title)}:${JSON.stringify({ ...head, ...schema })}`;
   });
   return `{\n${lines.join(',\n')}\n}\n`;
 }

@@ -26,8 +26,7 @@ function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigin
 /** @param low the minimum of a pet without one; true: there is none */
 export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
   if (low === undefined) return undefined;
-  const levels = catalog?.levels();
-  return ({ petId, quantity }) => orderOf(quantity, levels?.get(petId), low === true ? undefined : low);
+  return ({ petId, quantity }) => orderOf(quantity, catalog?.levelOf(petId), low === true ? undefined : low);
 }
 
 interface Sources {

@@ -36,11 +36,14 @@ export interface Owner {
 
 /** Entries in one query. */
 const PAGE = 1_000;
+/** Pets whose levels are read one by one: a list of a few does not read a catalog of a million. */
+const MOST_SINGLE_LEVELS = 1_000;
 
 export class Catalog implements Disposable {
   private readonly database: Pick<Database, 'all'> & Partial<Disposable>;
   private readonly origin: string;
-  private byFoldedName: Map<string, Pick<Entry, 'petId' | 'name'>[]> | undefined;
+  private levelsRead = 0;
+  private allLevels: ReadonlyMap<bigint, StockLevel> | undefined;
 
   /** @param database closed with the catalog, if it can be */
   constructor(database: Pick<Database, 'all'> & Partial<Disposable>, origin: string) {
@@ -78,14 +81,11 @@ export class Catalog implements Disposable {
 
   /** Returns the pets with exactly this name; without one, those that a search finds. */
   named(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
-    const { where, words } = searched(wanted);
-    const found = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...words).map(
-      (row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }),
-    );
-    const exact = found.filter(({ name }) => name === wanted);
+    const same = this.called(wanted);
+    const exact = same.filter(({ name }) => name === wanted);
     if (exact.length > 0) return exact;
-    const same = found.filter(({ name }) => folded(name) === folded(wanted));
-    return same.length > 0 ? same : found;
+    const { where, words } = searched(wanted);
+    return same.length > 0 ? same : this.pets(where, ...words);
   }
 
   /** Returns the pets whose name has each word of the text in it, in any order. */
@@ -97,14 +97,14 @@ export class Catalog implements Disposable {
     return ids === undefined ? [] : ids.split(',').map(BigInt);
   }
 
-  /** Returns the pet's minimum and target; without a pet, those of all pets that have one of them. */
-  levels(petId?: bigint): ReadonlyMap<bigint, StockLevel> {
-    const rows = this.query(
-      `SELECT petId, min, target FROM catalogPet
-       WHERE origin = ? ${petId === undefined ? '' : 'AND petId = ?'} AND (min IS NOT NULL OR target IS NOT NULL)`,
-      ...(petId === undefined ? [] : [petId]),
-    );
-    return new Map(rows.map((row) => [integer(row, 'petId'), levelIn(row)]));
+  /** Returns the pet's minimum and target. For many pets, those of all pets are read at once. */
+  levelOf(petId: bigint): StockLevel {
+    if (this.allLevels === undefined && ++this.levelsRead > MOST_SINGLE_LEVELS) this.allLevels = this.levels();
+    return (this.allLevels ?? this.levels('AND petId = ?', petId)).get(petId) ?? {};
+  }
+
+  hasLevels(): boolean {
+    return this.levels('LIMIT 1').size > 0;
   }
 
   /** Returns the longest names, the longest first. */
@@ -140,14 +140,20 @@ export class Catalog implements Disposable {
     }
   }
 
-  /** Returns the pets with just this name, in any case: for many names, one after the other. */
+  /** Returns the pets with just this name, in any case. */
   called(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
-    const rows = (): SqlRow[] => this.query('SELECT petId, name FROM catalogPet WHERE origin = ? ORDER BY petId');
-    this.byFoldedName ??= Map.groupBy(
-      rows().map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') })),
-      ({ name }) => folded(name),
-    );
-    return this.byFoldedName.get(folded(wanted)) ?? [];
+    return this.pets('origin = ? AND search = ?', folded(wanted));
+  }
+
+  private pets(where: string, ...values: SqlValue[]): readonly Pick<Entry, 'petId' | 'name'>[] {
+    const rows = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...values);
+    return rows.map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }));
+  }
+
+  private levels(where = '', ...values: SqlValue[]): ReadonlyMap<bigint, StockLevel> {
+    const sql = `SELECT petId, min, target FROM catalogPet
+      WHERE origin = ? AND (min IS NOT NULL OR target IS NOT NULL) ${where}`;
+    return new Map(this.query(sql, ...values).map((row) => [integer(row, 'petId'), levelIn(row)]));
   }
 
   private query(sql: string, ...values: SqlValue[]): SqlRow[] {

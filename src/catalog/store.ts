@@ -1,48 +1,153 @@
-/** Writes the catalog of an address. All of it is part of the caller's transaction. */
+/** Stores what a catalog is to have. All of it is part of the caller's transaction. */
 import type { Database } from '../ports.ts';
-import { type Entry, folded } from './local-catalog.ts';
+import { visible } from '../view/sanitise.ts';
+import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
+import { Catalog, type Entry, folded, type StockLevel } from './local-catalog.ts';
 
-type Tables = Pick<Database, 'run'>;
+type Tables = Pick<Database, 'all' | 'run'>;
 
-/** What the catalog is to have for a pet; what is undefined stays as it is. */
-export interface EntryChange {
-  /** Empty removes it. */
+/** A row of a file, or of `catalog set`. Several rows of a pet add their barcodes together. */
+export interface CatalogRow {
+  /** In the file. */
+  readonly line: number;
+  readonly petId: bigint;
+  /** Undefined leaves the name as it is; empty removes it. */
   readonly name?: string | undefined;
-  /** With 14 digits each. */
-  readonly barcodes?: ReadonlySet<string> | undefined;
-  /** Null removes it. */
+  /** As they were written. Undefined leaves the pet's barcodes as they are. */
+  readonly barcodes?: readonly string[] | undefined;
+  /** Undefined leaves it as it is; null removes it. */
   readonly min?: bigint | null | undefined;
   readonly target?: bigint | null | undefined;
 }
 
-/** Stores checked changes. `force`: their barcodes come before ids. */
-export function writeChanges(
+/** What the rows of a pet say together. */
+type Said = { -readonly [Column in 'name' | 'min' | 'target']: CatalogRow[Column] };
+
+interface CatalogChange {
+  readonly database: Tables;
+  readonly origin: string;
+  readonly catalog: Catalog;
+  /** Of the barcodes that were added, by barcode. */
+  readonly lines: Map<string, number>;
+  readonly force: boolean;
+}
+
+export interface Problem {
+  readonly line: number;
+  readonly reason: string;
+}
+
+/**
+ * Stores rows, and returns what is wrong with each bad row: the caller then rolls back.
+ * @param force allows a barcode with the digits of another pet's id, and stores that barcodes come before ids
+ */
+export function storeRows(
   database: Tables,
   origin: string,
-  pets: ReadonlyMap<bigint, EntryChange>,
-  force: boolean,
-): void {
+  rows: readonly CatalogRow[],
+  force = false,
+): readonly Problem[] {
+  const catalog = new Catalog(database, origin);
   touch(database, origin);
-  for (const [petId, { barcodes }] of pets) {
+  // First all ids, which no barcode may be, and the barcodes that are replaced, which others may have.
+  for (const { petId, barcodes } of rows) {
+    database.run(
+      `INSERT INTO catalogPet (origin, petId, provided, name, search) VALUES (?, ?, 0, '', '')
+       ON CONFLICT DO UPDATE SET provided = 0`,
+      origin,
+      petId,
+    );
     if (barcodes !== undefined) deleteBarcodes(database, origin, petId);
   }
-  for (const [petId, { barcodes = [], ...change }] of pets) {
-    const kept = (['name', 'min', 'target'] as const).filter((column) => change[column] !== undefined);
-    const columns = kept.includes('name') ? ['search', ...kept] : kept;
-    const { name = '', min, target } = change;
-    database.run(
-      `INSERT INTO catalogPet (origin, petId, provided, name, search, min, target) VALUES (?, ?, 0, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET provided = 0${columns.map((each) => `, ${each} = excluded.${each}`).join('')}`,
-      ...[origin, petId, name, folded(name), min?.toString() ?? null, target?.toString() ?? null],
-    );
-    // One that came with the catalog of the service itself is taken from its pet.
-    for (const barcode of barcodes) {
-      database.run(
-        'INSERT OR REPLACE INTO catalogBarcode VALUES (?, ?, ?, ?)',
-        ...[origin, barcode, petId, force ? 1n : 0n],
-      );
-    }
+  const pets = new Map<bigint, Said>();
+  const change: CatalogChange = { database, origin, catalog, lines: new Map(), force };
+  const problems: Problem[] = [];
+  for (const row of rows) {
+    const { petId, line } = row;
+    const pet = pets.get(petId) ?? { name: undefined, min: undefined, target: undefined };
+    pets.set(petId, pet);
+    const reasons = [
+      idProblem(change, petId),
+      addLevels(pet, row, catalog.levelOf(petId)),
+      addName(pet, row),
+      ...(row.barcodes ?? []).map((text) => addBarcode(change, text, row)),
+    ];
+    const found = new Set(reasons.filter((reason) => reason !== undefined));
+    if (found.size > 0) problems.push({ line, reason: [...found].join('; ') });
   }
+  for (const [petId, pet] of pets) update(database, origin, petId, pet);
+  return problems;
+}
+
+function update(database: Tables, origin: string, petId: bigint, { name, min, target }: Said): void {
+  const columns = {
+    ...(name !== undefined && { name, search: folded(name) }),
+    ...(min !== undefined && { min: min?.toString() ?? null }),
+    ...(target !== undefined && { target: target?.toString() ?? null }),
+  };
+  const changes = Object.keys(columns).map((column) => `${column} = ?`);
+  if (changes.length === 0) return;
+  const sql = `UPDATE catalogPet SET ${changes.join(', ')} WHERE origin = ? AND petId = ?`;
+  database.run(sql, ...Object.values(columns), origin, petId);
+}
+
+/** Gives the pet of a row a barcode. Returns why the pet cannot have it. */
+function addBarcode(change: CatalogChange, text: string, { petId, line }: CatalogRow): string | undefined {
+  const { database, origin, catalog, lines, force } = change;
+  const barcode = parseBarcode(text);
+  if (barcode === undefined) return barcodeProblem(text);
+  const owner = catalog.ownerOf(barcode);
+  if (owner !== undefined && owner.petId !== petId && !owner.isProvided) {
+    const row = lines.get(barcode);
+    return `barcode ${labelOf(barcode)} belongs to pet ${owner.petId}${row === undefined ? '' : ` (line ${row})`}`;
+  }
+  const id = BigInt(barcode);
+  if (!force && id !== petId && catalog.has(id)) {
+    return `barcode ${labelOf(barcode)} is also the id of pet ${id}; to have both, add --force`;
+  }
+  lines.set(barcode, line);
+  // One that came with the catalog of the service itself is taken from its pet.
+  const values = [origin, barcode, petId, force ? 1n : 0n];
+  database.run('INSERT OR REPLACE INTO catalogBarcode VALUES (?, ?, ?, ?)', ...values);
+  return undefined;
+}
+
+/** Returns why the pet cannot be in the catalog: a barcode of another one, which no row names, has the digits of its id. */
+function idProblem({ catalog, lines, force }: CatalogChange, petId: bigint): string | undefined {
+  const barcode = barcodeWithDigitsOf(petId);
+  const owner = force || lines.has(barcode) ? undefined : catalog.ownerOf(barcode);
+  if (owner === undefined || owner.petId === petId || owner.isForced || owner.isProvided) return undefined;
+  return `petId ${petId} is also a barcode of pet ${owner.petId}; to have both, add --force`;
+}
+
+/** Adds the minimum and the target of a row to its pet's. Returns why the pet cannot have them. @param stored what the catalog has */
+function addLevels(pet: Said, row: CatalogRow, stored: StockLevel): string | undefined {
+  for (const column of ['min', 'target'] as const) {
+    const [value, earlier] = [row[column], pet[column]];
+    if (value === undefined) continue;
+    if (value !== null && value < 0n) return `${column} is ${value}, below zero`;
+    if (value !== null && typeof earlier === 'bigint' && earlier !== value) {
+      return `pet ${row.petId} has a ${column} of ${earlier} on an earlier line, and of ${value} here`;
+    }
+    pet[column] = value ?? earlier ?? null;
+  }
+  const { min = stored.min, target = stored.target } = pet;
+  const isWrong = typeof min === 'bigint' && typeof target === 'bigint' && target < min;
+  return isWrong ? `target is ${target}, below min, which is ${min}` : undefined;
+}
+
+const MOST_CHARACTERS = 200;
+
+/** Adds the name of a row to its pet's. Returns why the pet cannot have it. */
+function addName(pet: Said, { petId, name }: CatalogRow): string | undefined {
+  const before = pet.name ?? '';
+  if (name === undefined) return undefined;
+  pet.name = name === '' ? before : name;
+  if (name.length > MOST_CHARACTERS)
+    return `name has ${name.length} characters; at most ${MOST_CHARACTERS} are allowed`;
+  if (visible(name) !== name) return `name "${visible(name)}" has a character that cannot be printed`;
+  if (name === '' || before === '' || before === name) return undefined;
+  return `pet ${petId} has the name ${JSON.stringify(before)} on an earlier line, and ${JSON.stringify(name)} here`;
 }
 
 /** A pet of the catalog that a service brings along. */

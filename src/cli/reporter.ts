@@ -8,16 +8,7 @@ import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
 import type { Failure, ServiceError } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
-import {
-  type Began,
-  duration,
-  limitWords,
-  LiveLine,
-  progressLines,
-  runWaitLine,
-  type Share,
-  waitLines,
-} from '../view/progress.ts';
+import { type Began, duration, limitWords, LiveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import { forPeople, type Style } from '../view/style.ts';
 import { stringifyJson, type JsonValue } from '../api/json.ts';
@@ -64,17 +55,24 @@ export class Reporter implements Notices {
     this.live = parts.animate && !parts.settings.quiet ? new LiveLine(parts.stderr) : undefined;
   }
 
+  private get isVerbose(): boolean {
+    return this.parts.settings.verbose || this.parts.settings.debug;
+  }
+
+  private get isJson(): boolean {
+    return this.parts.settings.isJson;
+  }
+
   info(text: string): void {
-    const { quiet, verbose, debug } = this.parts.settings;
-    if (text !== '' && !quiet && (!this.isJson || verbose || debug)) this.say('info', this.shown(text));
+    if (text !== '' && !this.parts.settings.quiet && (!this.isJson || this.isVerbose)) this.say('info', text);
   }
 
   warning(text: string): void {
-    this.say('warning', this.shown(text));
+    this.say('warning', text);
   }
 
   debug(text: string): void {
-    if (this.parts.settings.debug) this.say('debug', this.shown(text));
+    if (this.parts.settings.debug) this.say('debug', text);
   }
 
   /** Sends what happens from now on to a log, too. */
@@ -84,12 +82,12 @@ export class Reporter implements Notices {
 
   attempt(facts: AttemptFacts): void {
     const { method, url, status, failure, ms } = facts;
-    this.log?.attempt(facts, this.newestLimits());
-    if (!this.parts.settings.verbose && !this.parts.settings.debug) return;
-    const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const limits = this.newestLimits();
+    this.log?.attempt(facts, limits);
+    if (!this.isVerbose) return;
+    const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
-    this.say('info', this.shown(`${method} ${url} ${result} in ${Math.round(ms)} ms${left}`));
+    this.say('info', `${method} ${url} ${result} in ${Math.round(ms)} ms${left}`);
     if (failure !== undefined) this.debug(failure.detail);
   }
 
@@ -103,21 +101,37 @@ export class Reporter implements Notices {
     this.progressLine = line;
     this.share = share;
     this.began = share && { at, done: share[0], loggedAt: at, ...this.began };
-    if (line === undefined || live !== undefined) {
-      const lines = progressLines(this.shown(line ?? ''), share, this.began, at, this.parts.isUnicode);
-      this.later(() => (line === undefined ? live?.clear() : live?.draw(...lines)));
+    if (line === undefined) this.later(() => live?.clear());
+    else if (live !== undefined) {
+      const lines = progressLines(this.shown(line), share, this.began, at, this.parts.isUnicode);
+      this.later(() => live.draw(...lines));
     } else if (this.began !== undefined && at - this.began.loggedAt >= LOG_PACE_MS) {
       this.began.loggedAt = at;
       this.info(`${line}.`);
     }
   }
 
-  waiting(wait: Wait | undefined): void {
-    this.wait(wait);
+  waiting(wait: Wait | (Backoff & { why: 'backoff' }) | undefined): void {
+    if (wait === undefined) {
+      this.announced = false;
+      this.progress(this.progressLine, this.share);
+      return;
+    }
+    const { live, progressLine } = this;
+    const progress = progressLine && this.shown(progressLine);
+    const lines = waitLines({ ...wait, now: this.parts.clock.now(), canStop: live !== undefined, progress });
+    // One line for all waits of --retry-for.
+    const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
+    this.isRetrying ||= 'giveUpAt' in wait;
+    if (live !== undefined) this.later(() => live.draw(...lines));
+    // Without a terminal, one line for each wait.
+    else if (!isAnnounced && lines[0] !== progress) this.info(lines[0]);
+    else return;
+    this.announced = true;
   }
 
-  backoff(wait: Parameters<Notices['backoff']>[0]): void {
-    this.wait(wait === undefined ? undefined : { why: 'backoff', ...wait });
+  backoff(wait: Backoff | undefined): void {
+    this.waiting(wait && { why: 'backoff', ...wait });
   }
 
   recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {
@@ -133,21 +147,20 @@ export class Reporter implements Notices {
   /** Prints `7 of 60 requests left, …`: where it was asked for, and for people on a terminal. */
   limits(): void {
     const limits = this.newestLimits();
-    if (limits === undefined || this.parts.settings.quiet) return;
-    const { showLimits, verbose, debug } = this.parts.settings;
-    const { isWatched, stderr, style } = this.parts;
+    const { isWatched, settings, stderr, style } = this.parts;
+    if (limits === undefined || settings.quiet) return;
     const { limit, remaining, resetAt } = limits;
     const isLow = remaining < LOW_SHARE * limit;
     const isForPeople = stderr.isTTY && !this.isJson && (isWatched || isLow);
-    if (!isForPeople && !showLimits && !verbose && !debug) return;
+    if (!isForPeople && !settings.showLimits && !this.isVerbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
     else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
   failure(failure: Failure): void {
     const now = this.parts.clock.now();
-    const { env } = this.parts.settings;
-    if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
+    const { debug, env } = this.parts.settings;
+    if (debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
     else this.print(formatErrorLines(failure, now, env));
@@ -164,33 +177,8 @@ export class Reporter implements Notices {
       lines.push(...(error.stack ?? error.message).split('\n'));
     }
     const text = lines.map((line) => this.shown(line)).join('\n');
-    if (this.isJson) this.say('debug', text);
+    if (this.isJson) this.object('debug', { message: text });
     else this.write(text);
-  }
-
-  private wait(wait: Wait | (Backoff & { why: 'backoff' }) | undefined): void {
-    if (wait === undefined) {
-      this.announced = false;
-      this.progress(this.progressLine, this.share);
-      return;
-    }
-    const now = this.parts.clock.now();
-    const lines: readonly [string, ...string[]] =
-      this.progressLine === undefined
-        ? waitLines({ ...wait, now, canStop: this.live !== undefined })
-        : [this.shown(runWaitLine(this.progressLine, { ...wait, now }))];
-    // One line for all waits of --retry-for.
-    const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
-    this.isRetrying ||= 'giveUpAt' in wait;
-    if (this.live !== undefined) {
-      const { live } = this;
-      this.later(() => live.draw(...lines));
-      this.announced = true;
-    } else if (!isAnnounced && lines[0] !== this.progressLine) {
-      // Without a terminal, one line for each wait.
-      this.info(lines[0]);
-      this.announced = true;
-    }
   }
 
   /** As text is shown: without secrets, and only then escaped, laid out or cut. */
@@ -198,13 +186,10 @@ export class Reporter implements Notices {
     return visible(this.parts.redact(text));
   }
 
-  private get isJson(): boolean {
-    return this.parts.settings.isJson;
-  }
-
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {
-    if (this.isJson) this.object(kind, { message: text });
-    else this.print([kind === 'info' ? text : `${kind}: ${text}`]);
+    const message = this.shown(text);
+    if (this.isJson) this.object(kind, { message });
+    else this.print([kind === 'info' ? message : `${kind}: ${message}`]);
   }
 
   private object(kind: string, members: Readonly<Record<string, string | number>>): void {
@@ -244,36 +229,35 @@ function withEnvironment(hint: string, env: string | undefined): string {
 function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
   const { message, text: form, lines = [], hint } = describeFailure(failure, now);
   if (form === 'none') return [];
-  const text = [
-    form === 'plain' ? visible(message) : `error: ${visible(message)}`,
-    ...lines.map((line) => `  ${visible(line)}`),
-  ];
-  if (hint !== undefined) text.push(`hint: ${visible(withEnvironment(hint, env))}`);
-  return text;
+  const hints = hint === undefined ? [] : [`hint: ${withEnvironment(hint, env)}`];
+  return [form === 'plain' ? message : `error: ${message}`, ...lines.map((line) => `  ${line}`), ...hints].map(visible);
 }
 
 /** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
 export function formatErrorJson(failure: Failure, now: number, env?: string): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
-  const members: [string, JsonValue | undefined][] = [
-    ['kind', failure.kind],
-    ['message', message],
-    ['exitCode', exit],
-    ['status', serviceError?.status],
-    ['code', serviceError?.code],
-    ['retryable', retryable],
-    ['retryAt', retryAt === undefined ? undefined : new Date(retryAt).toISOString()],
-    ['outcome', outcome],
-    ['details', lines === undefined ? undefined : [...lines]],
-    ['hint', hint === undefined ? undefined : withEnvironment(hint, env)],
-  ];
-  const present = members.filter((member): member is [string, JsonValue] => member[1] !== undefined);
+  const members: Readonly<Record<string, JsonValue | undefined>> = {
+    kind: failure.kind,
+    message,
+    exitCode: exit,
+    status: serviceError?.status,
+    code: serviceError?.code,
+    retryable,
+    retryAt: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
+    outcome,
+    details: lines && [...lines],
+    hint: hint && withEnvironment(hint, env),
+  };
+  const present = Object.entries(members).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 
 /** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
 function serviceErrorOf(failure: Failure): ServiceError | undefined {
-  if (failure.is('outcome-unknown')) return serviceErrorOf(failure.details.because);
-  return 'serviceError' in failure.details ? failure.details.serviceError : undefined;
+  const { details } = failure;
+  if ('because' in details && details.because !== undefined) return serviceErrorOf(details.because);
+  return 'serviceError' in details ? details.serviceError : undefined;
 }

@@ -98,7 +98,7 @@ async function runCommand(
       await ending.taken(notices.flush());
       const { columns: width, isTTY } = context.stdout;
       const screen = { width, isTTY, style: stdoutStyle, isUnicode: hasUnicode(context), format: globals.output };
-      const shown = isSilent(view, globals) ? ({ view: 'nothing' } as const) : view;
+      const shown = isSilent(view, globals) ? ({ view: 'text', text: '' } as const) : view;
       const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
       const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
       const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(

@@ -30,7 +30,13 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
 /** Returns the failure of values that commander refuses: arguments that are missing or too many, options that conflict. */
 export function valueFailure({ code, message }: CommanderError, line: Line<ScanOption>): Failure {
   // A surplus argument may be a secret.
-  const text = message.replace(/^error: /, '').replace(/(but got \d+): [^]*$/, '$1');
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/(but got \d+): [^]*$/, '$1')
+    .replace(
+      /^option '(\S+).*' cannot be used with option '(?:-\w, )?([^\s']+).*'$/,
+      '$1 and $2 cannot be used together',
+    );
   const problem = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
   const isKey = code === 'commander.excessArguments' && line.path === 'login';
   return new Failure('usage', { problem, hint: isKey ? KEY_HINT : seeHelp(line) });
@@ -53,18 +59,17 @@ export function unknownTopic(topic: string, tree: Tree): Failure {
   const found = nearest(topic.replaceAll(' ', '-'), Object.keys(TOPICS)) ?? path;
   return new Failure('usage', {
     problem: `Unknown command or topic ${JSON.stringify(topic)}.`,
-    hint: found === undefined ? 'See: petstore --help' : `Did you mean: petstore help ${found}?`,
+    hint: found === undefined ? 'See: petstore --help' : `Did you mean petstore help ${found}?`,
   });
 }
 
 function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const { path: group = '', text = '' } = line.unknown ?? {};
-  if (group !== '' && text === 'help') return `Did you mean: petstore help ${helpPath(line, group, tree)}?`;
+  if (group !== '' && text === 'help') return `Did you mean petstore help ${helpPath(line, group, tree)}?`;
   const path = suggestCommand(tree, group, text);
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
-  const whole = correctedLine(line, path);
-  return whole === undefined ? `Did you mean petstore ${path}?` : `Did you mean: petstore ${whole}?`;
+  return `Did you mean petstore ${correctedLine(line, path) ?? path}?`;
 }
 
 /** Returns the command that `inventory help set` names, or else the group. */
@@ -101,17 +106,20 @@ function nearest(word: string, candidates: readonly string[]): string | undefine
 }
 
 /** Other words for `list`, which people know from other programs. */
-const LIST_WORDS = ['ls', 'get', 'show'];
+const LIST_WORDS = ['ls', 'get', 'show', 'export'];
 
 /**
  * Returns the path of the command or group that `word` after `group` (`''`: at the start) was probably meant to name.
- * A command that changes stock is suggested for a single slip only, and never where another is as near.
+ * A command that changes stock is suggested for a single slip only, never where another is as near, and never for a word
+ * after another group: who writes `config edit` wants no stock to change.
  */
 export function suggestCommand(tree: Tree, group: string, word: string): string | undefined {
   const words = wordsBelow(tree, group);
-  const exact = words.get(word) ?? wordsBelow(tree, '').get(word);
-  if (exact !== undefined) return exact;
   const writes = commandsOf(tree).flatMap(({ path, experimental }) => (experimental ? [path] : []));
+  const elsewhere = wordsBelow(tree, '').get(word);
+  const isOther = elsewhere !== undefined && group !== '' && group !== 'sandbox' && writes.includes(elsewhere);
+  const exact = words.get(word) ?? (isOther ? undefined : elsewhere);
+  if (exact !== undefined) return exact;
   const isWrite = (each: string): boolean => writes.includes(words.get(each) ?? '');
   const found = nearest(
     word,

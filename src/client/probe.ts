@@ -1,6 +1,8 @@
 /** Answers of the service as they come, for checks: nothing is judged. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { perform } from './retry.ts';
+import type { Failure } from '../errors.ts';
+import { judgeFailure, requestInfo } from './classify.ts';
+import { judgeReply, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
 import { parseHttpDate } from '../rate-limit/http-date.ts';
@@ -23,12 +25,19 @@ export interface Answer {
   readonly ms: number;
   readonly receivedAt: number;
   readonly evidence: Evidence;
+  readonly unreachable?: undefined;
 }
 
+/** There was no answer. */
 export interface Unreachable {
   readonly unreachable: HttpFailureFacts;
   readonly evidence: Evidence;
+  readonly ms?: undefined;
+  readonly status?: undefined;
+  readonly json?: undefined;
 }
+
+export type Reply = Answer | Unreachable;
 
 const SHOWN = [
   'content-type',
@@ -44,7 +53,7 @@ const SHOWN = [
  * Sends one request. `waits`: after a 429 it is sent again when the gate allows it.
  * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
  */
-export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Answer | Unreachable> {
+export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Reply> {
   const request = `${call.method} ${call.path}`;
   const started = service.clock.monotonic();
   const outcome = await perform<Answer>(service, {
@@ -67,6 +76,20 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
   const { facts, failure } = outcome.trouble;
   if (facts === undefined) throw failure;
   return { unreachable: facts, evidence: { request } };
+}
+
+/** Returns what an answer means for any command; undefined: nothing is wrong. */
+export async function failureIn(
+  service: Service,
+  call: Call,
+  answer: Reply,
+  petId?: bigint,
+): Promise<Failure | undefined> {
+  const asked = requestInfo(service, call, 1, petId);
+  if (answer.unreachable !== undefined) return judgeFailure(answer.unreachable, asked).failure;
+  const { status, headers, text } = answer;
+  if (status < 300) return undefined;
+  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }
 
 function read(text: string): { json: JsonValue } | { problem: string } {

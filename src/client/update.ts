@@ -129,15 +129,16 @@ async function look(
   const attempt = period.left() > 0 ? looks : 1;
   const isDue = !service.signal.aborted && (await waitBefore(service, attempt, trouble, period).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
-  service.watch.warning(
-    `It is not known whether pet ${update.petId} was set to ${update.quantity}: reading the list to check.`,
-  );
+  const { petId, quantity } = update;
+  if (looks === 1) {
+    service.watch.warning(`It is not known whether pet ${petId} was set to ${quantity}: reading the list to check.`);
+  }
   const reader = { ...service, retryForMs: Math.max(0, period.left()) };
-  const found = await findPet(reader, update.petId).catch((error: unknown) => {
+  const found = await findPet(reader, petId).catch((error: unknown) => {
     if (!isFailure(error)) throw error;
     throw unknown(service, update, trouble);
   });
-  if (found?.quantity === update.quantity) return found;
+  if (found?.quantity === quantity) return found;
   const { before = found?.quantity } = update;
   if (found === undefined || found.quantity !== before) {
     throw unknown(service, update, trouble, { looked: true, found: found?.quantity });

@@ -1,7 +1,6 @@
 import { labelOf } from '../catalog/barcode.ts';
-import { type CatalogRow, type Changes, checkRows } from '../catalog/changes.ts';
-import { Catalog, type Entry } from '../catalog/local-catalog.ts';
-import { removePet, writeChanges } from '../catalog/store.ts';
+import type { Catalog, Entry } from '../catalog/local-catalog.ts';
+import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/store.ts';
 import { CATALOG_FILE, parseMapping } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/values.ts';
@@ -74,12 +73,13 @@ export const catalogImport = defineCommand({
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
     for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-    const pets = await store(context, rows, force, (found) => {
+    await store(context, rows, force, (found) => {
       const all = [...problems, ...found].toSorted((a, b) => a.line - b.line);
       const { unchanged } = CATALOG_FILE;
       if (all.length > 0) throw new Failure('invalid-rows', { source, problems: all, unchanged });
     });
     const environment = await environmentOf(context);
+    const pets = new Set(rows.map(({ petId }) => petId));
     return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, [
       ['environment', environment],
       ['imported', pets.size],
@@ -207,14 +207,11 @@ function store(
   context: CommandContext,
   rows: readonly CatalogRow[],
   force: boolean | undefined,
-  refuse: (problems: Changes['problems']) => void,
-): Promise<Changes['pets']> {
+  refuse: (problems: readonly Problem[]) => void,
+): Promise<void> {
   const safe = rows.map((row) => ({ ...row, ...(row.name && { name: context.secrets.redact(row.name) }) }));
   return update(context, (database, origin) => {
-    const { pets, problems } = checkRows(safe, new Catalog(database, origin), { force });
-    refuse(problems);
-    writeChanges(database, origin, pets, force === true);
-    return pets;
+    refuse(storeRows(database, origin, safe, force));
   });
 }
 

@@ -56,7 +56,7 @@ function loginShell({ env }: Context): Shell {
 }
 
 function text(content: string): View {
-  return content === '' ? { view: 'nothing' } : { view: 'text', text: content };
+  return { view: 'text', text: content };
 }
 
 /** Returns the pets that this machine has seen, those changed last first, with their names in that place. */

@@ -18,7 +18,10 @@ export const inventoryGet = defineCommand({
   examples: [
     { says: 'Pet 7', command: 'petstore inventory get 7' },
     { says: 'By its name in the catalog', command: 'petstore inventory get --name goldfish' },
-    { says: 'Its quantity, for a script', command: 'petstore inventory get 7 --json | jq .quantity' },
+    {
+      says: 'Its quantity, for a script',
+      command: 'petstore inventory list --pet 7 --columns quantity -o csv --no-header',
+    },
   ],
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
   options: petOptions(),

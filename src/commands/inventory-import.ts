@@ -47,9 +47,7 @@ export const inventoryImport = defineCommand({
         'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
       ),
       again: flag('--again', 'add rows that an earlier import has added already'),
-      resume: flag('--resume', 'continue the unfinished import of this file, if there is one', {
-        conflicts: ['dryRun'],
-      }),
+      resume: flag('--resume', 'continue the import of this file, if one is unfinished or could not add all rows'),
       allowNegative: flag('--allow-negative', 'allow quantities below zero'),
     }),
     ...WHY_OPTIONS,

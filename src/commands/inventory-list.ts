@@ -110,10 +110,11 @@ export const inventoryList = defineCommand({
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
       const { watchView } = await import('../watch/watch.ts');
-      using catalog = await catalogFor(input, context);
+      // It stays open: the levels of pets are read later.
+      const catalog = await catalogFor(input, context);
       const filter = filterOf(input, catalog, ordersOf(input.low, catalog));
       const intervalMs = input.watch === true ? undefined : input.watch;
-      return watchView(context, filter, { intervalMs, onChange: input.onChange });
+      return watchView(context, filter, intervalMs, input.onChange);
     }
     requireSense(input, context);
     const catalog = await catalogFor(input, context);
@@ -125,17 +126,21 @@ export const inventoryList = defineCommand({
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     const listed = inOrder(filtered(input, filter, fields, context), input, catalog);
     const isWatched = context.stdout.isTTY && FORMAT_FACTS[context.globals.output].isForPeople;
-    const levels = isWatched ? names?.levels() : undefined;
     const isLow = ({ petId, quantity }: InventoryItem): boolean =>
-      quantity > 0n && quantity <= (levels?.get(petId)?.min ?? 0n);
+      quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n);
+    const low = new Set<bigint>();
     let stock = 0n;
-    const rows = isWatched ? eachSeen(listed, ({ quantity }) => (stock += quantity)) : listed;
+    const watch = (item: InventoryItem): void => {
+      stock += item.quantity;
+      if (isLow(item)) low.add(item.petId);
+    };
+    const rows = isWatched ? eachSeen(listed, watch) : listed;
     return {
       view: 'rows',
       columns: columns.map((name) => ({
         ...column(name),
         ...(input.columns !== undefined && { heading: name }),
-        ...(name === 'quantity' && { role: (item: InventoryItem) => (isLow(item) ? 'attention' : undefined) }),
+        ...(name === 'quantity' && { role: (item: InventoryItem) => (low.has(item.petId) ? 'attention' : undefined) }),
       })),
       rows: catalog === undefined && orders === undefined ? rows : withFields(rows, { catalog, names, orders }),
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),

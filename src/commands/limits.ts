@@ -28,8 +28,8 @@ export const limits = defineCommand({
   path: 'limits',
   summary: 'Show the remaining rate limit, without a request',
   description:
-    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests in flight, ' +
-    'and when it was last updated. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
+    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests under ' +
+    'way, and when the service last answered. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
     `how many machines share the key, or since when the server has not answered. ${RISK}`,
   examples: [
     { says: 'What is known', command: 'petstore limits' },
@@ -71,6 +71,11 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   if (word !== 'clear') throw new Failure('cancelled', {});
 }
 
+/** Returns how long ago something was. */
+function ago(ms: number): string {
+  return ms < 1_000 ? 'just now' : `${duration(ms)} ago`;
+}
+
 function describe(
   known: LedgerState,
   sharing: Sharing | undefined,
@@ -86,11 +91,11 @@ function describe(
     ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
     ['block', blockWords(view, now)],
     [
-      'in flight',
-      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none',
+      'requests',
+      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',
     ],
     ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies [string, string]]),
-    ['known since', view.seenAt === undefined ? 'never' : `${duration(now - view.seenAt)} ago`],
+    ['last answer', view.seenAt === undefined ? 'none' : ago(now - view.seenAt)],
   ];
   const { block } = view;
   const [tightest] = liveWindows(view, now);

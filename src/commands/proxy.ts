@@ -103,8 +103,7 @@ export const proxy = defineCommand({
     });
     credentials.onIdentity = running.renew;
     return {
-      view: 'serving',
-      record: introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', running.baseUrl],
         ['Environment', 'environment', session.environment],
         ...credentials.shown,

@@ -152,8 +152,7 @@ export const sandboxServe = defineCommand({
     });
     const { baseUrl, apiKey } = sandbox;
     return {
-      view: 'serving',
-      record: serving.introduce([
+      ...serving.introduce([
         ['Base URL', 'baseUrl', baseUrl],
         ['API key', 'apiKey', apiKey],
         ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],

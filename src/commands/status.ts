@@ -114,7 +114,7 @@ async function describe(
   const text = lines.map(([member, found]) => {
     const name = LABELS[member] ?? member;
     if (found === undefined) return `${name.padEnd(width)}  none`;
-    const hidden = found.shadows === undefined ? '' : `, before ${words(found.shadows)}`;
+    const hidden = found.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
     return `${name.padEnd(width)}  ${found.value}  (${words(found.source)}${hidden})`;
   });
   const more = [
@@ -145,7 +145,8 @@ async function describe(
 }
 
 function words({ from, name }: Source): string {
-  return from === 'flag' || from === 'variable' ? `${from} ${name}` : from;
+  if (from === 'flag') return `option ${name}`;
+  return from === 'variable' ? `variable ${name}` : from;
 }
 
 function configNote(file: ConfigFile, context: CommandContext): string {

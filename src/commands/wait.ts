@@ -95,7 +95,7 @@ function asFailure(error: unknown): Failure {
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
   const { requireCatalog } = await import('../session/catalog.ts');
   using catalog = await requireCatalog(context, '--low');
-  const min = catalog.levels(petId).get(petId)?.min;
+  const { min } = catalog.levelOf(petId);
   if (min !== undefined) return min;
   throw new Failure('usage', {
     problem: `Pet ${petId} has no minimum in the catalog.`,

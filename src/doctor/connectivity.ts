@@ -1,5 +1,4 @@
 /** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
-import { judgeFailure, judgeStatus, requestInfo } from '../client/classify.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
@@ -9,7 +8,7 @@ import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
-import { type Answer, probe } from '../client/probe.ts';
+import { type Answer, failureIn, probe } from '../client/probe.ts';
 
 /** A clock that is off by more than this makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -141,7 +140,7 @@ async function* lookAtCertificate(
     return false;
   }
   const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';
-  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), { fix });
+  const diagnosis = certificate('tls', found, peer.name, context.clock.now(), fix);
   yield diagnosis;
   return diagnosis.health !== 'fail';
 }
@@ -156,19 +155,15 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
     const call = { method: 'GET', path: '/inventory' } as const;
     const answer = await probe(service, call);
-    const asked = requestInfo(service, call);
-    if ('unreachable' in answer) {
-      yield failed('service', judgeFailure(answer.unreachable, asked).failure, now);
-      return;
-    }
-    const { status } = answer;
-    if (status !== 200) {
-      const more = { location: answer.headers.get('location')?.[0], retryAfterMs: undefined, now };
-      yield failed('service', judgeStatus({ status }, asked, more).failure, now);
-    } else if (!Array.isArray(answer.json)) {
+    const failure = await failureIn(service, call, answer);
+    if (failure !== undefined) yield failed('service', failure, now);
+    if (answer.unreachable !== undefined) return;
+    if (failure === undefined && Array.isArray(answer.json)) {
+      yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
+    } else if (failure === undefined) {
       const fix = 'Check the base URL, and for a login page of the network.';
       yield bad('service', 'What answers is not the service: it sent no list.', fix);
-    } else yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
+    }
     yield* lookAtHeaders(answer);
   } catch (error) {
     if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
@@ -197,8 +192,8 @@ function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
   yield missing.length === 0
-    ? ok('limits', 'The service sends rate-limit headers.')
-    : warn('limits', `The answer lacks ${missing.join(', ')}.`, fix);
+    ? ok('limit-headers', 'The service sends rate-limit headers.')
+    : warn('limit-headers', `The answer lacks ${missing.join(', ')}.`, fix);
 }
 
 function at(address: string, port: number): string {

@@ -48,42 +48,26 @@ export function failed(id: string, error: unknown, now: number, health: 'warn' |
 /** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 
-/** A certificate's problem; `when` where its dates are wrong. */
-interface CertificateProblem {
-  readonly says: string;
-  readonly when?: 'expired' | 'not-yet';
-}
-
 /** Returns what is wrong; the name before the chain, since a placeholder of the platform has neither. */
-function problemOf(found: Encrypted, name: string, now: number): CertificateProblem | undefined {
+function problemOf(found: Encrypted, name: string, now: number): string | undefined {
   const { problem, validFrom, validTo, names } = found;
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
   const of = `The certificate of ${name}`;
   if (problem === undefined) return undefined;
   if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return { says: `The certificate is not for ${name}, but for ${names === '' ? 'no name at all' : names}.` };
+    return `The certificate is not for ${name}, but for ${names === '' ? 'no name at all' : names}.`;
   }
-  if (problem === 'CERT_HAS_EXPIRED' || now > validTo)
-    return { says: `${of} expired on ${day(validTo)}.`, when: 'expired' };
-  if (problem === 'CERT_NOT_YET_VALID' || now < validFrom) {
-    return { says: `${of} is valid only from ${day(validFrom)}; is this machine's clock right?`, when: 'not-yet' };
-  }
-  if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') return { says: `${of} is signed by itself alone.` };
-  return { says: `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).` };
+  if (now > validTo) return `${of} expired on ${day(validTo)}: it was not renewed.`;
+  if (now < validFrom) return `${of} is valid only from ${day(validFrom)}; is this machine's clock right?`;
+  if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') return `${of} is signed by itself alone.`;
+  return `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).`;
 }
 
-/** A server's certificate in words. @param fixes `fix` for each problem that has none of its own */
-export function certificate(
-  id: string,
-  found: Encrypted,
-  name: string,
-  now: number,
-  fixes: { readonly fix: string; readonly expired?: string; readonly 'not-yet'?: string },
-): Diagnosis {
+/** Returns a server's certificate in words. */
+export function certificate(id: string, found: Encrypted, name: string, now: number, fix: string): Diagnosis {
   const problem = problemOf(found, name, now);
-  if (problem !== undefined) return bad(id, problem.says, fixes[problem.when ?? 'fix'] ?? fixes.fix);
-  const days = Math.floor((found.validTo - now) / DAY_MS);
-  const left = plural(days, 'day');
+  if (problem !== undefined) return bad(id, problem, fix);
+  const left = plural(Math.floor((found.validTo - now) / DAY_MS), 'day');
   if (found.validTo - now < SOON_MS) {
     return warn(id, `The certificate of ${name} ends in ${left}.`, 'Renew it, or check why it was not renewed.');
   }

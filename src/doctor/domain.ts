@@ -64,14 +64,10 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
     if (!(error instanceof NetworkFailure)) throw error;
     const { code } = error;
     const server = options.dnsServer === undefined ? 'DNS' : `The DNS server ${options.dnsServer}`;
-    yield bad('dns', `${server} does not answer for ${options.domain} (${code}).`, dnsFix(code));
+    const check = code === 'ESERVFAIL' ? "the zone's name servers and its DNSSEC" : 'the network';
+    const fix = `Check ${check}, or ask another server with --dns-server.`;
+    yield bad('dns', `${server} does not answer for ${options.domain} (${code}).`, fix);
   }
-}
-
-function dnsFix(code: string): string {
-  return code === 'ESERVFAIL'
-    ? "Check the zone's name servers and its DNSSEC, or ask another server with --dns-server."
-    : 'Check the network, or ask another with --dns-server.';
 }
 
 function recordWords({ label }: Zone, target: string): string {
@@ -153,11 +149,7 @@ async function lookAtCertificate(walk: Walk, isBlocked: boolean): Promise<Diagno
   if (found instanceof NetworkFailure) {
     return bad('certificate', `${domain} has no certificate yet: it does not answer TLS (${found.code}).`, fix);
   }
-  return certificate('certificate', found, domain, now, {
-    fix,
-    expired: `It was not renewed. ${fix}`,
-    'not-yet': 'Set the clock of this machine.',
-  });
+  return certificate('certificate', found, domain, now, fix);
 }
 
 /** @throws {NetworkFailure} */

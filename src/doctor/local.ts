@@ -37,8 +37,8 @@ export async function* lookAtMachine(
   }
   const isStateSound = yield* guarded('state', clock, state(context));
   if (isOffline && settings?.keyCommand !== undefined) {
-    yield skipped('ledger', 'Limits are stored for each key, and --offline runs no key command.');
-  } else if (isStateSound === true && settings !== undefined) yield* guarded('ledger', clock, ledger(context));
+    yield skipped('limits', 'Limits are stored for each key, and --offline runs no key command.');
+  } else if (isStateSound === true && settings !== undefined) yield* guarded('limits', clock, ledger(context));
   return url;
 }
 
@@ -68,7 +68,7 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
   else {
     const open = await openToOthers(context, 'config', configFolder(context), path);
-    yield* open.length > 0 ? open : [ok('config', `${path} is sound, and private.`)];
+    yield* open.length > 0 ? open : [ok('config', `${path} can be read; only you can open it.`)];
   }
   return file;
 }
@@ -136,21 +136,18 @@ async function* key(
   file: ConfigFile,
   isOffline: boolean,
 ): AsyncGenerator<Diagnosis, void> {
-  if (settings.environment.value === 'sandbox') {
-    yield skipped('key', 'The sandbox has one of its own.');
-    return;
+  const { apiKey, environment, keyCommand } = settings;
+  if (environment.value === 'sandbox') yield skipped('key', 'The sandbox has one of its own.');
+  else if (keyCommand === undefined) {
+    requireKey(settings, file);
+    yield ok('key', `Found, from ${apiKey?.source.name}.`);
+  } else {
+    const run = isOffline ? undefined : context.target();
+    await run?.catch((error: unknown) => {
+      if (!isAbout(error, BASE_URL_KINDS)) throw error;
+    });
+    yield ok('key', `It comes from a command: ${keyCommand.value}`);
   }
-  if (settings.keyCommand !== undefined) {
-    if (!isOffline) {
-      await context.target().catch((error: unknown) => {
-        if (!isAbout(error, BASE_URL_KINDS)) throw error;
-      });
-    }
-    yield ok('key', `It comes from a command: ${settings.keyCommand.value}`);
-    return;
-  }
-  requireKey(settings, file);
-  yield ok('key', `Found, from ${settings.apiKey?.source.name}.`);
 }
 
 /** @returns whether the state database can be used */
@@ -177,8 +174,8 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
     return true;
   }
   const open = await openToOthers(context, 'state', folder, path);
-  const checked = size > MOST_CHECKED ? `as far as it was read (the newest ${MOST_CHANGES} changes), ` : '';
-  yield* open.length > 0 ? open : [ok('state', `${path} is sound, ${checked}and can be written.`)];
+  const checked = size > MOST_CHECKED ? ` as far as it was read (the newest ${MOST_CHANGES} changes)` : '';
+  yield* open.length > 0 ? open : [ok('state', `${path} is not damaged${checked}, and can be written.`)];
   yield note('state-size', await stateSize(context, folder));
   for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
     const fix = nextSteps(run).map(capital).join('\n');
@@ -216,7 +213,7 @@ function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   if (sharedLedger(context) !== undefined) {
-    yield note('ledger', 'Limits are shared through PETSTORE_LEDGER.');
+    yield note('limits', 'Limits are shared through PETSTORE_LEDGER.');
     return;
   }
   try {
@@ -224,7 +221,9 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
     const { block } = await opened.ledger.view();
     const until = block === undefined ? now : toWall(context.clock, block.until);
     const says = `The service asked this key to wait; nothing is sent before ${clockTime(until, now)}.`;
-    yield until > now ? warn('ledger', says, 'Wait. petstore limits shows why.') : ok('ledger', 'No block is active.');
+    yield until > now
+      ? warn('limits', says, 'Wait. petstore limits shows why.')
+      : ok('limits', 'The service has not asked to wait.');
   } catch (error) {
     // The base URL and the key have checks of their own.
     if (!isAbout(error, [...BASE_URL_KINDS, ...KEY_KINDS])) throw error;

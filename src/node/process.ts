@@ -63,13 +63,20 @@ export function isStdoutClosed(): boolean {
     const [, flags = '0'] = /^flags:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8')) ?? [];
     // O_RDWR among the bits of O_ACCMODE.
     if ((Number.parseInt(flags, 8) & 3) !== 2) return false;
-    const parent = `/proc/${process.ppid}`;
+    const parent = `/proc/${starter()}`;
     if (!PASSES_ON.test(basename(readlinkSync(`${parent}/exe`)))) return false;
     return statSync(`${parent}/fd/1`, { throwIfNoEntry: false })?.rdev !== NULL_DEVICE;
   } catch {
     // Another user's process, one that is gone or outside of this container, or /proc is hidden.
     return false;
   }
+}
+
+/** Returns the process that has started petstore: the parent of an older Node that has handed on to this one (bin/petstore.js). */
+function starter(): string {
+  const { channel, ppid } = process;
+  if (channel == null) return String(ppid);
+  return /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${ppid}/status`, 'utf8'))?.[1] ?? '';
 }
 
 /** Resolves once the event loop has come round. */

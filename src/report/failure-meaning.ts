@@ -34,6 +34,9 @@ export interface RowOutcome {
 /** Says what a kind of failure means. The type of its `details` is what a Failure of the kind holds. `now`: epoch ms. */
 export type FailureRow<Details> = (details: Details, now: number) => FailureMeaning;
 
+/** Of rows that have several of them. */
+export type Words = readonly [message: string, hint: string];
+
 /** Kind of failure -> its row. */
 export type FailureTable = Readonly<Record<string, FailureRow<never>>>;
 
@@ -47,6 +50,11 @@ export function stops(exit: ExitCode): SharedMeaning {
 /** The service refused this one request: a run marks the row as failed and continues. */
 export function refused(exit: ExitCode, reason: string): SharedMeaning {
   return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', reason, continues: 'always' } };
+}
+
+/** `begun`: true when the command has sent other requests before. */
+export function nothingSent(begun: boolean): string {
+  return begun ? 'nothing more was sent' : 'nothing was sent';
 }
 
 export const NO_SUCH_PET = 'the service does not have this pet';

@@ -14,6 +14,7 @@ import {
 import { LOCAL_FAILURES } from './local-failures.ts';
 import { RUN_FAILURES } from './run-failures.ts';
 import { SERVICE_FAILURES } from './service-failures.ts';
+import { plural } from '../view/words.ts';
 
 /**
  * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
@@ -28,6 +29,7 @@ type OutcomeUnknown = { environment: string; because: Failure } & (
 const FAILURES_BECAUSE: {
   readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
   readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;
+  readonly 'run-unknown': FailureRow<{ unknown: number; resume: string; because?: Failure | undefined }>;
 } = {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),
@@ -44,6 +46,13 @@ const FAILURES_BECAUSE: {
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${describeFailure(because, now).message}`,
     hint: 'Do not repeat the write. Fix the cause first.',
     outcome: 'applied',
+  }),
+  /** `because`: why the run stopped. */
+  'run-unknown': ({ unknown, resume, because }, now) => ({
+    ...stops(EXIT.outcomeUnknown),
+    message: `The outcome of ${plural(unknown, 'row')} is unknown.${because === undefined ? '' : ` ${describeFailure(because, now).message}`}`,
+    hint: `Check them and apply what is missing with ${resume}`,
+    outcome: 'unknown',
   }),
 };
 
@@ -64,7 +73,7 @@ const WRITE_FAILURES = {
   'precondition-failed': ({ petId, expected, found }: { petId: bigint; expected: bigint; found: bigint }) => ({
     ...stops(EXIT.checkFailed),
     message: `Pet ${petId} has a quantity of ${found}, not the expected ${expected}; nothing was changed.`,
-    hint: `To change it anyway, use --expect ${found}.`,
+    hint: 'To change it anyway, leave out --expect.',
     outcome: 'not-applied',
     bulkRow: {
       state: 'conflict',

@@ -1,6 +1,6 @@
 /** The part of the table of failures about the call, the config and this machine. */
 import { EXIT } from '../errors.ts';
-import { type FailureTable, stops } from './failure-meaning.ts';
+import { type FailureTable, stops, type Words } from './failure-meaning.ts';
 
 const LOGIN = 'Log in with: petstore login';
 
@@ -167,55 +167,42 @@ interface StateDetails {
   detail?: string;
 }
 
-/** Message and hint. `file`: what cannot be used, with its path; `because`: the detail after a colon. */
-type StateText = (
-  details: StateDetails & { file: string; because: string },
-) => readonly [message: string, hint: string];
-
-const STATE_TEXTS: Readonly<Record<StateDetails['problem'], StateText>> = {
-  held: ({ path }) => [
-    `The state in ${path} is held by another petstore.`,
-    'Wait until it has finished, then run the command again.',
-  ],
-  newer: ({ file, detail }) => [
-    `The ${file} was written by a newer petstore (${detail}); it was left as it is.`,
-    'Update petstore, or use the version that wrote the file.',
-  ],
-  foreign: ({ path, what, because }) => [
-    `${path} is not a petstore ${what}${because}; it was left as it is.`,
-    what === 'state database'
-      ? 'Move the file elsewhere, then run the command again.'
-      : 'Name another file with --data.',
-  ],
-  damaged: ({ file, what, because }) => [
-    `The ${file} is damaged${because}; it was left as it is.`,
-    what === 'state database'
-      ? 'The next command that writes moves it aside and starts a new one.'
-      : 'Restore the file from a copy, or name another.',
-  ],
-  replaced: ({ file }) => [
-    `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
-    'Run the command again from the start: what is done already is not sent again.',
-  ],
-  full: ({ file }) => [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
-  readonly: ({ file }) => [
-    `The ${file} cannot be used: it is read-only.`,
-    'Make the file and its folder writable, then run the command again.',
-  ],
-  lock: ({ path, because }) => [
-    `The lock file ${path} cannot be used${because}.`,
-    `Remove it, once no petstore is running: rm ${path}`,
-  ],
-  unusable: ({ file, because }) => [
-    `The ${file} cannot be used${because}.`,
-    'Check the file, its folder and the disk, then run the command again.',
-  ],
-};
-
-function describeState(details: StateDetails): readonly [message: string, hint: string] {
-  const { path, problem, what, detail } = details;
+function describeState({ path, problem, what, detail }: StateDetails): Words {
   const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
-  return STATE_TEXTS[problem]({ ...details, file, because: detail === undefined ? '' : `: ${detail}` });
+  const because = detail === undefined ? '' : `: ${detail}`;
+  const isSandbox = what === 'sandbox';
+  const texts: Readonly<Record<typeof problem, Words>> = {
+    held: [`The ${file} is held by another petstore.`, 'Wait until it has finished, then run the command again.'],
+    newer: [
+      `The ${file} was written by a newer petstore (${detail}); it was left as it is.`,
+      'Update petstore, or use the version that wrote the file.',
+    ],
+    foreign: [
+      `${path} is not a petstore ${what}${because}; it was left as it is.`,
+      isSandbox ? 'Name another file with --data.' : 'Move the file elsewhere, then run the command again.',
+    ],
+    damaged: [
+      `The ${file} is damaged${because}; it was left as it is.`,
+      isSandbox
+        ? 'Restore the file from a copy, or name another.'
+        : 'The next command that writes moves it aside and starts a new one.',
+    ],
+    replaced: [
+      `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
+      'Run the command again from the start: what is done already is not sent again.',
+    ],
+    full: [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
+    readonly: [
+      `The ${file} cannot be used: it is read-only.`,
+      'Make the file and its folder writable, then run the command again.',
+    ],
+    lock: [`The lock file ${path} cannot be used${because}.`, `Remove it, once no petstore is running: rm ${path}`],
+    unusable: [
+      `The ${file} cannot be used${because}.`,
+      'Check the file, its folder and the disk, then run the command again.',
+    ],
+  };
+  return texts[problem];
 }
 
 const SYSTEM_WORDS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import { EXIT } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
-import { type FailureTable, stops } from './failure-meaning.ts';
+import { type FailureTable, nothingSent, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
   'invalid-rows': (details: { source: string; problems: RowProblems; hint?: string; unchanged?: string }) => ({
@@ -18,25 +18,17 @@ export const RUN_FAILURES = {
     retryable: true,
   }),
   /** Another process of this machine, which `what` names, applies a run, or changes the pet. `isOpen`: a user works on it. */
-  'run-locked': ({
-    what,
-    waitedMs,
-    begun = false,
-    isOpen = false,
-  }: {
-    what: string;
-    waitedMs: number;
-    begun?: boolean;
-    isOpen?: boolean;
-  }) => ({
-    ...stops(EXIT.rateLimited),
-    message: isOpen
-      ? `${capital(what)} is already open in another window.`
-      : `${capital(what)} is still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; nothing ${begun ? 'more ' : ''}was sent.`,
-    hint: begun || isOpen ? undefined : 'Run the command again later, or wait longer with --max-wait.',
-    retryable: true,
-    outcome: begun ? undefined : 'not-sent',
-  }),
+  'run-locked': (details: { what: string; waitedMs: number; begun?: boolean; isOpen?: boolean }) => {
+    const { what, waitedMs, begun = false, isOpen = false } = details;
+    const still = `still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; ${nothingSent(begun)}`;
+    return {
+      ...stops(EXIT.rateLimited),
+      message: `${capital(what)} is ${isOpen ? 'already open in another window' : still}.`,
+      hint: begun || isOpen ? undefined : 'Run the command again later, or wait longer with --max-wait.',
+      retryable: true,
+      outcome: begun ? undefined : 'not-sent',
+    };
+  },
   /** The pet's stock is not what the change left, or the old quantity is not known. */
   'cannot-undo': ({ petId, reason, direction }: { petId: bigint; reason: string; direction: 'undo' | 'redo' }) => ({
     ...stops(EXIT.incomplete),
@@ -55,20 +47,12 @@ export const RUN_FAILURES = {
     message: `Not everything was applied: ${details.failed} failed, ${plural(details.conflicts, 'conflict')}.`,
     hint: details.report === undefined ? 'See the rows listed above.' : `See the report: ${details.report}`,
   }),
-  'run-unknown': ({ unknown, resume }: { unknown: number; resume: string }) => ({
-    ...stops(EXIT.outcomeUnknown),
-    message: `The outcome of ${plural(unknown, 'row')} is unknown.`,
-    hint: `Check them and apply what is missing with ${resume}`,
-    outcome: 'unknown',
-  }),
 
   /** --exit-code: the shop is not as the file says. */
   'would-change': ({ changes, obstacles }: { changes: number; obstacles: number }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
-    message:
-      `${plural(changes, 'pet')} would be changed` +
-      (obstacles === 0 ? '.' : `, and ${plural(obstacles, 'row')} cannot be applied.`),
+    message: `${plural(changes, 'pet')} would be changed${obstacles === 0 ? '' : `, and ${plural(obstacles, 'row')} cannot be applied`}.`,
     hint: undefined,
   }),
   /** --fail-if-any, --fail-if-none. */

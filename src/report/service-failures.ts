@@ -3,7 +3,15 @@ import { EXIT, type ServiceError } from '../errors.ts';
 import { type HttpFailureFacts, INVALID_PROXY } from '../ports.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
-import { type FailureTable, NO_SUCH_PET, refused, stops, uncertain } from './failure-meaning.ts';
+import {
+  type FailureTable,
+  NO_SUCH_PET,
+  nothingSent,
+  refused,
+  stops,
+  uncertain,
+  type Words,
+} from './failure-meaning.ts';
 
 /** A wait that is longer than allowed. Times: epoch ms, durations: ms. */
 interface Waiting {
@@ -40,7 +48,7 @@ export const SERVICE_FAILURES = {
   'not-the-service': ({ url }: { url: string }) => ({
     ...stops(EXIT.local),
     message: `No inventory at ${url} (404).`,
-    hint: 'Check the base URL: it must be the address of the service and end in /v1; petstore status shows it.',
+    hint: 'Check the base URL: it must be the address of the service and end in /v1.',
   }),
   unauthorized: (details: { serviceError: ServiceError; environment: string; keySource: string }) => ({
     ...stops(EXIT.key),
@@ -112,16 +120,19 @@ export const SERVICE_FAILURES = {
     ...(need <= limit && { retryAt: resetAt }),
   }),
 
-  network: (details: NetworkDetails) => ({
-    ...uncertain(EXIT.network),
-    message: describeNetwork(details),
-    hint: networkHint(details),
-    retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY,
-    ...(!details.mayHaveBeenSent && {
-      outcome: 'not-sent',
-      bulkRow: { state: 'planned', continues: 'unless-often' },
-    }),
-  }),
+  network: (details: NetworkDetails) => {
+    const [message, hint] = describeNetwork(details);
+    return {
+      ...uncertain(EXIT.network),
+      message,
+      hint,
+      retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY,
+      ...(!details.mayHaveBeenSent && {
+        outcome: 'not-sent',
+        bulkRow: { state: 'planned', continues: 'unless-often' },
+      }),
+    };
+  },
   /** The deadline of the whole command passed while nothing of a write was in flight. */
   deadline: ({ deadlineMs }: { deadlineMs: number }) => ({
     ...stops(EXIT.network),
@@ -167,19 +178,14 @@ function quote({ code, message }: ServiceError): string {
 function describeRateLimit(details: RateLimited, now: number): string {
   const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
-  const nothing = unsent(details);
-  switch (details.why) {
-    case 'window-spent':
-      return `The rate limit is used up ${wait}${allowed}; ${nothing}.`;
-    case 'asking':
-      return `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}; ${nothing}.`;
-    case 'ledger-lost':
-      return `The Redis server of PETSTORE_LEDGER does not answer (${details.says}), and other machines share this key's rate limit; ${nothing}.`;
-    case 'paced':
-      return `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}; ${nothing}.`;
-    case 'rate-limited':
-      return `The service is rate limiting this key (429) ${wait}${allowed}; ${nothing}.`;
-  }
+  const why = {
+    'window-spent': `The rate limit is used up ${wait}${allowed}`,
+    asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
+    'ledger-lost': `The Redis server of PETSTORE_LEDGER does not answer (${details.says}), and other machines share this key's rate limit`,
+    paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
+    'rate-limited': `The service is rate limiting this key (429) ${wait}${allowed}`,
+  };
+  return `${why[details.why]}; ${unsent(details)}.`;
 }
 
 function unsent({ refusals, begun }: Waiting): string {
@@ -192,39 +198,46 @@ function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number):
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
 
-function nothingSent(begun: boolean): string {
-  return begun ? 'nothing more was sent' : 'nothing was sent';
-}
-
-function describeNetwork(details: NetworkDetails): string {
-  const { peer, code, timeoutMs } = details;
+/** Never suggests to skip the check of a certificate. */
+function describeNetwork(details: NetworkDetails): Words {
+  const { code, detail, mayHaveBeenSent, peer, resume, timeoutMs } = details;
   const nothing = nothingSent(details.begun === true);
+  const unsentYet = mayHaveBeenSent ? '' : '; nothing was sent';
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
+  const again =
+    resume === undefined
+      ? 'Check the network and run the command again.'
+      : `Check the network, then continue: ${resume}`;
   switch (details.phase) {
     case 'dns':
-      return `Cannot resolve ${peer} (${code})${tries}; ${nothing}.`;
+      return [
+        `Cannot find the address of ${peer} (${code})${tries}; ${nothing}.`,
+        'Check the name in the base URL and the network, then run the command again.',
+      ];
     case 'connect':
-      return `Cannot connect to ${peer} (${code})${tries}; ${nothing}.`;
+      return [`Cannot connect to ${peer} (${code})${tries}; ${nothing}.`, again];
     case 'connect-timeout':
-      return `Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`;
+      return [`Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`, again];
     case 'tls':
-      if (NO_TLS.has(code)) return `${peer} does not speak TLS; ${nothing}.`;
-      return `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`;
+      if (NO_TLS.has(code)) return [`${peer} does not speak TLS; ${nothing}.`, `Did you mean http://${peer}/v1?`];
+      return [
+        `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`,
+        'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
+      ];
     case 'proxy':
-      return describeProxy(details);
+      return [
+        code === INVALID_PROXY
+          ? `${detail}${unsentYet}.`
+          : `The proxy ${peer} did not let the request through: ${detail} (${code})${unsentYet}.`,
+        'Check the proxy variables of the environment; petstore doctor names the one that is used.',
+      ];
     case 'response-timeout':
-      return `No answer from ${peer} within ${duration(timeoutMs)}${tries}.`;
+      return [`No answer from ${peer} within ${duration(timeoutMs)}${tries}.`, again];
     case 'body-timeout':
-      return `The answer from ${peer} was not complete within ${duration(timeoutMs)}${tries}.`;
+      return [`The answer from ${peer} was not complete within ${duration(timeoutMs)}${tries}.`, again];
     default:
-      return `The connection to ${peer} was lost before the answer (${code})${tries}${details.mayHaveBeenSent ? '' : '; nothing was sent'}.`;
+      return [`The connection to ${peer} was lost before the answer (${code})${tries}${unsentYet}.`, again];
   }
-}
-
-function describeProxy({ peer, code, detail, mayHaveBeenSent }: NetworkDetails): string {
-  const sent = mayHaveBeenSent ? '' : '; nothing was sent';
-  if (code === INVALID_PROXY) return `${detail}${sent}.`;
-  return `The proxy ${peer} did not let the request through: ${detail} (${code})${sent}.`;
 }
 
 /** OpenSSL's codes for an answer that is not TLS. */
@@ -240,20 +253,3 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is unknown',
   ERR_TLS_CERT_ALTNAME_INVALID: 'it belongs to another host',
 };
-
-/** Never suggests to skip the check of a certificate. */
-function networkHint(details: NetworkDetails): string {
-  switch (details.phase) {
-    case 'dns':
-      return 'Check the base URL (petstore status) and the network, then run the command again.';
-    case 'tls':
-      if (NO_TLS.has(details.code)) return `Did you mean http://${details.peer}/v1?`;
-      return 'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.';
-    case 'proxy':
-      return 'Check the proxy variables of the environment; petstore doctor names the one that is used.';
-    default:
-      return details.resume === undefined
-        ? 'Check the network and run the command again.'
-        : `Check the network, then continue: ${details.resume}`;
-  }
-}

@@ -23,12 +23,16 @@ export function rateLimitWords(view: LedgerState, now: number): string[] {
 }
 
 /** Returns why and until when nothing is sent, or `none`. */
-export function blockWords({ block, strikes }: LedgerState, now: number): string {
+export function blockWords({ block }: LedgerState, now: number): string {
   if (block === undefined) return 'none';
   const { until } = block;
-  const why = { banned: '403, perhaps a ban', paused: '503', 'rate-limited': `429, ${strikes} in a row` }[block.why];
-  if (until <= now) return `over (${why}); the next request is a probe`;
-  return `${why}: nothing is sent for ${duration(until - now)}, until ${clockTime(until, now)}`;
+  const why = {
+    banned: 'the service refused the key (403); it may be banned',
+    paused: 'the service is unavailable (503)',
+    'rate-limited': 'the service asked to wait (429)',
+  }[block.why];
+  if (until <= now) return `${why}. That is over: the next request is a probe`;
+  return `${why}. Nothing is sent until ${clockTime(until, now)} (${duration(until - now)})`;
 }
 
 /** How this machine shares the key with others, through a server. */

@@ -1,6 +1,6 @@
 /** What a check is, and what came of it. */
 import { ErrorSchema } from '../api/schemas.ts';
-import type { Answer, Evidence, Unreachable } from '../client/probe.ts';
+import type { Answer, Evidence, Reply, Unreachable } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
 
@@ -11,6 +11,23 @@ export interface Finding {
   readonly evidence?: Evidence;
   /** Says that the contract could not be checked: the network, the key or a server that is down. */
   readonly isError?: true;
+}
+
+/** What the user asked for. Durations: ms. */
+export interface SmokeOptions {
+  /** Ids to run; absent: all. */
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
+  /** The pet that may be written to, and is put back. */
+  readonly write: bigint | undefined;
+  /** Use up the rate limit, and send one request more. */
+  readonly provoke429?: boolean;
+  /** Of the list; undefined: not checked. */
+  readonly maxLatency?: number;
+  /** Of the service's clock. */
+  readonly maxSkew: number;
+  /** How long to wait for the service to answer at all. */
+  readonly waitReady?: number;
 }
 
 export interface CheckFacts {
@@ -36,21 +53,13 @@ export function skip(problem: string): Finding {
 }
 
 /** Returns the check with what was found, and the answer that shows it. */
-export function checked(
-  { id, title, clause }: CheckFacts,
-  finding: Finding,
-  from?: { readonly evidence: Evidence; readonly ms?: number },
-): Checked {
+export function checked({ id, title, clause }: CheckFacts, finding: Finding, from?: Reply): Checked {
   return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
 }
 
 /** Finds fault with anything but an answer of that status. */
-export function withStatus(
-  answer: Answer | Unreachable,
-  status: number,
-  then: (answer: Answer) => Finding = () => PASS,
-): Finding {
-  if ('unreachable' in answer) return fail(`status ${status}`, noAnswer(answer));
+export function withStatus(answer: Reply, status: number, then: (answer: Answer) => Finding = () => PASS): Finding {
+  if (answer.unreachable !== undefined) return fail(`status ${status}`, noAnswer(answer));
   return answer.status === status ? then(answer) : fail(`status ${status}`, String(answer.status));
 }
 

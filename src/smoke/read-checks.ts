@@ -2,24 +2,17 @@
 import { clockDifference } from '../doctor/diagnosis.ts';
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
-import { type CheckFacts, fail, type Finding, isError, PASS, skip, withStatus } from './finding.ts';
+import { type CheckFacts, fail, type Finding, isError, PASS, skip, type SmokeOptions, withStatus } from './finding.ts';
 import { duration } from '../view/progress.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 
 /** The list with the key, without a key and with an invalid key, and an unknown path. */
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 
-export interface Bounds {
-  /** In ms; undefined: not checked. */
-  readonly maxLatency?: number;
-  /** In ms. */
-  readonly maxSkew: number;
-}
-
 export interface ReadCheck extends CheckFacts {
   /** The answers it checks, one by one. Only those that some check needs are requested. */
   readonly asks: readonly Question[];
-  check(answer: Answer, bounds: Bounds): Finding;
+  check(answer: Answer, bounds: SmokeOptions): Finding;
 }
 
 /** Runs a check only where the list was received. */
@@ -155,14 +148,14 @@ function checkReset(answer: Answer): Finding {
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
-function checkClock(answer: Answer, { maxSkew }: Bounds): Finding {
+function checkClock(answer: Answer, { maxSkew }: SmokeOptions): Finding {
   const difference = clockDifference(answer);
   if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
   if (Math.abs(difference.ms) <= maxSkew) return PASS;
   return fail(`clocks within ${duration(maxSkew)} of each other`, difference.words);
 }
 
-function checkLatency({ ms }: Answer, { maxLatency }: Bounds): Finding {
+function checkLatency({ ms }: Answer, { maxLatency }: SmokeOptions): Finding {
   if (maxLatency === undefined) return skip('no --max-latency was given');
   return ms <= maxLatency ? PASS : fail(`the list within ${maxLatency} ms`, `it after ${Math.round(ms)} ms`);
 }

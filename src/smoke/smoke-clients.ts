@@ -1,9 +1,7 @@
 /** The requests of a smoke test, and what would end any other command. */
-import { judgeFailure, requestInfo } from '../client/classify.ts';
-import { type Answer, probe, type Unreachable } from '../client/probe.ts';
-import { judgeReply } from '../client/retry.ts';
+import { failureIn, probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type Kind } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 
@@ -12,17 +10,13 @@ interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait'
   readonly signal?: AbortSignal;
 }
 
-const UNAVAILABLE: readonly number[] = [502, 503, 504];
+const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected'];
 
 /** Closed by `await using`. */
 export class SmokeClients implements AsyncDisposable {
   readonly session: Session;
   /** What would end any other command: the exit code of the run, before that of a failed check. */
   readonly causes: Failure[] = [];
-  /** What ended the checks early. */
-  endedBy: Failure | undefined;
-  /** How long the service was waited for in vain, in ms. */
-  waitedMs: number | undefined;
   private readonly context: CommandContext;
   /** Requests that the checks need. */
   private readonly need: number;
@@ -67,7 +61,7 @@ export class SmokeClients implements AsyncDisposable {
    * Sends one request. After a 429 it is sent again when the gate allows it.
    * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
    */
-  async ask(service: Service, call: Call, { isUsual }: { readonly isUsual: boolean }): Promise<Answer | Unreachable> {
+  async ask(service: Service, call: Call, isUsual: boolean): Promise<Reply> {
     const answer = await probe(service, call, { waits: true });
     await this.noteCause(service, call, answer, isUsual);
     this.isBegun = true;
@@ -78,36 +72,17 @@ export class SmokeClients implements AsyncDisposable {
    * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
    * `isUsual`), a 401 or 500 only fails the check.
    */
-  async noteCause(service: Service, call: Call, answer: Answer | Unreachable, isUsual: boolean): Promise<void> {
+  async noteCause(service: Service, call: Call, answer: Reply, isUsual: boolean): Promise<void> {
     const failure = await failureIn(service, call, answer);
     if (failure === undefined) return;
-    if ('unreachable' in answer) {
-      const begun = this.isBegun;
-      this.causes.push(failure.is('network') ? new Failure('network', { ...failure.details, begun }) : failure);
-      return;
-    }
-    const isKeyed = service.apiKey === this.keyed.apiKey;
-    const counts = isUsual
-      ? failure.is('unauthorized') || failure.is('service-failed') || failure.is('redirected')
-      : UNAVAILABLE.includes(answer.status);
-    if (counts || (isKeyed && failure.is('forbidden'))) this.causes.push(failure);
+    const { status } = answer;
+    const isBan = failure.is('forbidden') && service.apiKey === this.keyed.apiKey;
+    const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
+    if (failure.is('network')) this.causes.push(new Failure('network', { ...failure.details, begun: this.isBegun }));
+    else if (status === undefined || counts || isBan) this.causes.push(failure);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
   }
-}
-
-/** Returns what an answer means for any command; undefined: nothing is wrong. */
-export async function failureIn(
-  service: Service,
-  call: Call,
-  answer: Answer | Unreachable,
-  petId?: bigint,
-): Promise<Failure | undefined> {
-  const asked = requestInfo(service, call, 1, petId);
-  if ('unreachable' in answer) return judgeFailure(answer.unreachable, asked).failure;
-  const { status, headers, text } = answer;
-  if (status < 300) return undefined;
-  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
 }

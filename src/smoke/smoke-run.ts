@@ -9,23 +9,21 @@ import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
-import { type Checked, checked, skip } from './finding.ts';
+import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
 import { probe } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, chosenChecks, requestsFor, runSmoke, type SmokeOptions } from './suite.ts';
+import { ALL, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
-export interface RunOptions extends SmokeOptions {
+interface Reports {
   readonly format: ReportFormat;
   readonly out?: readonly { readonly format: ReportFormat; readonly path: string }[];
-  /** In ms: how long to wait for the service to answer at all. */
-  readonly waitReady?: number;
 }
 
 const READY_PACE_MS = 2_000;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
-export async function smoke(context: CommandContext, options: RunOptions): Promise<RawView> {
+export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { out = [] } = options;
   for (const { path } of out) await findFolder(context, dirname(path));
@@ -39,18 +37,12 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
   notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
   const checks = await check(context, clients, options);
-  const error = clients.endedBy && describeFailure(clients.endedBy, clock.now()).message;
-  const suite: Suite = {
-    name: `petstore smoke ${environment}`,
-    startedAt,
-    checks,
-    ...(error !== undefined && { error }),
-  };
+  const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
   await summarise(context, suite);
   for (const { format, path } of out) {
-    await write(context, path, REPORTERS[format](suite)).catch((error: unknown) => {
-      if (!isFailure(error) || context.signal.aborted) throw error;
-      clients.causes.push(error);
+    await context.files.replace(path, REPORTERS[format](suite)).catch((cause: unknown) => {
+      if (context.signal.aborted) throw cause;
+      clients.causes.push(isFailure(cause) ? cause : fileFailure('write', path, cause));
     });
   }
   const failed = checks.filter(({ verdict }) => verdict === 'fail').map(({ id }) => id);
@@ -65,31 +57,42 @@ export async function smoke(context: CommandContext, options: RunOptions): Promi
   };
 }
 
-/** Returns every chosen check. Where a failure ends the run early, it is noted and the rest is skipped. */
-async function check(context: CommandContext, clients: SmokeClients, options: RunOptions): Promise<readonly Checked[]> {
+/** Returns every chosen check. A failure that ends the run early is a check of its own, and the rest is skipped. */
+async function check(
+  context: CommandContext,
+  clients: SmokeClients,
+  options: SmokeOptions,
+): Promise<readonly Checked[]> {
+  const { clock, notices, signal } = context;
+  const { waitReady: waitMs, write } = options;
   const found = new Map<string, Checked>();
   const facts = chosenChecks(options);
   try {
     await clients.afford();
-    if (options.waitReady !== undefined) await waitReady(context, clients, options.waitReady);
+    const isReady = waitMs === undefined || (await waitReady(context, clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
       for await (const each of runSmoke(clients, options, pet)) {
-        found.set(each.id, each);
-        context.notices.progress(`Checked ${each.id}`, [found.size, facts.length]);
+        const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
+        found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
+        notices.progress(`Checked ${each.id}`, [found.size, facts.length]);
       }
     };
-    const { write } = options;
     if (write === undefined) await run();
     else await withWriter(context, clients.session, (writer) => withPet(writer, write, run));
   } catch (error) {
-    if (!isFailure(error) || context.signal.aborted) throw error;
+    if (!isFailure(error) || signal.aborted) throw error;
     clients.causes.push(error);
-    clients.endedBy = error;
+    const problem = describeFailure(error, clock.now()).message;
+    found.set(RAN.id, checked(RAN, { verdict: 'fail', problem, isError: true }));
   } finally {
-    context.notices.progress(undefined);
+    notices.progress(undefined);
   }
-  return facts.map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  const ended = found.has(RAN.id) ? [RAN] : [];
+  return [...facts, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
 }
+
+/** Without it a report of skipped checks alone would look green. */
+const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
 
 /** @throws {Failure} `usage` */
 function checkIds(ids: readonly string[]): void {
@@ -101,22 +104,25 @@ function checkIds(ids: readonly string[]): void {
   });
 }
 
-/** Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx. */
-async function waitReady(context: CommandContext, clients: SmokeClients, ms: number): Promise<void> {
+/**
+ * Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx.
+ * @returns whether it does in time
+ */
+async function waitReady(context: CommandContext, clients: SmokeClients, ms: number): Promise<boolean> {
   const { clock, notices, signal } = context;
   const patient = await clients.open({ maxWait: ms });
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
     const answer = await probe(patient, { method: 'GET', path: '/inventory' });
-    if (!('unreachable' in answer) && answer.status < 500) return;
+    if (answer.unreachable === undefined && answer.status < 500) return true;
     const left = giveUp - clock.monotonic();
     // The checks ask once more.
     if (left <= 0) {
-      clients.waitedMs = ms;
       notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
-      return;
+      return false;
     }
-    if (tries === 1) notices.info('The service is not ready; waiting. Press Ctrl-C to stop.');
+    if (tries === 1)
+      notices.info(`The service is not ready; waiting.${notices.isLive ? ' Press Ctrl-C to stop.' : ''}`);
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
 }
@@ -142,14 +148,5 @@ async function summarise({ env, files, notices }: CommandContext, suite: Suite):
     await page.close();
   } catch (error) {
     onFailure(errorCode(error) ?? 'unknown');
-  }
-}
-
-async function write({ files }: CommandContext, path: string, text: string): Promise<void> {
-  try {
-    await files.replace(path, text);
-  } catch (cause) {
-    if (isFailure(cause)) throw cause;
-    throw fileFailure('write', path, cause);
   }
 }

@@ -2,25 +2,25 @@
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/list.ts';
-import { type Answer, probe, type Unreachable } from '../client/probe.ts';
+import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
-import { duration } from '../view/progress.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { type CheckFacts, type Checked, checked, fail, type Finding, noAnswer, PASS, skip } from './finding.ts';
-import { type Bounds, type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
+import {
+  type CheckFacts,
+  type Checked,
+  checked,
+  fail,
+  type Finding,
+  noAnswer,
+  PASS,
+  skip,
+  type SmokeOptions,
+  withStatus,
+} from './finding.ts';
+import { type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
-
-export interface SmokeOptions extends Bounds {
-  /** Ids to run; absent: all. */
-  readonly only?: readonly string[];
-  readonly skip?: readonly string[];
-  /** The pet that may be written to, and is put back. */
-  readonly write: bigint | undefined;
-  /** Use up the rate limit, and send one request more. */
-  readonly provoke429?: boolean;
-}
 
 const LIST = { method: 'GET', path: '/inventory' } as const;
 /** Not a valid key of any service. */
@@ -83,13 +83,13 @@ export async function* runSmoke(
   pet?: LockedPet,
 ): AsyncGenerator<Checked> {
   const isChosen = chosen(options);
-  const answers = new Map<Question, Answer | Unreachable>();
-  const answerTo = async (question: Question): Promise<Answer | Unreachable> => {
+  const answers = new Map<Question, Reply>();
+  const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
     if (known !== undefined) return known;
     const { apiKey, call } = CALLS[question];
     const service = apiKey === undefined ? clients.keyed : await clients.open({ apiKey });
-    const answer = await clients.ask(service, call, { isUsual: question === 'list' });
+    const answer = await clients.ask(service, call, question === 'list');
     answers.set(question, answer);
     return answer;
   };
@@ -100,13 +100,14 @@ export async function* runSmoke(
     const found: Checked[] = [];
     for (const question of check.asks) {
       const answer = await answerTo(question);
-      const finding = 'unreachable' in answer ? skip('the service did not answer') : check.check(answer, options);
+      const finding =
+        answer.unreachable !== undefined ? skip('the service did not answer') : check.check(answer, options);
       found.push(checked(check, finding, answer));
     }
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (isChosen(REACHABLE)) yield notReady(clients, checked(REACHABLE, reachable(first), first));
+  if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // At once: others may change the pet meanwhile.
@@ -115,7 +116,7 @@ export async function* runSmoke(
   }
   for (const check of READ_CHECKS.filter(isChosen)) {
     if (obstacle === undefined) yield await verdictOf(check);
-    else if (obstacle === check.id) yield notReady(clients, { ...(await verdictOf(check)), isError: true });
+    else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
   }
   if (obstacle !== undefined) return;
   if (options.provoke429 === true) yield* runProvoked(clients, isChosen);
@@ -125,8 +126,8 @@ export async function* runSmoke(
  * Returns the one check that shows why nothing else can be checked: the service does not answer, refuses the key or
  * fails, or something else answers in its place. A login page of a network comes with a 200, or after a redirect.
  */
-function obstacleOf(list: Answer | Unreachable, { causes }: SmokeClients): string | undefined {
-  if ('unreachable' in list) return REACHABLE.id;
+function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
+  if (list.unreachable !== undefined) return REACHABLE.id;
   if (causes.length > 0) return 'list-status';
   if (list.status !== 200 || list.json !== undefined) return undefined;
   try {
@@ -139,23 +140,17 @@ function obstacleOf(list: Answer | Unreachable, { causes }: SmokeClients): strin
   }
 }
 
-function reachable(first: Answer | Unreachable): Finding {
-  if (!('unreachable' in first)) return PASS;
+function reachable(first: Reply): Finding {
+  if (first.unreachable === undefined) return PASS;
   return first.unreachable.phase === 'tls'
     ? PASS
     : { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
 }
 
-/** Adds how long --wait-ready has waited in vain. */
-function notReady({ waitedMs }: SmokeClients, check: Checked): Checked {
-  if (waitedMs === undefined || check.verdict !== 'fail') return check;
-  return { ...check, problem: `not ready after ${duration(waitedMs)}: ${check.problem ?? ''}` };
-}
-
-function encrypted(first: Answer | Unreachable, { hostname, protocol }: URL): Finding {
-  if ('unreachable' in first && first.unreachable.phase === 'tls')
+function encrypted(first: Reply, { hostname, protocol }: URL): Finding {
+  if (first.unreachable !== undefined && first.unreachable.phase === 'tls')
     return { ...fail('a trusted certificate', first.unreachable.code), isError: true };
-  if (protocol === 'https:') return 'unreachable' in first ? skip('the service did not answer') : PASS;
+  if (protocol === 'https:') return first.unreachable !== undefined ? skip('the service did not answer') : PASS;
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
 
@@ -166,53 +161,40 @@ const MOST = 2_000;
 
 /** Checks the answer to a request beyond the rate limit. The key is blocked afterwards, for all who use it. */
 async function* runProvoked(clients: SmokeClients, isChosen: (facts: CheckFacts) => boolean): AsyncGenerator<Checked> {
-  const chosen = PROVOKED_CHECKS.filter(isChosen);
-  if (chosen.length === 0) return;
+  if (!PROVOKED_CHECKS.some(isChosen)) return;
   const { end, sent } = await spend(clients);
-  const [refused, retry] = judge(end, sent);
-  for (const facts of chosen) {
-    const from = end === undefined || 'unreachable' in end ? undefined : end;
-    yield checked(facts, facts === REFUSED ? refused : retry, from);
+  if (isChosen(REFUSED)) {
+    const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
+    yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   }
+  if (isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
-function judge(end: Answer | Unreachable | undefined, sent: number): readonly [refused: Finding, retry: Finding] {
-  const none = skip('no 429 came');
-  if (end === undefined) {
-    return [sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`), none];
-  }
-  if ('unreachable' in end) return [fail('status 429', noAnswer(end)), none];
-  const { status, headers, receivedAt } = end;
-  if (status !== 429) return [fail('status 429', `${status} after ${sent} requests`), none];
-  const saysWhen = readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined;
-  return [PASS, saysWhen ? PASS : fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none')];
+function saysWhen({ headers, receivedAt }: Answer): Finding {
+  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
+  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }
 
-interface Spent {
-  /** The first answer that was not a list; undefined: the gate let no more through, or there were too many. */
-  end: Answer | Unreachable | undefined;
-  sent: number;
-}
-
-async function spend(clients: SmokeClients): Promise<Spent> {
+/** Returns the first answer that was not a list; none: the gate let no more through, or there were too many. */
+async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
   const spender = await clients.open({ reserve: -1, maxWait: 0 });
-  const spent: Spent = { end: undefined, sent: 0 };
-  const work = async (): Promise<void> => {
-    while (spent.end === undefined && spent.sent < MOST) {
-      const answer = await probe(spender, LIST);
-      spent.sent++;
-      if ('unreachable' in answer || answer.status !== 200) spent.end ??= answer;
-    }
-  };
-  const untilRefused = (): Promise<void> =>
-    work().catch((error: unknown) => {
+  const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
+  const untilRefused = async (): Promise<void> => {
+    try {
+      while (spent.end === undefined && spent.sent < MOST) {
+        const answer = await probe(spender, LIST);
+        spent.sent++;
+        if (answer.status !== 200) spent.end ??= answer;
+      }
+    } catch (error) {
       // The gate lets no more through.
       if (!isFailure(error) || !error.is('rate-limited')) throw error;
-    });
+    }
+  };
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && !('status' in end && end.status === 429)) await clients.noteCause(spender, LIST, end, true);
+  if (end !== undefined && end.status !== 429) await clients.noteCause(spender, LIST, end, true);
   return spent;
 }

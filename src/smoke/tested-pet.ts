@@ -1,13 +1,12 @@
 /** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
-import type { Answer, Unreachable } from '../client/probe.ts';
+import { failureIn, type Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Run } from '../state/journal.ts';
-
-import { failureIn, type SmokeClients } from './smoke-clients.ts';
+import type { SmokeClients } from './smoke-clients.ts';
 
 export class TestedPet {
   /** What it had before any smoke test. */
@@ -63,24 +62,25 @@ export class TestedPet {
   }
 
   /** Sets it once, as a check, and records it. */
-  async set(after: bigint, service = this.clients.keyed): Promise<Answer | Unreachable> {
+  async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
     const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
     this.written.add(after);
     const { answer } = await callOne(this.locked, this.change(after), async () => {
-      const answer = await clients.ask(service, call, { isUsual: true });
+      const answer = await clients.ask(service, call, true);
       return { answer, failure: await failureIn(service, call, answer, petId) };
     });
     return this.seen(answer, after);
   }
 
   /** Notes what an answer tells of the quantity: a refusal changes nothing. */
-  seen(answer: Answer | Unreachable, wanted?: bigint): Answer | Unreachable {
+  seen(answer: Reply, wanted?: bigint): Reply {
+    const { json, status = 0 } = answer;
     // A server that gives up on a request may have applied it (408).
-    if ('status' in answer && answer.status >= 400 && answer.status < 500 && answer.status !== 408) return answer;
-    const stored = 'json' in answer && answer.json instanceof Map ? integer(answer.json.get('quantity')) : undefined;
+    if (status >= 400 && status < 500 && status !== 408) return answer;
+    const stored = json instanceof Map ? integer(json.get('quantity')) : undefined;
     if (stored !== undefined) this.written.add(stored);
-    const isTaken = 'status' in answer && answer.status === 200;
+    const isTaken = status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
     if (isTaken && wanted === undefined) this.tookInvalid = true;
     this.wasChanged = true;

@@ -12,7 +12,7 @@ import {
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
-import type { Answer, Unreachable } from '../client/probe.ts';
+import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { SmokeClients } from './smoke-clients.ts';
@@ -41,20 +41,20 @@ export async function* runWrites(
   clients: SmokeClients,
   locked: LockedPet,
   petId: bigint,
-  list: Answer | Unreachable,
+  list: Reply,
   isChosen: CheckFilter,
 ): AsyncGenerator<Checked> {
   const present = quantityOf(list, petId);
   if (present === undefined) {
     // Of a list that breaks the contract, its own checks say so.
-    if ('json' in list && Array.isArray(list.json)) {
+    if (Array.isArray(list.json)) {
       clients.causes.push(new Failure('pet-not-found', { petId, environment: clients.keyed.environment }));
     }
     for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, skip(`pet ${petId} is not in the list`));
     return;
   }
-  const send = (to: string, body: string): Promise<Answer | Unreachable> =>
-    clients.ask(clients.keyed, { method: 'PATCH', path: to, body }, { isUsual: false });
+  const send = (to: string, body: string): Promise<Reply> =>
+    clients.ask(clients.keyed, { method: 'PATCH', path: to, body }, false);
   const restorer = await clients.open({ signal: afterGrace(locked.context) });
   const pet = new TestedPet(clients, restorer, locked, petId, present);
   await pet.begin();
@@ -93,24 +93,24 @@ export function writeRequests(isChosen: CheckFilter): number {
   return [SAME, UNKNOWN, ...BAD].filter(isChosen).length + pair;
 }
 
-function rowsOf(list: Answer | Unreachable): readonly JsonValue[] {
-  return 'json' in list && Array.isArray(list.json) ? list.json : [];
+function rowsOf(list: Reply): readonly JsonValue[] {
+  return Array.isArray(list.json) ? list.json : [];
 }
 
-function quantityOf(list: Answer | Unreachable, petId: bigint): bigint | undefined {
+function quantityOf(list: Reply, petId: bigint): bigint | undefined {
   const row = rowsOf(list).find((each) => each instanceof Map && integer(each.get('petId')) === petId);
   return row instanceof Map ? integer(row.get('quantity')) : undefined;
 }
 
 /** Near the end of what an id may be, where no shop has one. */
-function freeId(list: Answer | Unreachable): bigint {
+function freeId(list: Reply): bigint {
   const ids = new Set(rowsOf(list).map((row) => (row instanceof Map ? integer(row.get('petId')) : undefined)));
   let id = 2n ** 63n - 1n;
   while (ids.has(id)) id--;
   return id;
 }
 
-function isEntry(answer: Answer | Unreachable, petId: bigint, quantity: bigint): Finding {
+function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
   const wanted = `pet ${petId} with a quantity of ${quantity}`;
   return withStatus(answer, 200, ({ json }) => {
     if (!(json instanceof Map)) return fail(wanted, 'a body that is not an object');

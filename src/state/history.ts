@@ -111,12 +111,16 @@ export class History {
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
-  /** Returns the newest run that has added these rows to the stock of a service, and was not undone for all pets. */
-  added(rows: string, origin: string): Run | undefined {
-    const sql = `SELECT * FROM run WHERE rows = ? AND origin = ?
-        AND EXISTS (SELECT 1 FROM change WHERE run = run.id AND state IN ${MAY_BE_WRITTEN} AND NOT ${UNDONE})
-      ORDER BY id DESC LIMIT 1`;
-    return this.read<Run>(sql, rows, origin)[0];
+  /** Returns the newest run that may have added some of these rows to the stock of a service, and what all such runs have added and nobody has undone. */
+  added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
+    const changes = this.read<Change>(
+      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
+        AND state IN ${MAY_BE_WRITTEN} AND NOT ${UNDONE} ORDER BY run`,
+      rows,
+      origin,
+    );
+    const newest = changes.at(-1)?.run;
+    return newest === undefined ? undefined : { run: this.run(newest)!, changes };
   }
 
   /** Newest first. */

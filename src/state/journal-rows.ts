@@ -1,5 +1,5 @@
-/** Reads the rows of the journal's tables. */
-import type { SqlRow } from '../ports.ts';
+/** Reads and stores the rows of the journal's tables. */
+import type { Database, SqlRow, SqlValue } from '../ports.ts';
 
 export const KINDS = ['import', 'count', 'edit', 'browse', 'undo', 'redo', 'smoke'] as const;
 
@@ -102,6 +102,26 @@ export function fromRow<T>(row: SqlRow): T {
     else result[name] = name === 'adds' ? value === 1n : value;
   }
   return result as T;
+}
+
+/** Stores a record in a table whose columns have the names of its fields. Undefined becomes NULL. */
+export function insertInto(
+  database: Pick<Database, 'run'>,
+  table: string,
+  record: Readonly<Record<string, Field>>,
+): void {
+  const names = Object.keys(record);
+  const values = Object.entries(record).map(([name, value]) => toSql(name, value));
+  database.run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`, ...values);
+}
+
+type Field = string | bigint | number | boolean | undefined;
+
+function toSql(name: string, value: Field): SqlValue {
+  if (typeof value === 'number') return BigInt(Math.round(value));
+  if (typeof value === 'boolean') return value ? 1n : null;
+  if (value === undefined) return null;
+  return QUANTITIES.has(name) ? value.toString() : value;
 }
 
 type Read<T> = (row: SqlRow, column: string) => T;

@@ -13,7 +13,7 @@
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { integer, type Change, type Run, type Scan } from './journal-rows.ts';
+import { insertInto, integer, type Change, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
 import { History, HOLDER } from './history.ts';
 
@@ -38,21 +38,9 @@ export class Journal extends History {
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
     return this.state.exclusively(() => {
-      const row = database.get(
-        `INSERT INTO run (kind, startedAt, environment, origin, source, hash, adds, rows, undoesRun, undoesChange)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-        run.kind,
-        BigInt(Math.round(run.startedAt)),
-        run.environment,
-        run.origin,
-        run.source === undefined ? null : this.redact(run.source),
-        run.hash ?? null,
-        run.adds === true ? 1n : null,
-        run.rows ?? null,
-        run.undoesRun ?? null,
-        run.undoesChange ?? null,
-      );
-      const id = integer(row!, 'id');
+      const source = run.source === undefined ? undefined : this.redact(run.source);
+      insertInto(database, 'run', { ...run, source });
+      const id = this.lastId();
       for (const change of changes) this.insert(where, change, id);
       return { id, ...run };
     }, DURABLE);
@@ -66,7 +54,7 @@ export class Journal extends History {
   ): Promise<bigint> {
     return this.state.exclusively(() => {
       this.insert(where, { ...change, state: 'sent', sentAt: now }, run);
-      const id = integer(this.state.database.get('SELECT last_insert_rowid() AS id')!, 'id');
+      const id = this.lastId();
       noteWrite(this.state, id);
       return id;
     }, DURABLE);
@@ -128,11 +116,10 @@ export class Journal extends History {
   }
 
   /** Stores one scan of a stocktake, on the disk when it returns. */
-  async scan(run: bigint, { seq, petId, quantity, stock }: Scan): Promise<void> {
+  async scan(run: bigint, scan: Scan): Promise<void> {
     await this.state.exclusively(() => {
       this.requireRun(run);
-      const texts = [quantity.toString(), stock.toString()];
-      this.state.database.run('INSERT INTO scan VALUES (?, ?, ?, ?, ?)', run, BigInt(seq), petId, ...texts);
+      insertInto(this.state.database, 'scan', { run, ...scan });
     }, DURABLE_AND_CERTAIN);
   }
 
@@ -151,25 +138,17 @@ export class Journal extends History {
   }
 
   private insert(where: Where, change: NewChange & Pick<Change, 'sentAt'>, run?: bigint): void {
-    const note = change.note ?? where.note;
-    this.state.database.run(
-      `INSERT INTO change (run, line, environment, origin, command, person, cause, note, petId, before, after, state, reason, sentAt)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      run ?? null,
-      change.line === undefined ? null : BigInt(change.line),
-      where.environment,
-      where.origin,
-      this.redact(where.command),
-      this.redact(where.person),
-      change.cause ?? where.cause ?? null,
-      note === undefined ? null : this.redact(note),
-      change.petId,
-      change.before?.toString() ?? null,
-      change.after.toString(),
-      change.state ?? 'planned',
-      change.reason === undefined ? null : this.redact(change.reason),
-      change.sentAt === undefined ? null : BigInt(Math.round(change.sentAt)),
-    );
+    const { environment, origin, command, person } = where;
+    const { line, petId, before, after, state = 'planned', reason, sentAt } = change;
+    const { cause = where.cause, note = where.note } = change;
+    const { redact } = this;
+    const texts = { command: redact(command), person: redact(person), note: note && redact(note) };
+    const row = { run, line, environment, origin, ...texts, cause, petId, before, after, state, sentAt };
+    insertInto(this.state.database, 'change', { ...row, reason: reason && redact(reason) });
+  }
+
+  private lastId(): bigint {
+    return integer(this.state.database.get('SELECT last_insert_rowid() AS id')!, 'id');
   }
 
   /** Changes a row that is known to be there. @throws {Failure} `state`: another file is in its place */

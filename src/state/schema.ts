@@ -83,6 +83,7 @@ export const STATE_DATABASE: DatabaseKind = {
        target TEXT,
        PRIMARY KEY (origin, petId)
      ) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX petsByName ON catalogPet (origin, search)',
     `CREATE TABLE catalogBarcode (
        origin TEXT NOT NULL,
        barcode TEXT NOT NULL,

@@ -221,7 +221,7 @@ class Tally {
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
     const { catalog, stock } = this.pets;
-    return `${petLabel(petId, catalog)}: ${counted} counted, ${stock.get(petId)?.quantity ?? 0n} in the list`;
+    return `${petLabel(petId, catalog)}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {

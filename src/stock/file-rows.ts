@@ -1,6 +1,6 @@
 /** Parses the rows of a file: a delivery, a stocktake, or a catalog. All are checked before one is applied. */
 import { hash } from 'node:crypto';
-import type { CatalogRow } from '../catalog/changes.ts';
+import type { CatalogRow } from '../catalog/store.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { isLine, isOneOf } from '../api/values.ts';
 import { CATALOG_FILE, type Mapping, parseNumber, parsePetId, type PetColumn, STOCK_FILE } from './columns.ts';

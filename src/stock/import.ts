@@ -1,12 +1,10 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
 import { petOfRow, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
-import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
-import type { Journal, Run } from '../state/journal.ts';
-import { clockTime } from '../view/progress.ts';
+import type { Change, Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, isLeft, namedPlanView, type PlanContext, type RunSpec } from './apply.ts';
@@ -15,11 +13,12 @@ import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
 import { readStock } from './runner.ts';
-import { withLockedJournal } from './open-journal.ts';
+import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
+import { earlierOf, findStopped } from './earlier-import.ts';
 import { resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
@@ -33,20 +32,51 @@ export interface ImportOptions {
   readonly allowNegative?: boolean;
 }
 
-type Source = Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds' | 'plan'>> &
-  Pick<RunSpec, 'rows'> & { readonly name: string; readonly isEmpty: boolean };
+/** A file that has been read. `wanted`: its rows; `rows`: the hash of what they add. */
+type Source = Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds'>> &
+  Pick<RunSpec, 'rows'> & {
+    readonly name: string;
+    readonly wanted: readonly Row[];
+    planFor(wanted: readonly Row[]): RunSpec['plan'];
+  };
 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<View> {
-  const file = await readImport(context, options, await readSource(context, options.file, STOCK_FILE));
-  if (file.isEmpty) return nothingIn(context, file);
+  const text = await readSource(context, options.file, STOCK_FILE);
+  const plan = await planToShow(context, options, text);
+  if (typeof plan === 'string') return nothingIn(context, plan);
   await using session = await connect(context);
-  const plan = file.plan(await readStock(session.service));
-  const differences = { changes: plan.steps.length, obstacles: plan.obstacles.length };
+  const shown = plan(await readStock(session.service));
+  const differences = { changes: shown.steps.length, obstacles: shown.obstacles.length };
   const isSame = differences.changes + differences.obstacles === 0;
   const check = (): Failure | undefined =>
     options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-  return { ...(await namedPlanView(context, session, plan)), check };
+  return { ...(await namedPlanView(context, session, shown)), check };
+}
+
+/** Returns the plan of an import: what is left of a run that --resume continues, or else that of the file; of one without rows its name. */
+function planToShow(
+  context: CommandContext,
+  options: ImportOptions,
+  text: SourceFile,
+): Promise<RunSpec['plan'] | string> {
+  return withJournal(context, async (journal) => {
+    const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
+    if (begun !== undefined) {
+      const steps = journal.changesOf(begun.id).filter(isLeft).filter(hasBefore);
+      return () => ({ steps, unchanged: [], obstacles: [] });
+    }
+    const file = await readImport(context, options, text);
+    if (file.wanted.length === 0) return file.name;
+    const earlier = await earlierOf(context, journal, file, options.again === true);
+    if (earlier === undefined) return file.planFor(file.wanted);
+    context.notices.warning(`${earlier.says}.`);
+    return file.planFor(options.resume === true ? earlier.rest : file.wanted);
+  });
+}
+
+function hasBefore(change: Change): change is Change & { readonly before: bigint } {
+  return change.before !== undefined;
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
@@ -54,7 +84,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     const text = await readSource(context, options.file, STOCK_FILE);
     const prepare = async (): Promise<Source> => {
       const file = await readImport(context, options, text);
-      if (file.isEmpty) return file;
+      if (file.wanted.length === 0) return file;
       await assertWriteAllowed(context, file.command);
       assertCanConfirm(context);
       return file;
@@ -63,22 +93,25 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     const ready = options.resume === true ? undefined : await prepare();
     return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
-      const begun = await findStopped(
-        context,
-        journal,
-        ({ hash, adds }) => hash === text.hash && (options.add !== true || adds === true),
-      );
-      if (options.resume === true && begun !== undefined) return resumeNamed(runContext, begun);
-      const { name, isEmpty, ...file } = ready ?? (await turn.pause(prepare));
-      if (isEmpty) return nothingIn(context, { name });
+      const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
+      if (begun !== undefined) return resumeNamed(runContext, begun);
+      const { wanted, planFor, ...file } = ready ?? (await turn.pause(prepare));
+      if (wanted.length === 0) return nothingIn(context, file.name);
       const isSame = (run: Run): boolean =>
-        file.adds ? run.rows === file.rows : run.adds !== true && run.hash === file.hash;
+        file.adds
+          ? run.rows === file.rows
+          : run.adds !== true && (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
       const stopped = await findStopped(context, journal, isSame);
-      if (stopped !== undefined && (await wantsToResume(runContext, stopped))) {
+      if (
+        stopped !== undefined &&
+        (file.adds || stopped.hash === file.hash) &&
+        (await wantsToResume(runContext, stopped))
+      ) {
         return resumeNamed(runContext, stopped);
       }
-      const question = await questionFor(context, journal, file, options.again === true);
-      const done = await applyPlan(runContext, { kind: 'import', ...file, question });
+      const source = { ...file, wanted, planFor };
+      const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
+      const done = await applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question });
       // What was left of it is done now.
       if (stopped !== undefined && done.failure === undefined) await journal.discard(stopped.id, context.clock.now());
       return done;
@@ -86,46 +119,54 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
   });
 }
 
-async function nothingIn(context: CommandContext, { name }: Pick<Source, 'name'>): Promise<RecordView> {
+async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
   const counts = countStates([], 0);
   return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers({ run: undefined, environment, counts }));
 }
 
 /**
- * Returns the question before the rows are applied. Rows that were added before are added again only if the user says so.
+ * Returns the rows to apply, and the question before. Rows that were added before are added again only if the user says so.
+ * @param isDeclined the user has just declined to resume the run that has added some of them
  * @throws {Failure} `usage`: they were, and nobody can be asked
  */
-async function questionFor(
+async function whatToAdd(
   context: CommandContext,
   journal: Journal,
-  { adds, rows }: Pick<Source, 'adds' | 'rows'>,
-  again: boolean,
-): Promise<(pets: number) => string> {
-  if (!adds || rows === undefined)
-    return (pets) => `Set ${plural(pets, 'pet')} to the numbers of the file (to add them: --add)`;
-  const before = again ? undefined : journal.added(rows, originOf(await context.target()));
-  if (before === undefined) return (pets) => `Add ${plural(pets, 'row')} to the stock`;
-  const { clock, globals, notices } = context;
-  const said = `Run ${before.id} of ${clockTime(before.startedAt, clock.now())} has added these rows already`;
-  if (globals.yes || !canAsk(context)) {
-    throw new Failure('usage', {
-      problem: `${said}; nothing was sent.`,
-      hint: 'If they came a second time, add --again.',
-    });
+  source: Source,
+  options: ImportOptions,
+  isDeclined: boolean,
+): Promise<{ readonly rows: readonly Row[]; readonly question: (pets: number) => string }> {
+  const { adds, wanted } = source;
+  const { globals, notices } = context;
+  const all = (question: (pets: number) => string) => ({ rows: wanted, question });
+  if (!adds) return all((pets) => `Set ${plural(pets, 'pet')} to the numbers of the file (to add them: --add)`);
+  const earlier = await earlierOf(context, journal, source, options.again === true);
+  if (earlier === undefined) return all((pets) => `Add ${plural(pets, 'row')} to the stock`);
+  const { says, rest, isEdited } = earlier;
+  const canChoose = !globals.yes && canAsk(context);
+  const isPart = rest.length > 0 && !isDeclined;
+  if (!canChoose && !(isPart && !isEdited && options.resume === true)) {
+    const again = 'If they came a second time, add --again.';
+    const others = isEdited ? `Import a file with only the others. ${again}` : 'To add only the others, add --resume.';
+    throw new Failure('usage', { problem: `${says}; nothing was sent.`, hint: isPart ? others : again });
   }
-  notices.warning(`${said}. Adding them again adds them twice.`);
-  return (pets) => `Add ${plural(pets, 'row')} to the stock a second time`;
+  if (isPart) {
+    notices.info(`${says}: only the others are added.`);
+    return { rows: rest, question: (pets) => `Add the other ${plural(pets, 'row')} to the stock` };
+  }
+  notices.warning(`${says}. Adding them again adds them twice.`);
+  return all((pets) => `Add ${plural(pets, 'row')} to the stock a second time`);
 }
 
-/** Finds the newest unfinished import of the same file or rows for this environment. */
-async function findStopped(
+/** Finds the unfinished import that --resume continues. */
+function findBegun(
   context: CommandContext,
   journal: Journal,
-  isSame: (run: Run) => boolean,
+  text: SourceFile,
+  { add }: ImportOptions,
 ): Promise<Run | undefined> {
-  const environment = (await context.settings()).environment.value;
-  return journal.unfinished().find((run) => run.kind === 'import' && run.environment === environment && isSame(run));
+  return findStopped(context, journal, ({ hash, adds }) => hash === text.hash && (add !== true || adds === true));
 }
 
 /**
@@ -181,9 +222,10 @@ async function readImport(
     const more = summed.length > SHOWN ? ` and ${summed.length - SHOWN} more` : '';
     context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
   }
-  const plan: Source['plan'] = (stock) => (adds ? makeAddingPlan(rows, stock, allowNegative) : makePlan(rows, stock));
+  const planFor: Source['planFor'] = (wanted) => (stock) =>
+    adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
-  return { name, command, source, hash, adds, plan, isEmpty, ...(adds && { rows: hashOfRows(rows) }) };
+  return { name, command, source, hash, adds, wanted: rows, planFor, ...(adds && { rows: hashOfRows(rows) }) };
 }
 
 /** How many columns or pets a message names. */

@@ -70,11 +70,16 @@ function refuseSmoke(run: Run): void {
 }
 
 /** Returns why a run that is done cannot be resumed, and what to do instead. */
-function whyDone({ id, kind, source, adds }: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
+  const { id, kind, source, adds } = run;
   const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds === true) return [problem, 'Import a file with only those rows: the others would be added again.'];
+  if (adds === true) {
+    // What a pipe has held is in the journal alone.
+    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
+    return [problem, `Add only those: ${resumeCommand(run)}`];
+  }
   if (kind !== 'import' || source === undefined)
     return [problem, 'Run the command again: it sends only what still differs.'];
   const file = source === '-' ? 'the same rows' : `the file ${source}`;

@@ -6,8 +6,6 @@ import { displayWidth } from './width.ts';
 const LONGEST_WORD = 20;
 /** How narrow a column of bars becomes. */
 const LEAST_BAR = 6;
-/** A text that is cut to make room keeps at least this many columns. */
-const LEAST_CUT = 12;
 /** Between columns without borders. */
 export const BETWEEN = '  ';
 
@@ -19,14 +17,20 @@ export interface Cell {
   readonly share?: readonly [part: bigint, whole: bigint];
 }
 
-export interface Table {
-  readonly names: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-  readonly widths: readonly number[];
+export interface TableColumn {
+  /** Its heading; empty for none. */
+  readonly name: string;
+  readonly kind: 'text' | 'number' | 'bar';
+  readonly width: number;
   /** As in `Column`. */
-  readonly yields: readonly (number | undefined)[];
-  /** Which columns of the view these are. */
-  readonly kept: readonly number[];
+  readonly yields?: number | undefined;
+  /** Which cell of a row is its own. */
+  readonly place: number;
+}
+
+export interface Table {
+  readonly columns: readonly TableColumn[];
+  readonly rows: readonly (readonly Cell[])[];
   readonly header: boolean;
   /** Rows of it have been shown already. */
   readonly follows: boolean;
@@ -39,79 +43,69 @@ export interface Table {
  * stays; in the end without that one alone, as nothing has to make room for it any more.
  */
 export function choices(table: Table): [Table, ...Table[]] {
-  const order = [...table.yields.keys()]
-    .filter((i) => table.yields[i] !== undefined)
-    .sort((a, b) => table.yields[a]! - table.yields[b]!);
-  const before = order.slice(0, -1);
-  const narrower = [...before.map((_column, count) => before.slice(0, count + 1)), order.slice(-1)];
-  return [table, ...narrower.filter(({ length }) => length > 0).map((columns) => without(table, columns))];
+  const order = table.columns.filter(({ yields }) => yields !== undefined).toSorted((a, b) => a.yields! - b.yields!);
+  const fewer = [...order.slice(0, -1).map((_column, count) => order.slice(0, count + 1)), order.slice(-1)];
+  return [table, ...fewer.filter(({ length }) => length > 0).map((columns) => without(table, columns))];
 }
 
-function without(table: Table, columns: readonly number[]): Table {
-  const { names, rows, widths, yields, kept } = table;
-  const left = [...names.keys()].filter((i) => !columns.includes(i));
-  const of = <T>(values: readonly T[]): T[] => left.map((i) => values[i]!);
-  return { ...table, names: of(names), rows: rows.map(of), widths: of(widths), yields: of(yields), kept: of(kept) };
+function without(table: Table, columns: readonly TableColumn[]): Table {
+  return { ...table, columns: table.columns.filter((column) => !columns.includes(column)) };
 }
 
 /** Returns the most of the table that fits between borders, texts broken between words; undefined where nothing does. */
 export function inBorders(tables: readonly Table[], roomFor: (columns: number) => number): Table | undefined {
   for (const table of tables) {
-    const fitted = fit(table, roomFor(table.names.length), wordsOf(table));
+    const fitted = fit(table, roomFor(table.columns.length), (column) => narrowest(table, column));
     if (fitted !== undefined) return fitted;
   }
   return undefined;
 }
 
-/** Returns the most of the table that fits as columns without borders; without columns where nothing does. */
-export function inColumns(tables: readonly [Table, ...Table[]], width: number, mayCut: boolean): Table {
+/**
+ * Returns the most of the table that fits as columns without borders; without columns where nothing does.
+ * @param leastCut what a text keeps at least that is cut to make room; undefined: nothing is cut
+ */
+export function inColumns(tables: readonly [Table, ...Table[]], width: number, leastCut: number | undefined): Table {
   for (const table of tables) {
-    const least = table.widths.map((own, i) =>
-      mayCut && table.yields[i] !== undefined ? Math.min(own, LEAST_CUT) : own,
+    const fitted = fit(table, roomFor(table, width), ({ yields, width: own }) =>
+      yields === undefined ? own : (leastCut ?? own),
     );
-    const fitted = fit(table, roomFor(table, width), least);
     if (fitted !== undefined) return fitted;
   }
   const last = tables.at(-1)!;
-  const cut = mayCut ? fit(last, roomFor(last, width), wordsOf(last)) : undefined;
+  const cut = leastCut === undefined ? undefined : fit(last, roomFor(last, width), (column) => narrowest(last, column));
   return cut ?? { ...tables[0], hasColumns: false };
 }
 
 /** True when nothing has to be narrowed. */
 export function fits(table: Table, width: number): boolean {
-  return sum(table.widths) <= roomFor(table, width);
+  return sum(table.columns.map((column) => column.width)) <= roomFor(table, width);
 }
 
-function roomFor({ names }: Table, width: number): number {
-  return width - BETWEEN.length * (names.length - 1);
+function roomFor({ columns }: Table, width: number): number {
+  return width - BETWEEN.length * (columns.length - 1);
 }
 
-/** The same table with its widest columns narrowed, down to `least`, until it fits; undefined where that is not enough. */
-function fit(table: Table, width: number, least: readonly number[]): Table | undefined {
-  if (sum(table.widths) <= width) return table;
-  if (sum(least) > width) return undefined;
-  const widths = [...table.widths];
+/** The same table with its widest columns narrowed, each down to its least, until it fits; undefined where that is not enough. */
+function fit(table: Table, width: number, leastOf: (column: TableColumn) => number): Table | undefined {
+  const widths = table.columns.map((column) => column.width);
+  const least = table.columns.map((column) => Math.min(column.width, leastOf(column)));
+  if (sum(widths) > width && sum(least) > width) return undefined;
   while (sum(widths) > width) {
-    const narrowable = widths.map((own, i) => (own > (least[i] ?? 0) ? own : 0));
+    const narrowable = widths.map((own, i) => (own > least[i]! ? own : 0));
     widths[narrowable.indexOf(Math.max(...narrowable))]! -= 1;
   }
-  return { ...table, widths };
+  return { ...table, columns: table.columns.map((column, i) => ({ ...column, width: widths[i]! })) };
 }
 
-/** Returns how narrow each column can be without breaking words. */
-function wordsOf(table: Table): number[] {
-  return table.widths.map((own, i) => Math.min(own, narrowest(table, i)));
-}
-
-/** The longest word of a text column; a column of numbers is as wide as it is. */
-function narrowest({ names, rows }: Table, column: number): number {
-  if (rows.some((row) => row[column]?.share !== undefined)) return LEAST_BAR;
-  if (rows.some((row) => row[column]?.numeric === true)) return Number.POSITIVE_INFINITY;
-  const texts = [names[column] ?? '', ...rows.map((row) => row[column]?.text ?? '')];
-  const longest = texts
-    .flatMap((text) => text.split(' '))
-    .reduce((most, word) => Math.max(most, displayWidth(word)), 0);
-  return Math.min(LONGEST_WORD, longest);
+/** Returns how narrow a column can be without breaking words; one of numbers is as wide as it is. */
+function narrowest({ rows }: Table, { kind, name, place, width }: TableColumn): number {
+  if (kind !== 'text') return kind === 'bar' ? LEAST_BAR : width;
+  const words = [name, ...rows.map((row) => row[place]!.text)].flatMap((text) => text.split(' '));
+  return Math.min(
+    LONGEST_WORD,
+    words.reduce((most, word) => Math.max(most, displayWidth(word)), 0),
+  );
 }
 
 function sum(values: readonly number[]): number {

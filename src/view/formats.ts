@@ -26,10 +26,7 @@ export async function* render(
       return 0;
     case 'record':
       yield await WRITERS[options.format].record(view, options);
-      return 1;
-    case 'serving':
-      yield await WRITERS[options.format].record(view.record, options);
-      await view.ended();
+      await view.ended?.();
       return 1;
     case 'raw': {
       if (view.head !== '') yield `${visibleLines(view.head)}\n`;
@@ -40,10 +37,8 @@ export async function* render(
       return 1;
     }
     case 'text':
-      yield `${visibleLines(view.text)}\n`;
+      if (view.text !== '') yield `${visibleLines(view.text)}\n`;
       return 1;
-    case 'nothing':
-      return 0;
   }
 }
 

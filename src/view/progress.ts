@@ -1,7 +1,7 @@
 /** Waits, limits and times in words; and the one live line. */
 import type { HttpFailureFacts, Output } from '../ports.ts';
 import { bar } from './bar.ts';
-import { displayWidth, prepareWidths, truncate } from './width.ts';
+import { fitting, prepareWidths } from './width.ts';
 import { capital } from './words.ts';
 
 const SECOND = 1_000;
@@ -113,13 +113,14 @@ export function waitLines(wait: {
   giveUpAt?: number;
   /** False where there is no terminal, and so no Ctrl-C. */
   canStop?: boolean;
+  /** Of a run that waits: `57 of 200 set`. */
+  progress?: string | undefined;
 }): readonly [string, ...string[]] {
-  const { why, until, now, attempt, attempts, giveUpAt, canStop = true } = wait;
+  const { why, until, now, attempt, attempts, giveUpAt, canStop = true, progress } = wait;
   const what = why === 'backoff' ? failureWords(wait) : WHY[why];
   // Outside of a terminal this line is the only one of the whole time.
-  if (giveUpAt !== undefined && !canStop) {
-    const line = `${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`;
-    return [line];
+  if (giveUpAt !== undefined && !canStop && progress === undefined) {
+    return [`${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`];
   }
   const at = clockTime(until, now);
   // Another request may be answered at any time: nothing to count down.
@@ -127,6 +128,11 @@ export function waitLines(wait: {
     why === 'asking'
       ? `until ${at} at most`
       : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
+  if (progress !== undefined) {
+    // Of a run these two are not worth a word.
+    if (why === 'asking' || why === 'paced') return [progress];
+    return [`${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`];
+  }
   // The first attempt that waits for its turn has not failed.
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   const stop = canStop ? ' Ctrl-C stops.' : '';
@@ -136,27 +142,6 @@ export function waitLines(wait: {
     `${capital(then)}.${stop}`,
     `${capital(then)}.`,
   ];
-}
-
-/** Why a run waits; undefined where it is not worth a word. */
-const RUN_WHY: Readonly<Record<WaitWhy, string | undefined>> = {
-  'rate-limited': 'rate limit reached, continuing',
-  'window-spent': 'rate limit reached, continuing',
-  banned: 'the key may be banned, trying again',
-  paused: 'the service asks for a pause, continuing',
-  backoff: 'no answer, trying again',
-  'ledger-lost': 'no answer from Redis, trying again',
-  asking: undefined,
-  paced: undefined,
-};
-
-/** `57 of 200 set; rate limit reached, continuing at 20:27:45 (58 s)`. `until` and `now`: epoch ms. */
-export function runWaitLine(progress: string, wait: { why: WaitWhy; until: number; now: number }): string {
-  const { why, until, now } = wait;
-  const words = RUN_WHY[why];
-  return words === undefined
-    ? progress
-    : `${progress}; ${words} at ${clockTime(until, now)} (${duration(until - now)})`;
 }
 
 /** How much is done, and of how much. */
@@ -205,8 +190,7 @@ export class LiveLine {
     const width = (this.output.columns || 80) - 1;
     this.shown = true;
     await prepareWidths(texts);
-    const fitting = texts.find((text) => displayWidth(text) <= width) ?? truncate(texts.at(-1) ?? '', width);
-    await this.output.write(`${ERASE_LINE}${fitting}`);
+    await this.output.write(`${ERASE_LINE}${fitting(texts, width)}`);
   }
 
   async clear(): Promise<void> {

@@ -8,7 +8,7 @@
  * Beyond MOST_HELD rows the widths are fixed by those, with room for any int64, and the rest streams.
  */
 import { bar } from './bar.ts';
-import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table } from './fit.ts';
+import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
 import { visible } from './sanitise.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
@@ -23,6 +23,8 @@ const INT64_WIDTH = 20;
 const LINES = 1_000;
 /** `│ ` before each column, ` │` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
+/** A text that is cut to make room keeps at least this many columns. */
+const LEAST_CUT = 12;
 /** How long a bar of the whole is, where there is room. */
 const BAR_COLUMNS = 20;
 
@@ -45,38 +47,31 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   // A width of 0 is a terminal that does not know its own.
   const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
   const held: Cell[][] = [];
-  let { columns } = view;
   let fixed: Table | undefined;
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const rows = batch.map((row) => cellsOf(columns, row, screen));
+    const rows = batch.map((row) => cellsOf(view.columns, row, screen));
     if (fixed !== undefined) {
-      await prepareWidths(texts([], rows));
+      await prepareWidths(texts(rows));
       yield* aligned({ ...fixed, rows, follows: true }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
-    fixed = await roomy(view, held, width);
-    columns = fixed.kept.map((i) => view.columns[i]!);
+    // With room for rows that are yet to come, where there is any.
+    const roomy = await measured(view, held, INT64_WIDTH);
+    fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
     yield* aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
   const tables = choices(await measured(view, held, 0));
   const drawn = screen.isTTY && count <= MOST_DRAWN;
-  const borders = (names: number): number => BORDERS.perColumn * names + BORDERS.end;
-  const fitted = drawn ? inBorders(tables, (names) => width - borders(names)) : undefined;
+  const borders = (columns: number): number => BORDERS.perColumn * columns + BORDERS.end;
+  const fitted = drawn ? inBorders(tables, (columns) => width - borders(columns)) : undefined;
   if (fitted !== undefined) yield await draw(withBars(fitted, screen), screen.style);
-  else yield* aligned(inColumns(tables, width, !drawn), screen, width);
+  else yield* aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
   return count;
-}
-
-/** With room for rows that are yet to come, where there is any. */
-async function roomy<Row>(view: RowsView<Row>, rows: readonly (readonly Cell[])[], width: number): Promise<Table> {
-  const table = await measured(view, rows, INT64_WIDTH);
-  const isRoomy = fits(table, width);
-  return inColumns(choices(isRoomy ? table : await measured(view, rows, 0)), width, true);
 }
 
 /** `leastNumber`: how wide a column of numbers is at least. */
@@ -86,15 +81,17 @@ async function measured<Row>(
   leastNumber: number,
 ): Promise<Table> {
   const names = view.columns.map(({ name, heading = headingOf(name) }) => visible(heading));
-  await prepareWidths(texts(names, rows));
-  const widths = names.map((name, i) => {
-    const isBar = view.columns[i]?.bar !== undefined;
-    const least = isBar ? BAR_COLUMNS : isNumeric(rows, i) ? leastNumber : 0;
-    return widest(rows, i, Math.max(least, view.header ? displayWidth(name) : 0));
+  await prepareWidths(names);
+  await prepareWidths(texts(rows));
+  const columns = view.columns.map(({ bar: draws, yields }, place): TableColumn => {
+    const isNumber = rows.some((row) => row[place]!.numeric);
+    const kind = draws !== undefined ? 'bar' : isNumber ? 'number' : 'text';
+    const least = { bar: BAR_COLUMNS, number: leastNumber, text: 0 }[kind];
+    let width = Math.max(least, view.header ? displayWidth(names[place]!) : 0);
+    for (const row of rows) width = Math.max(width, displayWidth(row[place]!.text));
+    return { name: names[place]!, kind, width, yields, place };
   });
-  const yields = view.columns.map((column) => column.yields);
-  const kept = [...names.keys()];
-  return { names, rows, widths, yields, kept, header: view.header, follows: false, hasColumns: true };
+  return { columns, rows, header: view.header, follows: false, hasColumns: true };
 }
 
 /** Returns the heading for people: `petId` -> `Pet`, `outOfStock` -> `Out of stock`. */
@@ -114,52 +111,40 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact, style
   });
 }
 
-function* texts(names: readonly string[], rows: readonly (readonly Cell[])[]): Generator<string> {
-  yield* names;
+function* texts(rows: readonly (readonly Cell[])[]): Generator<string> {
   for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
-}
-
-/** True for a column of numbers, of which some rows may have none. */
-function isNumeric(rows: readonly (readonly Cell[])[], column: number): boolean {
-  return rows.some((row) => row[column]?.numeric === true);
-}
-
-function widest(rows: readonly (readonly Cell[])[], column: number, least: number): number {
-  let width = least;
-  for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
-  return width;
 }
 
 /** Draws the bars, as long as their columns are wide. */
 function withBars(table: Table, { isUnicode }: Screen): Table {
-  const isBar = table.names.map((_name, i) => table.rows.some((row) => row[i]?.share !== undefined));
-  if (!isBar.includes(true)) return table;
-  const drawn = (cell: Cell, i: number): Cell =>
+  const widths = new Map(table.columns.flatMap(({ kind, place, width }) => (kind === 'bar' ? [[place, width]] : [])));
+  if (widths.size === 0) return table;
+  const drawn = (cell: Cell, place: number): Cell =>
     cell.share === undefined
       ? cell
-      : { ...cell, text: bar(...cell.share, table.widths[i] ?? 0, isUnicode), role: 'bar' };
+      : { ...cell, text: bar(...cell.share, widths.get(place) ?? 0, isUnicode), role: 'bar' };
   return { ...table, rows: table.rows.map((row) => row.map(drawn)) };
 }
 
-async function draw({ names, rows, widths, header }: Table, style: Style): Promise<string> {
+async function draw({ columns, rows, header }: Table, style: Style): Promise<string> {
   const { default: CliTable } = await import('cli-table3');
-  const standIns = new Placeholders();
-  const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, i: number): string =>
+  const placeholders = new Placeholders();
+  const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, width: number): string =>
     text === '' || (role === undefined && isAscii(text))
       ? text
-      : standIns.put(truncate(text, widths[i] ?? 0), role && style[role]);
+      : placeholders.put(truncate(text, width), role && style[role]);
   const table = new CliTable({
-    head: header ? names.map((text, i) => style.heading(cut({ text }, i))) : [],
-    colWidths: widths.map((width) => width + 2),
-    colAligns: names.map((_name, i) => (isNumeric(rows, i) ? 'right' : 'left')),
+    head: header ? columns.map(({ name, width }) => style.heading(cut({ text: name }, width))) : [],
+    colWidths: columns.map(({ width }) => width + 2),
+    colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
     wordWrap: true,
     // Our own colours only, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push(row.map(cut));
+  for (const row of rows) table.push(columns.map(({ place, width }) => cut(row[place]!, width)));
   // Other texts have no such characters: they are placeholders yet.
   const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
-  return `${standIns.replace(drawn)}\n`;
+  return `${placeholders.replace(drawn)}\n`;
 }
 
 /**
@@ -188,7 +173,7 @@ class Placeholders {
 function* aligned(table: Table, screen: Screen, width: number): Generator<string> {
   const drawn = withBars(table, screen);
   const lines = table.hasColumns
-    ? columns(drawn, screen.style, Number.isFinite(width))
+    ? columnLines(drawn, screen.style, Number.isFinite(width))
     : listed(drawn, screen.style, width);
   let text = '';
   let count = 0;
@@ -202,14 +187,15 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
   if (text !== '') yield text;
 }
 
-/** In a pipe nothing is cut: text wider than its column is printed whole. */
-function* columns({ names, rows, widths, header, follows }: Table, style: Style, cut: boolean): Generator<string> {
-  const last = names.length - 1;
-  const line = (cells: readonly Cell[]): string => {
+/** Yields the heading and the rows. In a pipe nothing is cut: text wider than its column is printed whole. */
+function* columnLines(table: Table, style: Style, cut: boolean): Generator<string> {
+  const { columns, rows, header, follows } = table;
+  const last = columns.length - 1;
+  const line = (cellOf: (column: TableColumn) => Cell): string => {
     let text = '';
     for (let i = 0; i <= last; i++) {
-      const { numeric, text: whole, role } = cells[i]!;
-      const width = widths[i]!;
+      const { width } = columns[i]!;
+      const { numeric, text: whole, role } = cellOf(columns[i]!);
       const shown = numeric || !cut ? whole : truncate(whole, width);
       if (i > 0) text += BETWEEN;
       const cell = i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
@@ -217,17 +203,18 @@ function* columns({ names, rows, widths, header, follows }: Table, style: Style,
     }
     return text;
   };
-  if (header && !follows) yield style.heading(line(names.map((text, i) => ({ text, numeric: isNumeric(rows, i) }))));
-  for (const row of rows) yield line(row);
+  if (header && !follows) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
+  for (const row of rows) yield line(({ place }) => row[place]!);
 }
 
 /** For terminals too narrow for columns. */
-function* listed({ names, rows, follows }: Table, style: Style, width: number): Generator<string> {
+function* listed({ columns, rows, follows }: Table, style: Style, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
-    for (const [i, { text, numeric, role }] of row.entries()) {
-      const name = names[i] === '' ? '' : `${names[i]}: `;
-      const line = name + (role === undefined ? text : style[role](text));
+    for (const { name, place } of columns) {
+      const { text, numeric, role } = row[place]!;
+      const label = name === '' ? '' : `${name}: `;
+      const line = label + (role === undefined ? text : style[role](text));
       if (line !== '') yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
   }

@@ -62,6 +62,8 @@ export interface RecordView {
   readonly failure?: Failure;
   /** True where it only confirms what the command did: with --quiet the text is not printed. */
   readonly isConfirmation?: boolean;
+  /** Of a server: resolves when its work has ended, which is waited for once the record is printed. */
+  ended?(): Promise<void>;
 }
 
 type Members = readonly (readonly [name: string, value: JsonValue])[];
@@ -128,18 +130,10 @@ export interface ChartLine {
   readonly note?: string;
 }
 
-/** Text that is the same in every format (help topics, a path). */
+/** Text that is the same in every format (help topics, a path); nothing where it is empty. */
 export interface TextView {
   readonly view: 'text';
   readonly text: string;
-}
-
-/** A record first, then work until it ends by itself: a server. */
-export interface ServingView {
-  readonly view: 'serving';
-  readonly record: RecordView;
-  /** Resolves when the work has ended. */
-  ended(): Promise<void>;
 }
 
 /** What happens, as it happens: a line each for people, an object each for programs and in a pipe. */
@@ -161,9 +155,4 @@ export interface RawView {
   readonly failure?: Failure;
 }
 
-/** Nothing on stdout. */
-export interface NothingView {
-  readonly view: 'nothing';
-}
-
-export type View = RowsView | ChartView | StreamView | RecordView | RawView | ServingView | TextView | NothingView;
+export type View = RowsView | ChartView | StreamView | RecordView | RawView | TextView;

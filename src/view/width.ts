@@ -37,6 +37,11 @@ export function truncate(text: string, columns: number): string {
   return `${kept}…`;
 }
 
+/** Returns the first text that fits, or what fits of the last. */
+export function fitting(texts: readonly string[], columns: number): string {
+  return texts.find((text) => displayWidth(text) <= columns) ?? truncate(texts.at(-1) ?? '', columns);
+}
+
 export function padTo(text: string, columns: number, side: 'left' | 'right'): string {
   const length = columns + text.length - displayWidth(text);
   return side === 'left' ? text.padEnd(length) : text.padStart(length);

@@ -25,23 +25,24 @@ interface Change {
 }
 
 const SECOND = 1_000;
-const USUAL_MS = 10_000;
 /** The share of the remaining requests that a watch may use. */
 const SHARE = 0.5;
 
-interface WatchOptions {
-  /** The least time between two requests. */
-  readonly intervalMs?: number | undefined;
-  /** Is run with what has changed. */
-  readonly onChange?: string | undefined;
-}
-
-/** Returns what changes in the stock, as it changes. */
-export function watchView(context: CommandContext, filter: Filter, options: WatchOptions): StreamView<Change> {
-  const alerts = options.onChange === undefined ? undefined : new Alerts(context, '--on-change', options.onChange);
+/**
+ * Returns what changes in the stock, as it changes.
+ * @param intervalMs the least time between two requests
+ * @param onChange a command that is run with what has changed
+ */
+export function watchView(
+  context: CommandContext,
+  filter: Filter,
+  intervalMs = 10_000,
+  onChange?: string,
+): StreamView<Change> {
+  const alerts = onChange === undefined ? undefined : new Alerts(context, '--on-change', onChange);
   return {
     view: 'stream',
-    events: watch(context, filter, options.intervalMs ?? USUAL_MS, alerts),
+    events: watch(context, matcher(filter), intervalMs, alerts),
     text: (change) => ({ text: line(change), isNews: change.event !== 'listed' }),
     json: changeJson,
   };
@@ -76,14 +77,16 @@ export class Alerts {
 
   /** @throws {Failure} `alert-command`; the reason of the command's signal */
   async run(rows: readonly JsonValue[]): Promise<void> {
-    const { notices, signal, runCommand } = this.context;
-    const { command, option, words } = this;
-    const input = `${stringifyJson([...rows])}\n`;
-    const onLine = (line: string): void => {
-      notices.info(`${words[0]}: ${line}`);
-    };
-    const fail = (problem: string): Failure => new Failure('alert-command', { option, command, problem });
-    await runCommand(words, { input, timeoutMs: ALERT_MS, signal, onLine, fail });
+    const { command, context, option, words } = this;
+    await context.runCommand(words, {
+      input: `${stringifyJson([...rows])}\n`,
+      timeoutMs: ALERT_MS,
+      signal: context.signal,
+      onLine: (line) => {
+        context.notices.info(`${words[0]}: ${line}`);
+      },
+      fail: (problem) => new Failure('alert-command', { option, command, problem }),
+    });
   }
 
   /** Does not wait for the command, whose failure is a warning. */
@@ -111,12 +114,11 @@ export class Alerts {
 
 async function* watch(
   context: CommandContext,
-  filter: Filter,
+  matches: (item: InventoryItem) => boolean,
   intervalMs: number,
   alerts: Alerts | undefined,
 ): AsyncGenerator<Change> {
-  const { clock, notices, globals } = context;
-  const matches = matcher(filter);
+  const { clock, notices } = context;
   let before: Stock | undefined;
   try {
     await using session = await connect(context);
@@ -126,14 +128,14 @@ async function* watch(
       if (before === undefined) {
         const shown = [...stock.values()].filter(matches);
         for (const item of shown) yield { at, event: 'listed', item };
-        notices.info(`Watching ${plural(shown.length, 'pet')}; press Ctrl-C to stop.`);
+        notices.info(`Watching ${plural(shown.length, 'pet')}.${howToStop(notices)}`);
       } else {
         const found = [...changes(before, stock, matches, at)];
         if (found.length > 0) alerts?.add(found.map(changeJson));
         yield* found;
       }
       before = stock;
-      await pause(context, await pauseMs(session.service, globals.reserve, intervalMs), 'Watching');
+      await pause(context, session.service, 'Watching', intervalMs);
     }
   } catch (error) {
     throw stoppedByUser(error, 'watch');
@@ -173,7 +175,10 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
  * @throws {Failure} `wait-timeout`, `pet-not-found`, and what ends a read of the list
  */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
-  const { clock, globals, notices } = context;
+  const { clock, notices } = context;
+  const { quantity, min, max, status } = wanted;
+  const statuses = status === undefined ? undefined : [status];
+  const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: statuses });
   const giveUp = clock.monotonic() + wanted.for;
   await using session = await connect(context);
   for (let isFirst = true; ; isFirst = false) {
@@ -181,40 +186,31 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
     if (found === undefined && wanted.allowMissing !== true) {
       throw new Failure('pet-not-found', { petId: wanted.pet, environment: session.environment });
     }
-    if (found !== undefined && holds(found, wanted)) return found;
+    if (found !== undefined && holds(found)) return found;
     const state =
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting. Press Ctrl-C to stop.`);
-    const ms = await pauseMs(session.service, globals.reserve, wanted.interval);
-    await pause(context, Math.min(ms, left), `Pet ${wanted.pet} ${state}`);
+    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting.${howToStop(notices)}`);
+    await pause(context, session.service, `Pet ${wanted.pet} ${state}`, wanted.interval, left);
   }
 }
 
-/** Sleeps, on a terminal with a countdown. */
-async function pause({ clock, notices, signal }: CommandContext, ms: number, what: string): Promise<void> {
-  const until = clock.monotonic() + ms;
-  for (let left = ms; left > 0; left = until - clock.monotonic()) {
+/** Sleeps until the next request, so that a watch uses only its share of the rate limit; on a terminal with a countdown. */
+async function pause(context: CommandContext, { gate }: Service, what: string, leastMs: number, mostMs = Infinity) {
+  const { clock, globals, notices, signal } = context;
+  const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });
+  const now = clock.monotonic();
+  const until = Math.min(now + mostMs, Math.max(now + leastMs, held?.until ?? 0));
+  for (let left = until - now; left > 0; left = until - clock.monotonic()) {
     notices.progress(`${what}; next check in ${duration(left)}. Ctrl-C stops.`);
     await clock.sleep(notices.isLive ? Math.min(left, SECOND) : left, signal);
   }
   notices.progress(undefined);
 }
 
-function holds({ quantity, status }: InventoryItem, wanted: WaitCondition): boolean {
-  return (
-    (wanted.quantity === undefined || quantity === wanted.quantity) &&
-    (wanted.min === undefined || quantity >= wanted.min) &&
-    (wanted.max === undefined || quantity <= wanted.max) &&
-    (wanted.status === undefined || status === wanted.status)
-  );
-}
-
-/** Returns the time until the next request, ms, so that a watch uses only its share of the rate limit. */
-async function pauseMs({ clock, gate }: Service, reserve: number, intervalMs: number): Promise<number> {
-  const held = await gate.forecast({ operation: operationOf(listInventory), reserve, share: SHARE });
-  return Math.max(intervalMs, (held?.until ?? 0) - clock.monotonic());
+function howToStop({ isLive }: CommandContext['notices']): string {
+  return isLive ? ' Press Ctrl-C to stop.' : '';
 }
 
 function line({ at, event, item, before }: Change): string {

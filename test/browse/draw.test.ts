@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../../src/api/item.ts';
 import { Browser } from '../../src/browse/browser.ts';
 import type { Change } from '../../src/state/journal.ts';
-import { drawScreen, pageOf } from '../../src/browse/draw.ts';
-import { paintOf } from '../../src/browse/paint.ts';
+import { drawScreen } from '../../src/browse/draw.ts';
+import { press } from '../../src/browse/keys.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
 import { catalogOf } from '../support/catalog.ts';
@@ -37,18 +37,16 @@ async function draw(
   const browser = new Browser(5n);
   const names = catalog ? CATALOG : undefined;
   browser.replace({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } });
-  browser.page = pageOf(rows);
   browser.limits = () => ({ limit: 60, remaining: 7, resetAt: 42_000 });
   prepare(browser);
-  const paint = paintOf(await createStyle(isColoured));
+  browser.changesOf = () => CHANGES;
   return drawScreen(browser, {
     environment: 'staging',
     columns,
     rows,
     now: 0,
-    paint,
+    style: await createStyle(isColoured),
     isUnicode: true,
-    changesOf: () => CHANGES,
     shown: (text) => text,
   });
 }
@@ -57,16 +55,16 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
   it.each([3, 6, 7, 24, 60])('%i rows are filled, and no line is wider', async (rows) => {
     for (const prepare of [
       (): void => undefined,
-      (browser: Browser) => void browser.press({ name: '', ctrl: false, shift: false, text: '?' }),
-      (browser: Browser) => void browser.press({ name: 'o', ctrl: true, shift: false, text: '' }),
-      (browser: Browser) => void browser.press({ name: 'end', ctrl: false, shift: false, text: '' }),
+      (browser: Browser) => void press(browser, { name: '', ctrl: false, shift: false, text: '?' }),
+      (browser: Browser) => void press(browser, { name: 'o', ctrl: true, shift: false, text: '' }),
+      (browser: Browser) => void press(browser, { name: 'end', ctrl: false, shift: false, text: '' }),
       (browser: Browser) => {
         browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
         browser.text = '漢'.repeat(300);
       },
       (browser: Browser) => {
-        browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
-        browser.press({ name: 'c', ctrl: true, shift: false, text: '' });
+        press(browser, { name: 'right', ctrl: false, shift: false, text: '' });
+        press(browser, { name: 'c', ctrl: true, shift: false, text: '' });
       },
     ]) {
       const lines = await draw(columns, rows, { prepare });
@@ -78,7 +76,7 @@ describe.each([20, 40, 80, 200])('%i columns', (columns) => {
 
 const changeSeven = (browser: Browser): void => {
   browser.searchFor('7');
-  browser.press({ name: 'right', ctrl: false, shift: false, text: '' });
+  press(browser, { name: 'right', ctrl: false, shift: false, text: '' });
 };
 
 const plainly = (lines: readonly string[]): string[] => lines.map((line) => stripVTControlCharacters(line).trimEnd());
@@ -111,9 +109,9 @@ it('40 columns: the changes to apply, and whole keys', async () => {
 it('looks: bars and the cursor in reverse video, changes as plus or minus, low stock; the same signs without colour', async () => {
   const prepare = (browser: Browser): void => {
     changeSeven(browser);
-    browser.press({ name: 'down', ctrl: false, shift: false, text: '' });
-    browser.press({ name: 'left', ctrl: false, shift: false, text: '' });
-    browser.press({ name: 'end', ctrl: false, shift: false, text: '' });
+    press(browser, { name: 'down', ctrl: false, shift: false, text: '' });
+    press(browser, { name: 'left', ctrl: false, shift: false, text: '' });
+    press(browser, { name: 'end', ctrl: false, shift: false, text: '' });
   };
   const lines = await draw(80, 12, { isColoured: true, prepare });
   const [title, , heading, first, second, third, last] = lines.map((line) => line.replaceAll('\u001b', '^'));
@@ -125,7 +123,7 @@ it('looks: bars and the cursor in reverse video, changes as plus or minus, low s
   expect([first, second, third]).toEqual([
     expect.stringMatching(/^ {2}\+ .*\^\[30m\^\[102m→ 8 \+1\^\[49m\^\[39m .*available$/),
     expect.stringMatching(/^ {2}- .*\^\[97m\^\[41m→ 7 -1\^\[49m\^\[39m .*available$/),
-    expect.stringMatching(/ \^\[30m\^\[103m▼ 0\^\[49m\^\[39m .*\^\[30m\^\[103mlow\^\[49m\^\[39m {2}available$/),
+    expect.stringMatching(/ \^\[97m\^\[41m▼ 0\^\[49m\^\[39m .*\^\[30m\^\[103mlow\^\[49m\^\[39m {2}available$/),
   ]);
   const plain = await draw(80, 12, { prepare });
   expect(plainly(plain)).toEqual(plainly(lines));
@@ -135,7 +133,7 @@ it('looks: bars and the cursor in reverse video, changes as plus or minus, low s
 it('the pane: the last changes of the pet, with why, who and a bar, beside the table', async () => {
   const prepare = (browser: Browser): void => {
     browser.searchFor('7');
-    browser.press({ name: 'o', ctrl: true, shift: false, text: '' });
+    press(browser, { name: 'o', ctrl: true, shift: false, text: '' });
   };
   const lines = plainly(await draw(110, 14, { prepare }));
   expect(lines.slice(3, 11).map((line) => line.split(' | ')[1]?.replace(/\d\d:\d\d:\d\d/, '00:00:00'))).toEqual([

@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { parseMapping, CATALOG_FILE } from '../../src/stock/columns.ts';
 import { parseCatalog } from '../../src/stock/file-rows.ts';
-import { checkRows } from '../../src/catalog/changes.ts';
-import { catalogOf } from '../support/catalog.ts';
+import { ordersOf } from '../../src/catalog/added-fields.ts';
+import { emptyCatalog, catalogOf } from '../support/catalog.ts';
 
 const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];
 
-const CATALOG = await catalogOf(
-  `petId,name,barcode
+const FILE = `petId,name,barcode
 3,Goldfish,
 7,goldfish,4006381333931 73513537
 8,"Goldfish, small",
 9,Mäuse,
 12,,
-`,
-  B,
-);
+`;
+const CATALOG = await catalogOf(FILE, B);
 
 describe('a name', () => {
   it.each([
@@ -46,10 +44,13 @@ it.each([
 
 describe('rows of a file', () => {
   /** Header petId,name,barcode. */
-  const check = (lines: string, options = {}) => {
+  const check = async (lines: string, force = false) => {
+    const { catalog, database, store } = await emptyCatalog();
+    store(parseCatalog(FILE).rows);
+    database.run('UPDATE catalogBarcode SET forced = 1 WHERE barcode = ?', B);
     const { rows, problems } = parseCatalog(`petId,name,barcode\n${lines}`);
-    const found = checkRows(rows, CATALOG, options);
-    return { ...found, problems: [...problems, ...found.problems].map(({ line, reason }) => `${line}: ${reason}`) };
+    const all = [...problems, ...store(rows, force)];
+    return { catalog, problems: all.map(({ line, reason }) => `${line}: ${reason}`) };
   };
 
   it.each([
@@ -58,11 +59,11 @@ describe('rows of a file', () => {
     ['a barcode of a pet that loses it', '7,Rex,\n8,Mia,4006381333931', 8n, 'Mia', [A]],
     ['a name after a quote', "7,'-Rex,", 7n, '-Rex', []],
     ['its own id as a barcode', '4006381333931,Rex,4006381333931\n7,,', 4006381333931n, 'Rex', [A]],
-  ])('%s', (_name, lines, petId, name, barcodes) => {
-    const { pets, problems } = check(lines);
+  ])('%s', async (_name, lines, petId, name, barcodes) => {
+    const { catalog, problems } = await check(lines);
     expect(problems).toEqual([]);
-    expect(pets.get(petId)?.name).toBe(name);
-    expect([...(pets.get(petId)?.barcodes ?? [])]).toEqual(barcodes);
+    const pet = [...catalog.entries()].flat().find((entry) => entry.petId === petId);
+    expect(pet).toMatchObject({ name, barcodes: barcodes.toSorted() });
   });
 
   it.each([
@@ -83,15 +84,15 @@ describe('rows of a file', () => {
       '1e3,Rex,',
       '2: petId is "1e3": a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text',
     ],
-  ])('%j is refused', (lines, problem) => {
-    expect(check(lines).problems).toEqual([problem]);
+  ])('%j is refused', async (lines, problem) => {
+    expect((await check(lines)).problems).toEqual([problem]);
   });
 
-  it('--force allows the digits of an id, and not the barcode of another pet', () => {
-    expect(check('8,,17\n17,x,\n4006381333931,y,', { force: true }).problems).toEqual([]);
-    expect(check('8,,73513537', { force: true }).problems).toEqual(['2: barcode 73513537 belongs to pet 7']);
+  it('--force allows the digits of an id, and not the barcode of another pet', async () => {
+    expect((await check('8,,17\n17,x,\n4006381333931,y,', true)).problems).toEqual([]);
+    expect((await check('8,,73513537', true)).problems).toEqual(['2: barcode 73513537 belongs to pet 7']);
     // It was stored with --force.
-    expect(check('73513537,x,').problems).toEqual([]);
+    expect((await check('73513537,x,')).problems).toEqual([]);
   });
 
   it('without a column, what it would have stays', () => {
@@ -111,4 +112,21 @@ describe('rows of a file', () => {
   ])('%j is refused', (text, problem) => {
     expect(parseCatalog(text).problems.map(({ reason }) => reason)).toEqual([problem]);
   });
+});
+
+it.each([25, 3_000])('the orders of a list of %i pets take few rows of a large catalog', async (listed) => {
+  const { catalog, database, store } = await emptyCatalog();
+  store(Array.from({ length: 5_000 }, (_, i) => ({ line: i, petId: BigInt(i), min: 3n, target: 10n })));
+  let read = 0;
+  const { all } = database;
+  database.all = (...query) => {
+    const rows = all(...query);
+    read += rows.length;
+    return rows;
+  };
+  const orders = ordersOf(true, catalog)!;
+  for (let i = 0; i < listed; i++) {
+    expect(orders({ petId: BigInt(i), quantity: BigInt(i % 5), status: 'available' })).toBe([10n, 9n, 8n, 7n][i % 5]);
+  }
+  expect(read).toBeLessThanOrEqual(2 * listed);
 });

@@ -256,14 +256,14 @@ describe('status', () => {
     });
     const env = { PETSTORE_ENV: 'staging', PETSTORE_API_KEY: 'other-key-9876543210' };
     expect((await petstore(home, ['status'], { env })).stdout).toBe(
-      'environment  staging  (variable PETSTORE_ENV, before config)\n' +
+      'environment  staging  (variable PETSTORE_ENV; it overrides the config)\n' +
         'base URL     https://kept.example/v1  (config)\n' +
-        'API key      ****3210  (variable PETSTORE_API_KEY, before config)\n' +
+        'API key      ****3210  (variable PETSTORE_API_KEY; it overrides the config)\n' +
         `config       ${configOf(home)}\n`,
     );
     const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
     expect(JSON.parse(asJson.stdout)).toEqual({
-      environment: { value: 'production', source: 'flag --env', shadows: 'variable PETSTORE_ENV' },
+      environment: { value: 'production', source: 'option --env', shadows: 'variable PETSTORE_ENV' },
       baseUrl: { value: null, source: null, shadows: null },
       apiKey: { value: null, source: null, shadows: null },
       config: { path: configOf(home), exists: true, private: true },
@@ -278,7 +278,9 @@ describe('status', () => {
     await runIn(context, ...LIST);
     expect(await status()).toMatch(/^rate limit {3}59 of 60 requests left, resets in /m);
     await runIn(context, ...LIST);
-    expect(await status()).toMatch(/^block {8}403, perhaps a ban: nothing is sent for /m);
+    expect(await status()).toMatch(
+      /^block {8}the service refused the key \(403\); it may be banned\. Nothing is sent until /m,
+    );
     const env = { ...STAGING_ENV, PETSTORE_API_KEY: 'another-key' };
     expect((await petstore(context.home, ['status'], { env })).stdout).not.toMatch(/rate limit|block/);
   });

@@ -17,8 +17,8 @@ describe('limits', () => {
         'environment  staging',
         'rate limit   unknown',
         'block        none',
-        'in flight    none',
-        'known since  never',
+        'requests     none under way',
+        'last answer  none',
         '',
       ].join('\n'),
     );
@@ -27,7 +27,7 @@ describe('limits', () => {
     await context.clock.advance(5_000);
     const { stdout } = await run(context, 'limits');
     expect(stdout).toContain('rate limit   59 of 60 requests left, resets in 56 s (14:04:21)\n');
-    expect(stdout).toContain('known since  5 s ago\n');
+    expect(stdout).toContain('last answer  5 s ago\n');
     expect(context.sent).toHaveLength(1);
   });
 

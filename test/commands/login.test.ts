@@ -211,7 +211,9 @@ describe('--key-command', () => {
     store(home, WITH_STORED);
     expect((await login(['status'], [], { home })).stdout).toContain(`API key      ${COMMAND}  (key-command)\n`);
     const shadowed = await login(['status'], [], { home, env: { PETSTORE_API_KEY: KEY } });
-    expect(shadowed.stdout).toContain('API key      ****k-01  (variable PETSTORE_API_KEY, before key-command)\n');
+    expect(shadowed.stdout).toContain(
+      'API key      ****k-01  (variable PETSTORE_API_KEY; it overrides the key command)\n',
+    );
     expect((await login(['config', 'list', '-o', 'csv'], [], { home })).stdout).toContain(
       `staging.key-command,${COMMAND}\n`,
     );

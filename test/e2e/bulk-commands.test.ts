@@ -1,5 +1,5 @@
 /** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
@@ -277,6 +277,49 @@ describe('inventory import', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([15, 10]);
   });
 
+  it('rows of a delivery that could not be added: --resume adds them alone, as a terminal offers', async () => {
+    const { home, run, quantity } = shop();
+    const command = ['inventory', 'import', file(home, 'petId,delta\n7,3\n8,-10\n9,2\n')];
+    expect((await run([...command, '--yes'])).code).toBe(11);
+    const refused = await run([...command, '--yes']);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: Run 1 of \S+ has added 2 of these 3 rows already; nothing was sent\.\nhint: To add only the others, add --resume\.$/m,
+      ),
+    ]);
+    expect((await run([...command, '--yes', '--resume'])).code).toBe(11);
+    await run(['inventory', 'set', '8', '11']);
+    const shown = await run([...command, '--resume', '--dry-run', '--json']);
+    expect(JSON.parse(shown.stdout)).toEqual([expect.objectContaining({ petId: 8, before: 11, after: 1 })]);
+    const { code, stderr } = await run(command, { ...TERMINAL, answers: [true] });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/has added 2 of these 3 rows already: only the others are\s+added\./),
+    ]);
+    expect([await quantity(7), await quantity(8), await quantity(9)]).toEqual([13, 1, 2]);
+    const done = await run([...command, '--yes', '--resume']);
+    expect([done.code, done.stderr]).toEqual([2, expect.stringContaining('has added these rows already')]);
+  });
+
+  it('a delivery whose row could not be added and was corrected: only that row is added', async () => {
+    const { home, run, quantity } = shop();
+    const path = file(home, 'petId,delta\n7,3\n8,-10\n');
+    const command = ['inventory', 'import', path];
+    expect((await run([...command, '--yes'])).code).toBe(11);
+    writeFileSync(path, 'petId,delta\n7,3\n8,-1\n');
+    for (const option of ['--resume', '--yes']) {
+      const { code, stderr } = await run([...command, '--yes', option]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('has added 1 of these 2 rows already; nothing was')]);
+    }
+    expect((await run(command, { ...TERMINAL, answers: [true] })).code).toBe(0);
+    expect([await quantity(7), await quantity(8)]).toEqual([13, 5]);
+    // The next delivery has the same name.
+    writeFileSync(path, 'petId,delta\n7,3\n8,2\n');
+    expect((await run([...command, '--yes'])).code).toBe(0);
+    expect([await quantity(7), await quantity(8)]).toEqual([16, 7]);
+  });
+
   it('a file with a header alone is nothing to do', async () => {
     const { home, run } = shop();
     const { code, stdout } = await run(['inventory', 'import', file(home, 'petId,delta\n'), '--yes', '--json']);
@@ -446,7 +489,43 @@ describe('inventory import', () => {
       expect([code, await stock()]).toEqual([11, before.map((each) => each + 100)]);
       expect(stderr).toContain('1 conflict');
       const again = await run(['runs', 'resume', '1', '--yes']);
-      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('Import a file with only those rows')]);
+      expect([again.code, again.stderr]).toEqual([
+        2,
+        expect.stringMatching(/^hint: Add only those: petstore --env staging inventory import \S+ --resume$/m),
+      ]);
+    });
+
+    it('and adds, and has been changed since: refused with --resume too, unless --again', async () => {
+      const { run, delivery, before, stock } = await stopped('delta');
+      appendFileSync(delivery[1]!, '7,1\n');
+      for (const option of ['--resume', '--yes']) {
+        const { code, stderr } = await run([...delivery, '--yes', option]);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringMatching(
+            /^error: Import 1 of \S+ is unfinished, has added rows, and its file has been changed since; nothing was sent\.\nhint: Restore the file and resume, or give up what is left \(petstore --env staging inventory runs discard 1\) and import/m,
+          ),
+        ]);
+      }
+      expect(await stock()).toEqual([before[0]! + 100, before[1]! + 100, before[2], before[3]]);
+      expect((await run([...delivery, '--yes', '--again'])).code).toBe(0);
+    });
+
+    it('and sets, and has been changed since: it is set, and the unfinished run is closed', async () => {
+      const { run, delivery, stock } = await stopped('quantity');
+      writeFileSync(delivery[1]!, 'petId,quantity\n1,100\n2,100\n3,100\n4,90\n');
+      expect((await run([...delivery, '--yes', '--resume'])).code).toBe(0);
+      expect(await stock()).toEqual([100, 100, 100, 90]);
+      expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
+    });
+
+    it('--dry-run --resume shows what is left', async () => {
+      const { run, delivery } = await stopped('delta');
+      const { code, stdout } = await run([...delivery, '--resume', '--dry-run', '--json']);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        0,
+        [expect.objectContaining({ petId: 3 }), expect.objectContaining({ petId: 4 })],
+      ]);
     });
 
     it.each([
@@ -484,12 +563,12 @@ describe('inventory count', () => {
       0,
     ]);
     expect(stderr.split('\n').slice(1, 7)).toEqual([
-      'pet 7: 1 counted, 10 in the list',
-      'pet 7: 2 counted, 10 in the list',
-      'pet 8: 5 counted, 6 in the list',
-      'pet 9: 1 counted, 0 in the list',
+      'pet 7: 1 counted (stock: 10)',
+      'pet 7: 2 counted (stock: 10)',
+      'pet 8: 5 counted (stock: 6)',
+      'pet 9: 1 counted (stock: 0)',
       'pet 9: taken back, 0 counted',
-      'pet 7: 5 counted, 10 in the list',
+      'pet 7: 5 counted (stock: 10)',
     ]);
   });
 
@@ -516,7 +595,7 @@ describe('inventory count', () => {
     const { code, stderr } = await run(['inventory', 'count', '--yes'], { stdin });
     expect([code, await quantity(7)]).toEqual([0, 3]);
     expect(stderr).toContain('  q          stops; the count can be kept for later\n');
-    expect(stderr).toContain('pet 7: 3 counted, 10 in the list\n2 scans of 1 pet.\n');
+    expect(stderr).toContain('pet 7: 3 counted (stock: 10)\n2 scans of 1 pet.\n');
     expect((await run(['inventory', 'count', '--yes'], { stdin: { text: '7\n' } })).stderr).toContain(
       '\n1 scan of 1 pet.\n',
     );
@@ -582,7 +661,7 @@ describe('inventory count', () => {
     });
     const { code, stdout, stderr } = await runPetstore([...command, '--resume'], { home, stdin: '7\n' });
     expect([code, stdout]).toEqual([0, 'Run 1 (count) in sandbox: 2 applied.\n']);
-    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7 (Goldfish): 3 counted, 10 in the list\n');
+    expect(stderr).toContain('Stocktake 1 continues: 3 scans so far.\npet 7 (Goldfish): 3 counted (stock: 10)\n');
   });
 
   it('reports every pet, and lists those that were not scanned; --rest zero sets them to 0', async () => {
@@ -789,7 +868,7 @@ describe('inventory list --watch', () => {
     const served = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
     const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
     const running = startPetstore(['inventory', 'list', '--watch', '1s', '--pet', '7'], { home, env });
-    await running.waitFor(/Watching 1 pet/, 'stderr');
+    await running.waitFor(/Watching 1 pet\.\n/, 'stderr');
     await patch(served, 8, 1);
     await patch(served, 7, 3);
     await running.waitFor(/"changed"/, 'stdout');

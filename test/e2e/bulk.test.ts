@@ -77,6 +77,17 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   expect(JSON.parse(status.stdout)).toMatchObject([{ run: 1, kind: 'import', environment: 'staging', source: file }]);
 }, 60_000);
 
+it('a service that fails at every update: the outcome of all rows is unknown, and the next step is to resume', async () => {
+  const broken = await shop(['--fault', 'status=503,method=PATCH']);
+  const { code, stderr } = await broken.run([...IMPORT, csv(broken, some(3))]);
+  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: Record<string, string> };
+  expect([code, error]).toMatchObject([9, { kind: 'run-unknown', status: 503, outcome: 'unknown' }]);
+  expect(error.message).toMatch(
+    /^The outcome of 3 rows is unknown\. The service failed \(503, .*\) after 2 attempts\.$/,
+  );
+  expect(error.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
+});
+
 it('fault 20, 98: rows that are refused are recorded, the others carried out: 11', async () => {
   const at = await shop(['--fault', 'status=404,path=/inventory/2', '--fault', 'status=400,path=/inventory/4']);
   const { code, json, stderr } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);

@@ -42,8 +42,8 @@ const MORNING: readonly Step[] = [
     args: ['count'],
     keys: [
       ['Stocktake 3 in sandbox', '7\r'],
-      ['pet 7 (Goldfish): 1 counted, 14 in the list', '12\r'],
-      ['pet 12 (Hamster): 1 counted, 5 in the list', '-\r'],
+      ['pet 7 (Goldfish): 1 counted (stock: 14)', '12\r'],
+      ['pet 12 (Hamster): 1 counted (stock: 5)', '-\r'],
       ['pet 12 (Hamster): taken back, 0 counted', '7 12\r'],
       ['pet 7 (Goldfish): 13 counted', '2 4\r'],
       // Ends the scans, and then the question.

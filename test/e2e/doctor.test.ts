@@ -65,14 +65,14 @@ describe('doctor --offline', () => {
     expect(code).toBe(0);
     expect(found.map(({ check, health, says }) => [check, health, says])).toEqual([
       ['version', 'ok', expect.stringMatching(/^petstore \S+ on (Node|Bun) [\d.]+, linux\.$/)],
-      ['config', 'ok', `${path} is sound, and private.`],
+      ['config', 'ok', `${path} can be read; only you can open it.`],
       ['environment', 'ok', 'staging, from the config.'],
       ['variables', 'ok', 'No PETSTORE_* variable overrides the config.'],
       ['base-url', 'ok', 'https://pets.example/v1, from the config.'],
       ['key', 'ok', 'Found, from the config.'],
-      ['state', 'ok', `${home.state}/petstore/state.db is sound, and can be written.`],
+      ['state', 'ok', `${home.state}/petstore/state.db is not damaged, and can be written.`],
       ['state-size', 'note', expect.stringMatching(/^The database takes \d+ kB, .* History is kept for 730 days\.$/)],
-      ['ledger', 'ok', 'No block is active.'],
+      ['limits', 'ok', 'The service has not asked to wait.'],
       ['service', 'skip', 'Not asked, because of --offline.'],
     ]);
     expect(context.sent).toEqual([]);
@@ -214,7 +214,7 @@ describe('doctor --offline', () => {
     const whole = await runPetstore(['doctor', '--offline', '--json'], { home, env });
     expect([whole.code, whole.stdout]).toEqual([
       0,
-      expect.stringContaining('is sound, as far as it was read (the newest 100000 changes)'),
+      expect.stringContaining('is not damaged as far as it was read (the newest 100000 changes), and'),
     ]);
     const bytes = readFileSync(path);
     bytes.fill(0xff, (Number(page?.rootpage) - 1) * 4_096, Number(page?.rootpage) * 4_096);
@@ -229,7 +229,7 @@ describe('doctor --offline', () => {
     });
     expect((await runIn(context, '--no-wait', 'inventory', 'list')).code).toBe(6);
     const { first } = read((await runIn(context, '--json', 'doctor', '--offline')).stdout);
-    expect(first).toMatchObject({ check: 'ledger', health: 'warn', fix: 'Wait. petstore limits shows why.' });
+    expect(first).toMatchObject({ check: 'limits', health: 'warn', fix: 'Wait. petstore limits shows why.' });
     expect(first?.says).toMatch(/nothing is sent before (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.$/);
   });
 });
@@ -394,7 +394,7 @@ describe('doctor, on the way to the service', () => {
     [
       'no limits',
       { limits: false },
-      ['limits: warn'],
+      ['limit-headers: warn'],
       /lacks X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset/,
     ],
   ])('an answer of %s', async (_what, reply, sick, says) => {
@@ -413,7 +413,7 @@ describe('doctor, on the way to the service', () => {
     const { code, stdout } = await runIn(context, '--json', 'doctor');
     expect({ code, sick: read(stdout).sick, requests: context.sent.length }).toEqual({
       code: 0,
-      sick: ['ledger: warn', 'service: warn'],
+      sick: ['limits: warn', 'service: warn'],
       requests: 1,
     });
   });

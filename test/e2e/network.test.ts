@@ -34,7 +34,7 @@ describe.each([
       error: {
         kind: 'network',
         message: expect.stringMatching(
-          /^Cannot resolve nowhere\.localhost\.invalid \(E\w+\) after 3 attempts; nothing was sent\.$/,
+          /^Cannot find the address of nowhere\.localhost\.invalid \(E\w+\) after 3 attempts; nothing was sent\.$/,
         ) as string,
         exitCode: 7,
         retryable: true,

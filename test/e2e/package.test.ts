@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { runPetstore, startPetstore } from '../support/binary.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -92,17 +92,31 @@ it('installs without a network and without scripts, and runs', async () => {
 });
 
 describe('on a Node that is too old', () => {
-  /** Runs a checkout's, or an installed, bin/petstore.js on a Node that calls itself 20. */
-  async function onOldNode(root: string) {
+  /** Returns a checkout's, or an installed, bin/petstore.js on a Node that calls itself 20. */
+  function oldNode(root: string): [string, ...string[]] {
     const file = join(folder, 'old.cjs');
     writeFileSync(file, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });");
-    const command = [process.execPath, '--require', file, join(root, 'bin', 'petstore.js')] as const;
-    return runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '-o', 'csv'], { command: [...command] });
+    return [process.execPath, '--require', file, join(root, 'bin', 'petstore.js')];
   }
+  const LIST = ['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '-o', 'csv'];
+  const onOldNode = (root: string) => runPetstore(LIST, { command: oldNode(root) });
 
   it('runs on the one that came with the checkout', async () => {
     expect(await onOldNode(ROOT)).toMatchObject({ code: 0, stdout: 'petId,quantity,status\n7,10,available\n' });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'and with it a closed stdout is an error, and a kill takes it along',
+    async () => {
+      const command = ['/bin/bash', '-c', '"$@" >&-; exit $?', 'bash', ...oldNode(ROOT)] as const;
+      expect((await runPetstore(LIST, { command: [...command] })).code).toBe(3);
+      const running = startPetstore([...LIST, '--watch'], { command: oldNode(ROOT) });
+      await running.waitFor(/Watching 1 pet/, 'stderr');
+      running.kill('SIGKILL');
+      // Resolves once nobody has its stdout any more.
+      await running.exited;
+    },
+  );
 
   it('says so in a sentence where no other Node is installed', async () => {
     const root = mkdtempSync(join(folder, 'installed-'));

@@ -165,7 +165,7 @@ describe('the scans of a stocktake', () => {
 it('Ctrl-C ends --watch without a word', async () => {
   const server = await scriptedServer([json([item(7, 10)])]);
   const terminal = startPty(['inventory', 'list', '--watch'], { env: staging(server.baseUrl) });
-  await terminal.waitFor('press Ctrl-C to stop.');
+  await terminal.waitFor('Press Ctrl-C to stop.');
   terminal.write('\x03');
   expect((await terminal.exited).code).toBe(130);
   expect(terminal.plain()).not.toMatch(/error|Stopped/);

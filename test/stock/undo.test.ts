@@ -417,7 +417,7 @@ describe('history', () => {
 
 describe('the progress of a run is shown with its wait', () => {
   const slow = error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } });
-  const line = /2 of 3 set; rate limit reached, continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
+  const line = /2 of 3 set; rate limited \(429\), continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
 
   it.each([
     ['without a terminal: one line for each wait, and no other', false],

@@ -1,7 +1,6 @@
 /** Catalogs: none for the sandbox, or one in memory, filled as a file of rows would fill it. */
-import { checkRows } from '../../src/catalog/changes.ts';
 import { Catalog } from '../../src/catalog/local-catalog.ts';
-import { writeChanges } from '../../src/catalog/store.ts';
+import { type CatalogRow, type Problem, storeRows } from '../../src/catalog/store.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { openStateFile } from '../../src/state/database.ts';
 import { STATE_DATABASE } from '../../src/state/schema.ts';
@@ -12,15 +11,21 @@ const ORIGIN = 'https://pets.example';
 
 /** @param csv with a header; `forced`: the barcodes, of 14 digits, that were stored with --force */
 export async function catalogOf(csv: string, ...forced: string[]): Promise<Catalog> {
-  const database = await openDatabase(':memory:');
-  for (const statement of STATE_DATABASE.schema) database.exec(statement);
-  const catalog = new Catalog(database, ORIGIN);
   const { rows, problems } = parseCatalog(csv);
-  const found = checkRows(rows, catalog);
-  if (problems.length + found.problems.length > 0) throw new Error(JSON.stringify([problems, found.problems]));
-  writeChanges(database, ORIGIN, found.pets, false);
+  const { catalog, database, store } = await emptyCatalog();
+  const all = [...problems, ...store(rows)];
+  if (all.length > 0) throw new Error(JSON.stringify(all));
   for (const barcode of forced) database.run('UPDATE catalogBarcode SET forced = 1 WHERE barcode = ?', barcode);
   return catalog;
+}
+
+/** `store`: as `catalog import` does; returns what is wrong with the rows. */
+export async function emptyCatalog() {
+  const database = await openDatabase(':memory:');
+  for (const statement of STATE_DATABASE.schema) database.exec(statement);
+  const store = (rows: readonly CatalogRow[], force?: boolean): readonly Problem[] =>
+    storeRows(database, ORIGIN, rows, force);
+  return { catalog: new Catalog(database, ORIGIN), database, store };
 }
 
 /** Keeps the sandbox from bringing its own names along. */

@@ -11,6 +11,9 @@ declare module '@lydell/node-pty' {
   }
 }
 
+/** Synchronised output ends (DEC private mode 2026). */
+const FRAME_END = '\u001b[?2026l';
+
 export interface PtyOptions extends Pick<PetstoreOptions, 'home' | 'env' | 'cwd' | 'command'> {
   readonly cols?: number;
   readonly rows?: number;
@@ -26,6 +29,8 @@ export interface Pty {
   plain(): string;
   /** Resolves once what came since the last match (in plain text) has a match; rejects if the program ends without. */
   waitFor(match: RegExp | string): Promise<void>;
+  /** The same of the full screen, once all of it has been drawn. */
+  waitForFrame(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
   /** Closes the terminal, as its window does. */
@@ -62,6 +67,19 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
       tell();
     });
   });
+  const waitFor = (match: RegExp | string, isWhole: () => boolean): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const watcher = (): void => {
+        const end = endOfMatch(plain(), matched, match);
+        const isFound = end !== undefined && isWhole();
+        if (!isFound && !ended) return;
+        watchers.delete(watcher);
+        if (!isFound) reject(new Error(`The program ended without ${match}. It wrote:\n${plain()}`));
+        else resolve(void (matched = end));
+      };
+      watchers.add(watcher);
+      watcher();
+    });
   const kill = (signal: NodeJS.Signals): void => {
     if (!ended) terminal.kill(signal);
   };
@@ -78,18 +96,8 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
       return output;
     },
     plain,
-    waitFor: (match) =>
-      new Promise((resolve, reject) => {
-        const watcher = (): void => {
-          const end = endOfMatch(plain(), matched, match);
-          if (end === undefined && !ended) return;
-          watchers.delete(watcher);
-          if (end === undefined) reject(new Error(`The program ended without ${match}. It wrote:\n${plain()}`));
-          else resolve(void (matched = end));
-        };
-        watchers.add(watcher);
-        watcher();
-      }),
+    waitFor: (match) => waitFor(match, () => true),
+    waitForFrame: (match) => waitFor(match, () => output.endsWith(FRAME_END)),
     resize: (cols, rows) => {
       terminal.resize(cols, rows);
     },

@@ -15,7 +15,8 @@ export interface Run {
   readonly ground: number;
   readonly bold: boolean;
   readonly dim: boolean;
-  readonly inverse: boolean;
+  /** Text and ground have each other's colour. */
+  readonly reverse: boolean;
 }
 
 export async function screenOf(output: string, size: Size): Promise<string[]> {
@@ -45,7 +46,7 @@ export async function runsOf(output: string, size: Size): Promise<Run[][]> {
         ground: cell.isBgPalette() ? cell.getBgColor() : -1,
         bold: cell.isBold() !== 0,
         dim: cell.isDim() !== 0,
-        inverse: cell.isInverse() !== 0,
+        reverse: cell.isInverse() !== 0,
       };
       const text = cell.getChars() === '' ? ' ' : cell.getChars();
       const last = runs.at(-1);
@@ -54,7 +55,7 @@ export async function runsOf(output: string, size: Size): Promise<Run[][]> {
         last.ground === look.ground &&
         last.bold === look.bold &&
         last.dim === look.dim &&
-        last.inverse === look.inverse
+        last.reverse === look.reverse
       ) {
         runs[runs.length - 1] = { ...last, text: last.text + text };
       } else runs.push({ text, ...look });

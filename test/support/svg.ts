@@ -1,5 +1,5 @@
 /** A terminal's lines as an SVG picture, for light and dark pages. */
-import type { Run, Size } from './screen.ts';
+import type { Run } from './screen.ts';
 
 const WIDTH = 8.4;
 const HEIGHT = 18;
@@ -53,79 +53,55 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
   },
 };
 
-export function toSvg(lines: readonly (readonly Run[])[], columns: number, theme: Theme, says: string): string {
-  const width = Math.round(columns * WIDTH + 2 * MARGIN);
-  const height = lines.length * HEIGHT + 2 * MARGIN;
-  const rows = lines.map((runs, y) => drawLine(runs, MARGIN + y * HEIGHT, theme));
-  return framed(rows.join(''), { width, height }, theme, says);
-}
+/** How long a frame of an animation is shown, in s. */
+const FRAME_SECONDS = 4;
 
-/** What a terminal shows for a while. */
-export interface Frame {
-  readonly lines: readonly (readonly Run[])[];
-  readonly ms: number;
-}
-
-/** Returns a picture that moves, again and again; for readers who prefer none, its `still` frame. */
-export function toFilm(frames: readonly Frame[], size: Size, still: number, theme: Theme, says: string): string {
-  const width = Math.round(size.cols * WIDTH + 2 * MARGIN);
-  const height = size.rows * HEIGHT + 2 * MARGIN;
-  // Most lines stay the same from frame to frame.
-  const ids = new Map<string, string>();
-  const idOf = (line: string): string => ids.get(line) ?? (ids.set(line, `l${ids.size}`), ids.get(line)!);
-  const drawn = frames.map(({ lines }, i) => {
-    const uses = lines.map((runs, y) => {
-      const line = drawLine(runs, 0, theme);
-      return line === '' ? '' : `<use href="#${idOf(line)}" y="${i * height + MARGIN + y * HEIGHT}"/>`;
-    });
-    return `${uses.join('')}\n`;
-  });
-  const lasts = frames.reduce((sum, { ms }) => sum + ms, 0);
-  let at = 0;
-  const steps = frames.map(({ ms }, i) => {
-    const begins = ((100 * at) / lasts).toFixed(2);
-    at += ms;
-    return `${begins}%{transform:translateY(${-i * height}px)}`;
-  });
-  const style =
-    `@keyframes film{${steps.join('')}}.film{animation:film ${lasts / 1_000}s step-end infinite}` +
-    `@media (prefers-reduced-motion:reduce){.film{animation:none;transform:translateY(${-still * height}px)}}`;
-  const lines = Array.from(ids, ([line, id]) => `<g id="${id}">${line.trimEnd()}</g>`);
-  const body = `<style>${style}</style>\n<defs>\n${lines.join('\n')}\n</defs>\n<g class="film">\n${drawn.join('')}</g>\n`;
-  return framed(body, { width, height }, theme, says);
-}
-
-function framed(
-  body: string,
-  { width, height }: { readonly width: number; readonly height: number },
+/** Draws a frame, or several one after the other: to readers who want no animation, the first one. */
+export function toSvg(
+  frames: readonly (readonly (readonly Run[])[])[],
+  columns: number,
   theme: Theme,
   says: string,
 ): string {
+  const width = Math.round(columns * WIDTH + 2 * MARGIN);
+  const height = Math.max(...frames.map(({ length }) => length)) * HEIGHT + 2 * MARGIN;
+  const drawn = frames.map((lines) => lines.map((runs, y) => row(runs, y, theme)).join(''));
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
     `font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${theme.text}">\n` +
     `<title>${escape(says)}</title>\n` +
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${theme.background}" stroke="${theme.border}"/>\n` +
-    `${body}</svg>\n`
+    `${drawn.length === 1 ? drawn.join('') : animated(drawn)}</svg>\n`
   );
 }
 
-/** @param top of the line, in px */
-function drawLine(runs: readonly Run[], top: number, theme: Theme): string {
+function animated(frames: readonly string[]): string {
+  const whole = frames.length * FRAME_SECONDS;
+  const groups = frames.map((frame, i) => `<g style="animation-delay:${i * FRAME_SECONDS}s">\n${frame}</g>\n`);
+  return (
+    `<style>g{visibility:hidden;animation:frame ${whole}s step-end infinite}` +
+    `@keyframes frame{0%{visibility:visible}${(100 / frames.length).toFixed(3)}%{visibility:hidden}}` +
+    `@media(prefers-reduced-motion:reduce){g{animation:none}g:first-of-type{visibility:visible}}</style>\n` +
+    groups.join('')
+  );
+}
+
+function row(runs: readonly Run[], y: number, theme: Theme): string {
   let x = MARGIN;
   const grounds: string[] = [];
-  const spans = runs.flatMap(({ text, colour, ground, bold, dim, inverse }) => {
+  const spans = runs.flatMap(({ text, colour, ground, bold, dim, reverse }) => {
     const at = x;
     x += columnsOf(text) * WIDTH;
-    const behind = inverse ? (theme.colours[colour] ?? theme.text) : theme.colours[ground];
+    const own = theme.colours[colour];
+    const behind = reverse ? (own ?? theme.text) : theme.colours[ground];
     if (behind !== undefined) {
       grounds.push(
-        `<rect x="${at.toFixed(1)}" y="${top - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
+        `<rect x="${at.toFixed(1)}" y="${MARGIN + y * HEIGHT - 1}" width="${(x - at).toFixed(1)}" height="${HEIGHT}" fill="${behind}"/>\n`,
       );
     }
     const shown = text.trimEnd();
     if (shown === '') return [];
-    const fill = inverse ? (theme.colours[ground] ?? theme.background) : theme.colours[colour];
+    const fill = reverse ? (theme.colours[ground] ?? theme.background) : own;
     const look = [
       `x="${at.toFixed(1)}"`,
       // Whatever font there is, columns stay columns.
@@ -136,9 +112,8 @@ function drawLine(runs: readonly Run[], top: number, theme: Theme): string {
     ];
     return [`<tspan ${look.join(' ')}>${escape(shown).replaceAll(' ', NO_BREAK)}</tspan>`];
   });
-  return spans.length === 0 && grounds.length === 0
-    ? ''
-    : `${grounds.join('')}<text y="${top + 13}">${spans.join('')}</text>\n`;
+  const lines = spans.length === 0 ? '' : `<text y="${MARGIN + y * HEIGHT + 13}">${spans.join('')}</text>\n`;
+  return grounds.join('') + lines;
 }
 
 /** What petstore itself says is of single columns. */

@@ -20,13 +20,12 @@ type KnownPets = (place: Place) => Promise<readonly KnownPet[]>;
 export async function complete(tree: Tree, words: readonly string[], knownPets: KnownPets): Promise<string> {
   const word = words.at(-1) ?? '';
   const line = scan(grammarOf(tree), words.slice(0, -1));
-  const { before, candidates, value } = positionOf(tree, line, word);
+  const { before = '', candidates = [], value } = positionOf(tree, line, word);
   const all = value === undefined ? candidates : await valuesOf(value, () => knownPets(placeOf(line)));
   const start = before + (value?.list === true ? word.slice(before.length).replace(/[^,]*$/, '') : '');
   const lines = all
-    .map(({ name, summary = '' }) => ({ whole: start + name, summary: summary.replace(/\s+/g, ' ').trim() }))
-    .filter(({ whole }) => whole.startsWith(word))
-    .map(({ whole, summary }) => (summary === '' ? whole : `${whole}\t${summary}`));
+    .filter(({ name }) => (start + name).startsWith(word))
+    .map(({ name, summary = '' }) => [start + name, summary.replace(/\s+/g, ' ').trim()].filter(Boolean).join('\t'));
   return [...lines, value?.from === 'files' ? ':files' : ':end', ''].join('\n');
 }
 
@@ -35,10 +34,11 @@ interface Candidate {
   readonly summary?: string;
 }
 
+/** What may be at the cursor: some words, or a value of this kind. */
 interface Position {
   /** The part of the word before the candidate. */
-  readonly before: string;
-  readonly candidates: readonly Candidate[];
+  readonly before?: string;
+  readonly candidates?: readonly Candidate[];
   readonly value?: ValueSpec | undefined;
 }
 
@@ -51,33 +51,29 @@ function placeOf(line: Line<TreeOption>): Place {
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
   const looksLikeOption = !line.isOver && word.startsWith('-');
   const option = line.pending ?? (looksLikeOption ? undefined : line.variadic);
-  if (option !== undefined) return { before: '', candidates: [], value: option.value };
+  if (option !== undefined) return { value: option.value };
   const own = commandsOf(tree).find(({ path }) => path === line.path);
   if (looksLikeOption) {
     // Such as --env=sta or -osc, which hold their value.
     const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
-    if (last?.role === 'value') {
-      return { before: word.slice(0, word.length - last.text.length), candidates: [], value: last.option.value };
-    }
-    return { before: '', candidates: named([...(own?.options ?? []), ...tree.globals]) };
+    return last?.role === 'value'
+      ? { before: word.slice(0, word.length - last.text.length), value: last.option.value }
+      : { candidates: named([...(own?.options ?? []), ...tree.globals]) };
   }
-  if (line.unknown?.kind === 'command') return { before: '', candidates: [] };
-  if (own === undefined) return { before: '', candidates: childrenOf(tree, line.path) };
+  if (line.unknown?.kind === 'command') return {};
+  const below = childrenOf(tree, line.path);
+  if (own === undefined) return { candidates: below };
   const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
-  if (argument !== undefined) return { before: '', candidates: [], value: argument };
+  if (argument !== undefined) return { value: argument };
   // With nothing to name, the command's own options are what could come, and the commands below it.
-  const options = word === '' && !line.isOver ? named(own.options) : [];
-  return { before: '', candidates: [...childrenOf(tree, line.path), ...options] };
+  return { candidates: [...below, ...(word === '' && !line.isOver ? named(own.options) : [])] };
 }
 
 function named(options: readonly TreeOption[]): Candidate[] {
   return options.flatMap(({ names, description }) => names.map((name) => ({ name, summary: description })));
 }
 
-async function valuesOf(
-  { words, from }: ValueSpec,
-  knownPets: () => Promise<readonly KnownPet[]>,
-): Promise<Candidate[]> {
-  if (from === 'pets') return (await knownPets()).map(({ petId, name = '' }) => ({ name: `${petId}`, summary: name }));
-  return (words ?? []).map((name) => ({ name }));
+async function valuesOf({ words = [], from }: ValueSpec, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
+  if (from === 'pets') return (await pets()).map(({ petId, name = '' }) => ({ name: `${petId}`, summary: name }));
+  return words.map((name) => ({ name }));
 }

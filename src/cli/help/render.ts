@@ -26,43 +26,40 @@ export function helpFor(tree: Tree, argv: readonly string[], width: number): str
 
 /** `path` may also be `options`: all common options. */
 export function helpText(tree: Tree, { path, isShort = false }: HelpRequest, width: number): string {
-  if (path === '') return rootText(tree, width);
+  if (path === '') return joined(rootParts(tree, width));
   if (path === 'options') return joined([TOPICS.options.title, commonText(tree, width)]);
   const command = commandsOf(tree).find((each) => each.path === path);
-  if (command === undefined) return joined(overview(tree, path, width));
-  return joined(isShort ? inShort(tree, command, width) : details(tree, command, width));
+  if (command === undefined) return joined(groupParts(tree, path, width));
+  return joined(isShort ? shortParts(tree, command, width) : fullParts(tree, command, width));
 }
 
 /** All commands by their groups, a line for each. */
-function rootText(tree: Tree, width: number): string {
-  const lists = tree.sections.map(({ title, commands }) => ({ title, items: listed(tree, commands) }));
+function rootParts(tree: Tree, width: number): string[] {
+  const [first] = tree.sections;
+  const lists = tree.sections.map(({ title, commands }) => {
+    const words = commands === first?.commands ? 2 : 1;
+    const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, words).join(' ')));
+    // Commands of a group that has its own section, and else groups, with what they do.
+    const summaryFor = (name: string): string =>
+      commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '';
+    return { title, items: [...names].map((name): Term => [name, summaryFor(name)]) };
+  });
   const more: Term[] = [
     ['Options:', namesOf(tree.globals).join(', ')],
     ['Topics:', `${tree.name} help ${Object.keys(TOPICS).join(', ')}`],
     ['More:', `${tree.name} <command> -h (short), ${tree.name} <command> --help (all)`],
     ['Note:', 'updates of stock are experimental in the service'],
   ];
-  return joined([
+  return [
     paragraphs(tree.summary, width),
     paragraphs(`Usage: ${tree.name} <command> [options]`, width),
-    beside(tree.examples.slice(0, 2).map(shownExample), width),
+    beside(tree.examples.slice(0, 2), width),
     ...sections(lists, width),
     terms(more, width).replace(/^ {2}/gm, ''),
-  ]);
+  ];
 }
 
-/** Commands of a group that has its own section, and else groups, with what they do. */
-function listed(tree: Tree, commands: readonly TreeCommand[]): Term[] {
-  const [first] = tree.sections;
-  const words = commands === first?.commands ? 2 : 1;
-  const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, words).join(' ')));
-  return [...names].map((name) => [
-    name,
-    commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '',
-  ]);
-}
-
-function overview(tree: Tree, path: string, width: number): string[] {
+function groupParts(tree: Tree, path: string, width: number): string[] {
   const items = childrenOf(tree, path).map(({ name, summary }): Term => [name, summary]);
   return [
     paragraphs(`${tree.groups[path] ?? ''}.`, width),
@@ -80,30 +77,28 @@ const MOST_EXAMPLES = 3;
 const NAMED = 'For the history';
 
 /** Returns what fits a screen: of each option the first clause, of the examples the first three. */
-function inShort(tree: Tree, command: TreeCommand, width: number): string[] {
-  const args = command.arguments.map((each): Term => [each.name, each.description]);
-  const isListed = ({ purpose }: TreeOption): boolean => purpose !== NAMED;
-  const own = byPurpose(command.options.filter(isListed)).map(({ title, items }) => ({
+function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
+  const own = byPurpose(command.options).filter(({ title }) => title !== NAMED);
+  const lists = own.map(({ title, items }) => ({
     title,
     items: items.map(([term, text]): Term => [term, firstClause(text)]),
   }));
+  const args = argumentsOf(command);
   const common = namesOf(commonOptions(tree, command).filter(({ purpose }) => purpose !== 'Help'));
+  const named = command.options.filter(({ purpose }) => purpose === NAMED).map(({ names }) => names.at(-1)!);
   const before = [
     paragraphs(`${command.summary}.`, width),
     [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
-    ...sections(own, width),
+    ...sections(lists, width),
   ];
-  const named = command.options.filter((option) => !isListed(option)).map(({ names }) => names.at(-1)!);
   const after = [
     ...(named.length === 0 ? [] : [`${NAMED}: ${named.join(' ')}`]),
     `Common options: ${common.join(' ')} (${tree.name} help options)`,
     `This is the short help. More: ${tree.name} ${command.path} --help`,
   ].map((line) => paragraphs(line, width));
-  const lines = [...before, 'Examples:', after.join('\n')].join('\n\n').split('\n').length;
-  const room = MOST_LINES - lines;
+  const room = MOST_LINES - [...before, 'Examples:', after.join('\n')].join('\n\n').split('\n').length;
   const count = room < 1 ? MOST_EXAMPLES : Math.min(room, MOST_EXAMPLES);
-  const examples = beside(command.examples.slice(0, count).map(shownExample), width);
-  return [...before, `Examples:\n${examples}`, after.join('\n')];
+  return [...before, `Examples:\n${beside(command.examples.slice(0, count), width)}`, after.join('\n')];
 }
 
 /** Returns the text as far as the first semicolon, and the default at its end. */
@@ -112,22 +107,22 @@ function firstClause(text: string): string {
   return `${clause.split('; ')[0]!}${shown}`;
 }
 
-function details(tree: Tree, command: TreeCommand, width: number): string[] {
-  return [
-    ...itself(tree, command, width),
-    ...sections([...byPurpose(command.options), ...byPurpose(commonOptions(tree, command))], width),
-    more(command, width),
-  ];
+function fullParts(tree: Tree, command: TreeCommand, width: number): string[] {
+  // Where to read more: the topics of the command, and the common options.
+  const topics = [...(command.more ?? []), 'options' as const];
+  const items = topics.map((name): Term => [`petstore help ${name}`, TOPICS[name].summary]);
+  const options = [...byPurpose(command.options), ...byPurpose(commonOptions(tree, command))];
+  return [...itself(tree, command, width), ...sections(options, width), ...sections([{ title: 'More', items }], width)];
 }
 
 function itself(tree: Tree, command: TreeCommand, width: number): string[] {
-  const { arguments: args, description = '' } = command;
+  const examples = command.examples.map(({ says, command: line }) => `  # ${says}\n  ${line}`);
   return [
     paragraphs(`${summaryOf(command)}.`, width),
     usage(tree, command, width),
-    examples(command.examples, width),
-    paragraphs(description, width),
-    ...sections([{ title: 'Arguments', items: args.map((each): Term => [each.name, each.description]) }], width),
+    paragraphs(['Examples:', ...examples].join('\n'), width),
+    paragraphs(command.description ?? '', width),
+    ...sections([{ title: 'Arguments', items: argumentsOf(command) }], width),
   ];
 }
 
@@ -139,10 +134,13 @@ function usage({ name: program }: Tree, { path, arguments: args }: TreeCommand, 
   return paragraphs(`Usage: ${[program, path, ...words, '[options]'].join(' ')}`, width);
 }
 
+function argumentsOf({ arguments: args }: TreeCommand): Term[] {
+  return args.map(({ name, description }): Term => [name, description]);
+}
+
 /** What is the command's own, for a reference that has the rest elsewhere. */
 export function ownText(tree: Tree, command: TreeCommand, width: number): string {
-  const parts = [...itself(tree, command, width), ...sections(byPurpose(command.options), width)];
-  return parts.filter((part) => part !== '').join('\n\n');
+  return joined([...itself(tree, command, width), ...sections(byPurpose(command.options), width)]).trimEnd();
 }
 
 /** The options that every command takes. */
@@ -173,25 +171,10 @@ function sections(lists: readonly List[], width: number): string[] {
 }
 
 function byPurpose(list: readonly TreeOption[]): List[] {
-  return [...new Set(list.map(({ purpose }) => purpose))].map((title) => ({
+  return [...Map.groupBy(list, ({ purpose }) => purpose)].map(([title, options]) => ({
     title,
-    items: list.filter(({ purpose }) => purpose === title).map(({ flags, description }): Term => [flags, description]),
+    items: options.map(({ flags, description }): Term => [flags, description]),
   }));
-}
-
-function examples(list: Tree['examples'], width: number): string {
-  const lines = list.map(({ says, command }) => `  # ${says}\n  ${command}`);
-  return lines.length === 0 ? '' : `Examples:\n${paragraphs(lines.join('\n'), width)}`;
-}
-
-function shownExample({ says, command }: Tree['examples'][number]): Term {
-  return [command, `# ${says}`];
-}
-
-/** The topics of the command, and the common options. */
-function more({ more: topics = [] }: TreeCommand, width: number): string {
-  const items = [...topics, 'options' as const].map((name): Term => [`petstore help ${name}`, TOPICS[name].summary]);
-  return sections([{ title: 'More', items }], width).join('');
 }
 
 function joined(parts: readonly string[]): string {
@@ -238,9 +221,9 @@ function terms(items: readonly Term[], width: number, widest = widestOf(items)):
 }
 
 /** Each command line with its comment beside it, or above it where that is too wide. */
-function beside(items: readonly Term[], width: number): string {
-  const widest = Math.max(0, ...items.map(([command]) => command.length));
-  const lines = items.map(([command, comment]) => `  ${command.padEnd(widest)}  ${comment}`);
+function beside(examples: Tree['examples'], width: number): string {
+  const widest = Math.max(0, ...examples.map(({ command }) => command.length));
+  const lines = examples.map(({ says, command }) => `  ${command.padEnd(widest)}  # ${says}`);
   if (lines.every((line) => line.length <= width)) return lines.join('\n');
-  return paragraphs(items.map(([command, comment]) => `  ${comment}\n  ${command}`).join('\n'), width);
+  return paragraphs(examples.map(({ says, command }) => `  # ${says}\n  ${command}`).join('\n'), width);
 }

@@ -1,0 +1,74 @@
+/** Finds the run that has begun, or done, the import of a file before. */
+import type { CommandContext } from '../session/globals.ts';
+import { originOf } from '../session/environments.ts';
+import { discardCommand } from '../session/run-commands.ts';
+import { Failure } from '../errors.ts';
+import type { Change, ChangeState, Journal, Run } from '../state/journal.ts';
+import { clockTime } from '../view/progress.ts';
+import type { RunSpec } from './apply.ts';
+import type { Row } from './file-rows.ts';
+
+/** States of a row that may have changed the stock. */
+const MAY_BE_ADDED: readonly ChangeState[] = ['applied', 'sent', 'unknown'];
+
+export interface Earlier {
+  /** `Run 1 of 14:03 has added 2 of these 3 rows already`. */
+  readonly says: string;
+  /** The rows that it has not added. */
+  readonly rest: readonly Row[];
+  /** True if the rows that it could not add have been changed since: they are taken for the same delivery. */
+  readonly isEdited: boolean;
+}
+
+/**
+ * Returns the run that has added rows of a file that adds.
+ * @throws {Failure} `cannot-resume`: a run that is not finished has, and the file has been changed since
+ */
+export async function earlierOf(
+  context: CommandContext,
+  journal: Journal,
+  { adds, rows, source, wanted }: Pick<RunSpec, 'adds' | 'rows' | 'source'> & { readonly wanted: readonly Row[] },
+  again: boolean,
+): Promise<Earlier | undefined> {
+  if (adds !== true || rows === undefined || again) return undefined;
+  const origin = originOf(await context.target());
+  const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
+  const amounts = new Map(wanted.map(({ petId, quantity }) => [petId, quantity]));
+  const isOfFile = ({ petId, before = 0n, after }: Change): boolean => amounts.get(petId) === after - before;
+  const earlierFor = (hash: string, isEdited: boolean): Earlier | undefined => {
+    const { run, changes } = journal.added(hash, origin) ?? { changes: [] };
+    if (run === undefined || (isEdited && !changes.every(isOfFile))) return undefined;
+    const added = new Set(changes.map(({ petId }) => petId));
+    const rest = wanted.filter(({ petId }) => !added.has(petId));
+    const these = rest.length === 0 ? 'these rows' : `${wanted.length - rest.length} of these ${wanted.length} rows`;
+    return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited };
+  };
+  const same = earlierFor(rows, false);
+  if (same !== undefined) return same;
+  const isOfPath = (run: Run): boolean => run.adds === true && run.source === source && source !== '-';
+  const changed = await findStopped(context, journal, (run) => {
+    const done = journal.changesOf(run.id).filter(({ state }) => MAY_BE_ADDED.includes(state));
+    return run.adds === true && done.length > 0 && (isOfPath(run) || done.some(isOfFile));
+  });
+  if (changed !== undefined) {
+    throw new Failure('cannot-resume', {
+      problem: `Import ${when(changed)} is unfinished, has added rows, and its file has been changed since`,
+      hint: `Restore the file and resume, or give up what is left (${discardCommand(changed)}) and import only the rows that are missing.`,
+    });
+  }
+  const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
+  return last?.rows === undefined || last.failed === 0 ? undefined : earlierFor(last.rows, true);
+}
+
+/** How many runs back a file with rows that could not be added is still looked for. */
+const RECENT = 100;
+
+/** Finds the newest unfinished import of the same file or rows for this environment. */
+export async function findStopped(
+  context: CommandContext,
+  journal: Journal,
+  isSame: (run: Run) => boolean,
+): Promise<Run | undefined> {
+  const environment = (await context.settings()).environment.value;
+  return journal.unfinished().find((run) => run.kind === 'import' && run.environment === environment && isSame(run));
+}
