@@ -9,7 +9,7 @@ import type { Service } from '../src/client/service.ts';
 import { updateInventory } from '../src/client/update.ts';
 import type { HttpRequest } from '../src/ports.ts';
 import { isFailure } from '../src/errors.ts';
-import { createGate } from '../src/rate-limit/gate.ts';
+import { LedgerGate } from '../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../src/rate-limit/ledger.ts';
 import { type Plan, PLANS } from '../src/sandbox/plans.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox-server.ts';
@@ -37,7 +37,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     keySource: 'the test',
     userAgent: 'test',
     http,
-    gate: createGate({
+    gate: new LedgerGate({
       ledger: createLedger(memoryStep(clock)),
       owner: 'process 1',
       address: '@5d0c2f',

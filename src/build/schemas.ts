@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
 import type { Health } from '../doctor/diagnosis.ts';
 import { EXIT, type Outcome } from '../errors.ts';
-import type { BlockReason } from '../rate-limit/governor.ts';
+import type { BlockReason } from '../rate-limit/headers.ts';
 import { FAILURE_KINDS } from '../report/failures.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Verdict } from '../smoke/finding.ts';

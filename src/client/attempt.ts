@@ -6,7 +6,7 @@ import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpR
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
 import { type AttemptFacts, type Call, type ClientWatch, GATEWAY_HEADER, type Service } from './service.ts';
-import { parseHttpDate } from '../rate-limit/http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;

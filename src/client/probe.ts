@@ -5,7 +5,7 @@ import { judgeFailure, requestInfo } from './classify.ts';
 import { judgeReply, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
-import { parseHttpDate } from '../rate-limit/http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
 
 export interface Evidence {
   /** `GET /inventory`. */

@@ -35,7 +35,7 @@ export const inventoryGet = defineCommand({
     const oddities = new UnexpectedFields();
     oddities.see([item]);
     for (const warning of oddities.warnings()) context.notices.warning(warning);
-    const name = (await tableNames(context, origin, [petId]))?.get(petId);
+    const name = (await tableNames(context, origin, [item]))?.get(petId);
     const named = (name ?? '') === '' ? '' : `Name      ${name}\n`;
     const text = `Pet       ${petId}\n${named}Quantity  ${item.quantity}\nStatus    ${visible(item.status)}`;
     return record(text, [...itemToJson(item)], { csv: itemMembers(item) });

@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Decision, forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
+import { forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';
@@ -50,22 +50,8 @@ export interface Ticket {
   lost(mayHaveBeenSent: boolean): Promise<void>;
 }
 
-export interface Gate {
-  /**
-   * Resolves when one request of the operation may be written now, on the connection.
-   * @param connect is called once nothing is known that holds the request back
-   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
-   */
-  enter<C extends Gated>(
-    operation: string,
-    connect: () => Promise<C>,
-    own?: OwnLimits,
-  ): Promise<{ ticket: Ticket; connection: C }>;
-  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
-  forecast(demand: Demand): Promise<Hold | undefined>;
-  /** By the newest headers. */
-  readonly limits: RateLimit | undefined;
-}
+/** What a client needs of a gate. */
+export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
 /** What one request may have of its own: a client of the proxy that leaves, or has waited already. */
 export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
@@ -100,11 +86,8 @@ const NOTICED_PACE_MS = 5_000;
 /** Leave that is older has to be asked for again, ms: between it and the first byte nothing waits. */
 const FRESH_MS = 250;
 
-export function createGate(options: GateOptions): Gate {
-  return new LedgerGate(options);
-}
-
-class LedgerGate implements Gate {
+export class LedgerGate {
+  /** By the newest headers. */
   limits: RateLimit | undefined;
   private readonly options: GateOptions;
   /** Strikes of the key that this command has met in a row. */
@@ -118,53 +101,51 @@ class LedgerGate implements Gate {
     this.options = options;
   }
 
+  /**
+   * Resolves when one request of the operation may be written now, on the connection.
+   * @param connect is called once nothing is known that holds the request back
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
+   */
   async enter<C extends Gated>(
     operation: string,
     connect: () => Promise<C>,
     own: OwnLimits = {},
   ): Promise<{ ticket: Ticket; connection: C }> {
-    const { options } = this;
-    const { clock, ledger, owner, random, timeoutMs } = options;
-    const { maxWaitMs = options.maxWaitMs, reserve = options.reserve, signal = options.signal } = own;
-    if (this.refusals > options.probes) {
+    const { clock, ledger, maxWaitMs, owner, random, reserve, signal, timeoutMs } = { ...this.options, ...own };
+    if (this.refusals > this.options.probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
       throw this.failure(block);
     }
     const id = `${owner}/${this.entered++}/${random()}`;
     const intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
     const since = clock.monotonic();
-    const waits = waitsOf(options, signal, this.refusals + 1);
-    const waitOut = async (held: Exclude<Decision, { do: 'send' }>): Promise<void> => {
-      // Waits add up: another client's probe may be asked after again and again.
-      if (held.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(held, maxWaitMs);
-      // What may be over at any time is asked after for no longer than allowed.
-      await waits.sleep(held, held.again === undefined ? held.until : Math.min(held.again, since + maxWaitMs + 1));
-    };
+    const waits = waitsOf(this.options, signal, this.refusals + 1);
     let connection: C | undefined;
     try {
       for (let isFirst = true; ; isFirst = false) {
-        if (signal.aborted) throw signal.reason;
+        signal.throwIfAborted();
         // A wait that is known keeps even the connection from being made.
-        const known = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
-        if (known !== undefined && known.do !== 'send') {
-          await waitOut(known);
-          continue;
-        }
-        if (connection?.isOpen !== true) connection = await connect();
-        const asked = { refused: this.refused, monotonic: clock.monotonic(), wall: clock.now() };
-        const decision = await ledger.admit(intent);
-        if (decision.do !== 'send') {
-          await waitOut(decision);
-          continue;
-        }
-        const isFresh = (): boolean =>
-          this.refused === asked.refused &&
-          clock.monotonic() - decision.at <= FRESH_MS &&
+        let decision = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
+        if (decision === undefined || decision.do === 'send') {
+          if (connection?.isOpen !== true) connection = await connect();
+          const { refused } = this;
           // A machine that was suspended may have stopped its monotonic clock.
-          clock.now() - asked.wall - (clock.monotonic() - asked.monotonic) <= FRESH_MS;
-        const admitted = { connection, ticket: { ...this.ticket(intent), isFresh } };
-        connection = undefined;
-        return admitted;
+          const passed = clock.now() - clock.monotonic();
+          decision = await ledger.admit(intent);
+          if (decision.do === 'send') {
+            const { at } = decision;
+            const age = (): number => clock.monotonic() - at + Math.max(0, clock.now() - clock.monotonic() - passed);
+            const isFresh = (): boolean => this.refused === refused && age() <= FRESH_MS;
+            const admitted = { connection, ticket: { ...this.ticket(intent), isFresh } };
+            connection = undefined;
+            return admitted;
+          }
+        }
+        // Waits add up: another client's probe may be asked after again and again.
+        if (decision.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(decision, maxWaitMs);
+        const { again, until } = decision;
+        // What may be over at any time is asked after for no longer than allowed.
+        await waits.sleep(decision, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
       }
     } finally {
       waits.end();
@@ -172,6 +153,7 @@ class LedgerGate implements Gate {
     }
   }
 
+  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
   async forecast(demand: Demand): Promise<Hold | undefined> {
     const { clock, ledger } = this.options;
     return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });
@@ -223,34 +205,27 @@ export function heldFailure(
 
 /** The waits before one request. Reports them once a second, and when they are over. */
 function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
-  let reported: WaitReason | undefined;
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  let askingSince: number | undefined;
+  let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;
   const end = (): void => {
-    if (reported !== undefined) onWait(undefined);
-    reported = undefined;
-    reportedAt = Number.NEGATIVE_INFINITY;
-  };
-  const report = ({ again, until, why }: Hold): void => {
-    const now = clock.monotonic();
-    askingSince = again === undefined ? undefined : (askingSince ?? now);
-    const isNoticed =
-      askingSince === undefined
-        ? until - now >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS)
-        : now - askingSince >= TICK_MS;
-    if (now - reportedAt < TICK_MS || (reported === undefined && !isNoticed)) return;
-    [reported, reportedAt] = [why, now];
-    const remainingMs = until - now;
-    onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+    if (wait?.reportedAt !== undefined) onWait(undefined);
+    wait = undefined;
   };
   return {
     end,
-    async sleep(hold: Hold, until: number): Promise<void> {
-      if (hold.why !== reported) end();
+    async sleep({ again, until, why }: Hold, to: number): Promise<void> {
+      if (why !== wait?.why) end();
+      const current = (wait ??= { why, since: clock.monotonic() });
       // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
-      for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-        report(hold);
-        await clock.sleep(Math.min(left, TICK_MS), signal);
+      for (let now = clock.monotonic(); now < to; now = clock.monotonic()) {
+        const { since, reportedAt } = current;
+        const remainingMs = until - now;
+        const isLong = remainingMs >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
+        const isNoticed = again === undefined ? isLong : now - since >= TICK_MS;
+        if (reportedAt === undefined ? isNoticed : now - reportedAt >= TICK_MS) {
+          current.reportedAt = now;
+          onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+        }
+        await clock.sleep(Math.min(to - now, TICK_MS), signal);
       }
     },
   };

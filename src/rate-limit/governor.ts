@@ -6,7 +6,7 @@
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
-import { banMs, blockMs, type LimitHeaders, pauseMs } from './headers.ts';
+import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   countDrawn,
   type Demand,
@@ -19,9 +19,6 @@ import {
   windowsFor,
 } from './windows.ts';
 
-/** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
-export type BlockReason = (typeof BLOCK_REASONS)[number];
 /**
  * `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer.
  * `paced`: the service sends no limit headers, so requests are spaced.
@@ -42,16 +39,12 @@ export interface Lease {
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the windows. */
   readonly machines: number;
-  /** Requests of each operation that may still be sent. */
-  readonly permits: Readonly<Record<string, { readonly many: number; readonly until: number }>>;
+  /** Requests of each operation that may still be sent; `lent`: how many they were at first, `at` that time. */
+  readonly permits: Readonly<Record<string, Readonly<Record<'many' | 'until' | 'lent' | 'at', number>>>>;
   /** Why the server had none, and until when. */
   readonly holds: Readonly<Record<string, Hold>>;
-  /** The newest permits: a machine that uses them up within a second is lent twice as many. */
-  readonly granted?: { readonly many: number; readonly at: number };
   /** Until when a process of this machine asks the server: one at a time does. */
   readonly askedUntil?: number;
-  /** Since when this machine is to find out whether sending is allowed again. */
-  readonly probesSince?: number;
   readonly lost?: Loss;
 }
 
@@ -65,6 +58,7 @@ export interface Loss {
   readonly shareAt?: number;
 }
 
+/** What the clocks of this machine show: ms since it was started, and since the epoch. */
 export interface Instant {
   readonly monotonic: number;
   readonly wall: number;
@@ -189,7 +183,8 @@ function forAnswer(asked: Reservation, now: number): Hold {
   return { until: asked.lostAt, why: 'asking', again: now + POLL_MS };
 }
 
-function mustProbe(state: LedgerState, now: number, operation: string): boolean {
+/** True where a request of the operation finds out whether sending is allowed. */
+export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 
@@ -218,17 +213,24 @@ function filterInFlight(state: LedgerState, isKept: (each: Reservation) => boole
 
 /** Returns the state after an answer, whatever its headers say. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
-  const sent = before.inFlight.find(({ id }) => id === answer.id);
-  const state = withWindows({ ...release(before, answer.id), seenAt: now }, now, answer, sent);
-  const { status, headers } = answer;
-  if (status === 429) return refused(state, now, answer, sent);
-  const pause = status === 503 ? pauseMs(headers) : undefined;
-  if (pause !== undefined) return learn(state, { since: now, until: now + pause, why: 'paused' });
-  if (status === 403) return learn(state, { since: now, until: now + banMs(headers), why: 'banned' });
+  const { id, status, headers, random } = answer;
+  const sent = before.inFlight.find((each) => each.id === id);
+  const state = withWindows({ ...release(before, id), seenAt: now }, now, answer, sent);
+  const { block, ...open } = state;
+  // Several in flight may be refused together: that is one strike, not one each.
+  const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
+  const strikes = status === 429 ? struck : state.strikes;
+  const refusal = refusalOf(status, headers, strikes, random);
+  if (refusal !== undefined) {
+    return { ...learn(state, { since: now, until: now + refusal.ms, why: refusal.why }), strikes };
+  }
   // A request that was sent before the block ended does not tell what holds since then.
-  if (state.block !== undefined && (sent?.at ?? 0) < state.block.until) return state;
-  const { block: _over, ...open } = state;
-  return { ...open, strikes: 0 };
+  return block !== undefined && (sent?.at ?? 0) < block.until ? state : { ...open, strikes: 0 };
+}
+
+/** True where a request was sent before the block had ended: a refusal of it tells nothing new. */
+function isKnown({ block }: LedgerState, sent: Reservation | undefined): boolean {
+  return block !== undefined && sent !== undefined && sent.at < block.until;
 }
 
 /** Notes a block: of two, the one that ends later counts; a ban stays one. */
@@ -237,6 +239,11 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   if (block === undefined || block.until <= learnt.since) return { ...state, block: learnt };
   const why = [block.why, learnt.why].includes('banned') ? 'banned' : learnt.why;
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
+}
+
+/** True for a block that names no time: nothing is known of the key, so that one probe goes first (lease-script.ts). */
+export function isNameless({ since, until }: Block): boolean {
+  return until === since;
 }
 
 /** The user cleared the block: allow one probe. */
@@ -260,23 +267,8 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
   const state = lose(before, now, id, true);
   const { isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
   const { block } = state;
-  if (block === undefined || isProbe !== true) return state;
+  if (block === undefined || isNameless(block) || isProbe !== true) return state;
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
-}
-
-function refused(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
-  const { block } = state;
-  // Several in flight may be refused together: that is one strike, not one each.
-  const isSame = block !== undefined && sent !== undefined && sent.at < block.until;
-  const strikes = isSame ? Math.max(1, state.strikes) : state.strikes + 1;
-  const until = now + blockMs(answer.headers, strikes, answer.random);
-  const isPaced = answer.headers.window === undefined && isWindowless(state, now, answer.operation);
-  const everyMs = Math.min(SLOWEST_PACE_MS, (state.pace?.everyMs ?? PACE_MS) * 2);
-  return {
-    ...learn(state, { since: now, until, why: 'rate-limited' }),
-    strikes,
-    ...(isPaced && !isSame && { pace: { everyMs, nextAt: now + everyMs } }),
-  };
 }
 
 /** Takes up what an answer tells of the windows; without headers, of the pace. */
@@ -288,7 +280,9 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   }
   // One answer without headers within a known window: count it ourselves.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
-  if (status === 429) return state;
-  const everyMs = Math.max(PACE_MS, (state.pace?.everyMs ?? PACE_MS) * RECOVERY);
-  return { ...state, pace: { everyMs, nextAt: (sent?.at ?? now) + everyMs } };
+  const isRefused = status === 429;
+  if (isRefused && isKnown(state, sent)) return state;
+  const { everyMs: before = PACE_MS } = state.pace ?? {};
+  const everyMs = isRefused ? Math.min(SLOWEST_PACE_MS, before * 2) : Math.max(PACE_MS, before * RECOVERY);
+  return { ...state, pace: { everyMs, nextAt: (isRefused ? now : (sent?.at ?? now)) + everyMs } };
 }

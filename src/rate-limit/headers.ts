@@ -6,7 +6,11 @@
  * so that a wrong clock on this machine changes nothing.
  */
 import { parseList } from 'structured-headers';
-import { parseHttpDate } from './http-date.ts';
+import { parseHttpDate } from '../http/http-date.ts';
+
+/** 429, 403, or a 503 that names a time. */
+export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
+export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 export interface LimitHeaders {
   /** Present only where limit and remaining make sense together. */
@@ -229,32 +233,29 @@ function least(texts: readonly string[]): number | undefined {
 }
 
 /**
- * Returns how long to send nothing after a 429, in ms: never shorter than what the service named, up to a day, and
- * twice as long for each further 429 in a row. A Reset counts where nothing is left, or where nothing else names a wait.
+ * Returns why nothing may be sent after an answer, and for how long: never shorter than what the service named, up to a
+ * day; undefined: it refuses nothing. A Reset counts where nothing is left, or where nothing else names a wait.
+ * @param consecutive429s each after the first doubles the wait
+ * @param random in [0, 1): jitter
  */
-export function blockMs(headers: LimitHeaders, consecutive429s: number, random: number): number {
-  const named = namedMs(headers) ?? headers.resetMs;
-  const least = named === undefined || headers.unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-  const wait = Math.max(named ?? 0, least) * 2 ** Math.min(consecutive429s - 1, 30);
-  const jitter = Math.min(wait * 0.1, LONGEST_JITTER_MS) * random;
-  return Math.min(wait + ROUNDING_MS + jitter, LONGEST_BLOCK_MS);
-}
-
-/** Returns how long to send nothing after a 403, in ms: as long as it names, at least a minute; an hour where it names nothing. */
-export function banMs(headers: LimitHeaders): number {
-  const named = namedMs(headers);
-  if (named === undefined) return Math.min(Math.max(BAN_MS, headers.resetMs ?? 0), LONGEST_BLOCK_MS);
-  return Math.min(Math.max(named, UNNAMED_WAIT_MS) + ROUNDING_MS, LONGEST_BLOCK_MS);
-}
-
-/** Returns how long to send nothing after a 503, in ms; undefined where it names no time. */
-export function pauseMs(headers: LimitHeaders): number | undefined {
-  const named = namedMs(headers) ?? (headers.unreadable === true ? UNNAMED_WAIT_MS : undefined);
-  return named === undefined ? undefined : Math.min(named + ROUNDING_MS, LONGEST_BLOCK_MS);
-}
-
-/** The wait that Retry-After names, or a Reset of a window with nothing left. */
-function namedMs({ retryAfterMs, resetMs, hasRemaining }: LimitHeaders): number | undefined {
-  const reset = hasRemaining === true ? undefined : resetMs;
-  return retryAfterMs === undefined && reset === undefined ? undefined : Math.max(retryAfterMs ?? 0, reset ?? 0);
+export function refusalOf(
+  status: number,
+  { hasRemaining, resetMs, retryAfterMs, unreadable }: LimitHeaders,
+  consecutive429s: number,
+  random: number,
+): { readonly why: BlockReason; readonly ms: number } | undefined {
+  const named = longest([retryAfterMs, hasRemaining === true ? undefined : resetMs]);
+  const refused = (why: BlockReason, ms: number) => ({ why, ms: Math.min(ms + ROUNDING_MS, LONGEST_BLOCK_MS) });
+  if (status === 429) {
+    const known = named ?? resetMs;
+    const least = known === undefined || unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
+    const wait = Math.max(known ?? 0, least) * 2 ** Math.min(consecutive429s - 1, 30);
+    return refused('rate-limited', wait + Math.min(wait * 0.1, LONGEST_JITTER_MS) * random);
+  }
+  if (status === 403) {
+    if (named !== undefined) return refused('banned', Math.max(named, UNNAMED_WAIT_MS));
+    return { why: 'banned', ms: Math.min(Math.max(BAN_MS, resetMs ?? 0), LONGEST_BLOCK_MS) };
+  }
+  const pause = named ?? (unreadable === true ? UNNAMED_WAIT_MS : undefined);
+  return status === 503 && pause !== undefined ? refused('paused', pause) : undefined;
 }

@@ -8,13 +8,16 @@
  */
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
+local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
+-- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
+local OVER = { since = 0, till = 0, why = 'rate-limited' }
 local r = cjson.decode(ARGV[1])
 local function read(key)
   local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
   return isRead and type(value) == 'table' and value.id and value or nil
 end
 local s = read(KEYS[1])
-  or { id = r.newId, setBy = 0, strikes = 0, closed = true, ops = {}, minute = 0, now = 0, before = 0 }
+  or { id = r.newId, setBy = 0, strikes = 0, block = OVER, ops = {}, minute = 0, now = 0, before = 0 }
 local place = KEYS[1] .. ':' .. r.machine
 local m = read(place)
 if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused = {} } end
@@ -41,7 +44,7 @@ local machines = math.max(s.now, s.before)
 local function op(name)
   local o = s.ops[name]
   if not o then
-    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0, apart = {} }
+    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
     s.ops[name] = o
   end
   if t >= o.till then
@@ -66,55 +69,59 @@ end
 -- What the machine's answers have said, since a user cleared all. Within a window what is left only falls.
 local cleared = s.cleared or 0
 for _, w in ipairs(r.windows) do
-  local o, ends, seen, at = op(w.operation), t + w.resetAt, t + w.seenAt, t + w.answeredAt
-  local isOneTime = o.limit == w.limit and seen < o.ends and o.seen < ends
-  if at <= cleared then -- It is over.
-  elseif isOneTime and math.abs(o.ends - ends) <= SAME_END then
-    o.left, o.ends = math.min(o.left, w.remaining), math.min(o.ends, ends)
-    o.seen, o.at = math.min(o.seen, seen), math.max(o.at, at)
-  elseif not o.limit or seen >= o.seen then
-    o.limit, o.left, o.ends, o.seen, o.at = w.limit, w.remaining, ends, seen, at
+  for _, each in ipairs(TIMES) do w[each] = t + w[each] end
+  if w.answeredAt > cleared then
+    local o = op(w.operation)
+    local k = o.window or w
+    local isOneTime = k.limit == w.limit and w.seenAt < k.resetAt and k.seenAt < w.resetAt
+    if isOneTime and math.abs(k.resetAt - w.resetAt) <= SAME_END then
+      for _, each in ipairs({ 'remaining', 'resetAt', 'seenAt' }) do w[each] = math.min(k[each], w[each]) end
+      w.answeredAt = math.max(k.answeredAt, w.answeredAt)
+    elseif w.seenAt < k.seenAt then w, k = k, w end
+    for each in pairs(k.apart) do w.apart[each] = true end
+    w.lengthMs = w.lengthMs or k.lengthMs
+    if t < w.resetAt then o.till = math.min(o.till, w.resetAt) end
+    o.window = w
   end
-  o.length = w.lengthMs or o.length
-  for _, each in ipairs(w.apart) do o.apart[each] = true end
-  if o.ends and t < o.ends then o.till = math.min(o.till, o.ends) end
 end
 
 local function isBlocked() return s.block and t < s.block.till end
-if r.clear then s.closed, s.cleared, s.strikes, s.block, s.probe, s.ops = true, t, 0, nil, nil, {} end
-if s.block then s.block.till = math.min(s.block.till, t + s.block.till - s.block.since) end
-if r.block and t + r.block.since <= cleared then r.block = nil end
-if r.block then
+if r.clear then s.block, s.cleared, s.strikes, s.probe, s.ops = OVER, t, 0, nil, {} end
+-- By a clock that was set back it lasts no longer than it was named, from now on.
+if s.block and s.block.since > t then s.block.since, s.block.till = t, t + s.block.till - s.block.since end
+if r.block and t + r.block.since > cleared and r.block['until'] > 0 then
   local till = t + r.block['until']
   if not isBlocked() or till > s.block.till + 1000 then
     local isBan = isBlocked() and s.block.why == 'banned'
     s.block = { since = t + r.block.since, till = till, why = isBan and 'banned' or r.block.why }
   end
-  s.closed, s.strikes = true, math.max(s.strikes, r.strikes)
+  s.strikes = math.max(s.strikes, r.strikes)
 end
-if s.probe and s.probe.machine == r.machine then
-  if r.opened and not isBlocked() then s.closed, s.strikes, s.block = false, 0, nil end
-  if not r.probing then s.probe = nil end
+-- Its probe was answered, and not refused: it knows of no block any more.
+if s.probe and s.probe.machine == r.machine and not r.probing then
+  if not r.block and not isBlocked() then s.strikes, s.block = 0, nil end
+  s.probe = nil
 end
 
 -- Which windows a request draws on is derived, as on each machine.
 local function address(name) return string.match(name, '^%S+ (@%x*)') end
-local function drawsOn(name, o, other, w)
-  if not w.limit or t >= w.ends or address(name) ~= address(other) then return false end
-  if not o.limit or o == w then return true end
-  if o.limit ~= w.limit or o.apart[other] or w.apart[name] then return false end
-  return t >= o.ends or math.abs(o.ends - w.ends) <= SAME_END
+local function drawsOn(name, own, other, w)
+  if not w or t >= w.resetAt or address(name) ~= address(other) then return false end
+  if not own or own == w then return true end
+  if own.limit ~= w.limit or own.apart[other] or w.apart[name] then return false end
+  return t >= own.resetAt or math.abs(own.resetAt - w.resetAt) <= SAME_END
 end
 local function room(name, reserve)
   local free, ends, left = math.huge, t, math.huge
-  for other, w in pairs(s.ops) do
-    if drawsOn(name, s.ops[name], other, w) then
+  for other, each in pairs(s.ops) do
+    local w = each.window
+    if drawsOn(name, s.ops[name].window, other, w) then
       local lent = 0
-      for each, o in pairs(s.ops) do
-        if drawsOn(each, o, other, w) then lent = lent + o.lent + (t < o.since + LATE and o.old or 0) end
+      for user, o in pairs(s.ops) do
+        if drawsOn(user, o.window, other, w) then lent = lent + o.lent + (t < o.since + LATE and o.old or 0) end
       end
-      local kept = w.left - math.min(reserve, math.max(0, w.limit - 1))
-      if kept - lent < free then free, ends, left = kept - lent, w.ends, kept end
+      local kept = w.remaining - math.min(reserve, math.max(0, w.limit - 1))
+      if kept - lent < free then free, ends, left = kept - lent, w.resetAt, kept end
     end
   end
   return free, ends, left
@@ -127,43 +134,43 @@ end
 local w = r.want
 if w then
   local o = op(w.operation)
-  local probes = s.closed or not o.ends or t >= o.ends
+  local probes = s.block or not o.window or t >= o.window.resetAt
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends, left = room(w.operation, w.reserve)
-  local isPastFirst = asked and not s.closed and not o.limit and free < math.huge and t - asked.at >= PACE
+  local isPastFirst = asked and not s.block and not o.window and free < math.huge and t - asked.at >= PACE
   -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
   local isFirst = refused and refused < o.turn
   local others = (isFirst or t >= o.since + LATE + 10 * machines) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
   elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
-  elseif not s.closed and free - others < 1 then
+  elseif not s.block and free - others < 1 then
     hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
     if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
     m.refused[w.operation] = nil
-    local isProbe = probes and not isPastFirst
-    if isProbe then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
+    if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
-    reply.granted = { many = many, lasts = o.till - t, probes = isProbe }
+    reply.granted = { many = many, lasts = o.till - t }
   end
 end
 
 for name, o in pairs(s.ops) do
-  if t > math.max(o.ends or 0, o.till) + KEPT then s.ops[name] = nil
-  elseif o.limit then
-    reply.windows[name] = {
-      limit = o.limit, remaining = o.left, resetAt = o.ends - t, seenAt = o.seen - t, answeredAt = o.at - t,
-      lengthMs = o.length, apart = o.apart,
-    }
-  end
+  if t > math.max(o.window and o.window.resetAt or 0, o.till) + KEPT then s.ops[name] = nil end
 end
-if isBlocked() then reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why } end
-reply.setBy, reply.strikes, reply.closed = s.setBy, s.strikes, s.closed
-reply.cleared = s.cleared and t - s.cleared
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)
+for _, o in pairs(s.ops) do
+  if o.window then
+    for _, each in ipairs(TIMES) do o.window[each] = o.window[each] - t end
+    table.insert(reply.windows, o.window)
+  end
+end
+if isBlocked() or s.block and s.probe and s.probe.machine == r.machine then
+  reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why }
+end
+reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)
 `;

@@ -14,6 +14,7 @@ import {
   learn,
   type Lease,
   type LedgerState,
+  mustProbe,
 } from './governor.ts';
 import { shift } from './ledger.ts';
 import { mergeWindow, type Window, windowsFor } from './windows.ts';
@@ -25,12 +26,10 @@ export type Leased = LedgerState & { readonly lease: Lease };
 export interface Question {
   /** Permits; `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** The server replaces what it counts as lent. */
+  /** The server replaces what it counts as lent. Only the one process that may ask for permits knows all of it. */
   readonly settles?: boolean;
   /** The user clears the block. */
   readonly clears?: boolean;
-  /** The probe was answered, and not refused. */
-  readonly opened?: boolean;
 }
 
 /** What the server answers: times from its arrival on, or for `cleared` back from it. */
@@ -42,15 +41,13 @@ export interface Reply {
   readonly setBy: number;
   readonly machines: number;
   readonly strikes: number;
-  /** True while a probe has to go first. */
-  readonly closed: boolean;
-  readonly windows: Readonly<
-    Record<string, Omit<Window, 'operation' | 'apart'> & { readonly apart: Readonly<Record<string, boolean>> }>
-  >;
+  /** A list, which Lua may write as an object. */
+  readonly windows: Readonly<Record<string, Window>>;
+  /** Over, where this machine is to find out whether sending is allowed again. */
   readonly block?: Block;
   readonly cleared?: number;
   readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
-  readonly granted?: { readonly many: number; readonly lasts: number; readonly probes: boolean };
+  readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
 /** How long the server may take for one step, its connection included, ms. */
@@ -72,7 +69,7 @@ export function withLease(state: LedgerState, newMachine: () => string): Leased 
 
 /**
  * Decides as this machine first: what it knows needs no question. Then by what it was lent. No decision: the server has to
- * be asked, which one process of the machine does at a time.
+ * be asked.
  * @param shares sends a part of the limit while the server is lost
  */
 export function decideLeased(
@@ -87,22 +84,35 @@ export function decideLeased(
   if (decision.do !== 'send') return { state: { ...state, lease }, decision };
   const taken = takePermit(lease, now, operation) ?? (shares ? takeShare(before, now, operation) : undefined);
   if (taken !== undefined) return { state: { ...state, lease: taken }, decision };
-  const hold = heldBy(lease, now, operation);
-  if (hold !== undefined) return { state: before, decision: held(hold, now, intent) };
-  return { state: { ...before, lease: { ...lease, askedUntil: now + ASKING_MS } } };
+  const { lost, holds } = lease;
+  if (lost !== undefined && now < lost.next) {
+    const { next, says } = lost;
+    return { state: before, decision: held({ until: next, why: 'ledger-lost', again: next, says }, now, intent) };
+  }
+  const hold = holds[operation];
+  const isHeld = hold !== undefined && now < (hold.again ?? hold.until);
+  return { state: before, ...(isHeld && { decision: held(hold, now, intent) }) };
 }
 
-function hasPermit({ permits }: Lease, now: number, operation: string): boolean {
+/** Lets one process of the machine ask the server, and has the others wait for it. */
+export function takeTurn(before: Leased, now: number, intent: Intent): ReturnType<typeof decideLeased> {
+  const { askedUntil = now } = before.lease;
+  if (now >= askedUntil) return { state: { ...before, lease: { ...before.lease, askedUntil: now + ASKING_MS } } };
+  return { state: before, decision: held({ until: askedUntil, why: 'asking', again: now + POLL_MS }, now, intent) };
+}
+
+/** Returns how many requests of the operation may still be sent without a question. */
+function permitsLeft({ permits }: Lease, now: number, operation: string): number {
   const { many, until } = permits[operation] ?? { many: 0, until: 0 };
-  return many > 0 && now < until;
+  return now < until ? many : 0;
 }
 
 /** Takes one permit of the operation; undefined: the server has to be asked for one, or whether it still counts. */
 function takePermit(lease: Lease, now: number, operation: string): Lease | undefined {
-  const permits = lease.permits[operation];
+  const many = permitsLeft(lease, now, operation);
   const isFresh = lease.lost !== undefined ? now < lease.lost.next : now - (lease.met?.monotonic ?? 0) <= FRESH_MS;
-  if (permits === undefined || !hasPermit(lease, now, operation) || !isFresh) return undefined;
-  return { ...lease, permits: { ...lease.permits, [operation]: { ...permits, many: permits.many - 1 } } };
+  if (many === 0 || !isFresh) return undefined;
+  return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
 /**
@@ -119,54 +129,43 @@ function takeShare({ windows, lease }: Leased, now: number, operation: string): 
   return { ...lease, lost: { ...lost, shareAt: now + (known.length === 0 ? LENGTH_MS : Math.max(...spacings)) } };
 }
 
-/** Returns what holds an operation back that has no permit; undefined: the server can be asked. */
-function heldBy({ askedUntil, holds, lost }: Lease, now: number, operation: string): Hold | undefined {
-  if (lost !== undefined && now < lost.next) {
-    return { until: lost.next, why: 'ledger-lost', again: lost.next, says: lost.says };
-  }
-  const hold = holds[operation];
-  if (hold !== undefined && now < (hold.again ?? hold.until)) return hold;
-  if (askedUntil === undefined || now >= askedUntil) return undefined;
-  return { until: askedUntil, why: 'asking', again: now + POLL_MS };
-}
-
-/** True while the request that finds out whether sending is allowed is under way, or still to be sent. */
-export function isProbing({ inFlight, lease }: Leased, now: number): boolean {
-  const { permits, probesSince } = lease;
-  if (probesSince === undefined) return false;
-  const isUnsent = Object.keys(permits).some((operation) => hasPermit(lease, now, operation));
-  return isUnsent || inFlight.some(({ at }) => at >= probesSince);
+/** True while a request that finds out whether sending is allowed is under way, or may still be sent. */
+export function isProbing(state: Leased, now: number): boolean {
+  const { inFlight, lease } = state;
+  const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
+  return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
 }
 
 /** Returns what to tell the server: times from now on. @param newId of its state, should it have none */
 export function reportOf(
-  { block, inFlight, lease, strikes, windows }: Leased,
+  state: Leased,
   { monotonic: now, wall }: Instant,
   newId: string,
-  { want, settles, clears = false, opened = false }: Question,
+  { want, settles, clears = false }: Question,
 ) {
-  const { machine, met, granted, permits } = lease;
-  // Requests under way, and those that may still be sent.
-  const lent: Record<string, number> = {};
-  const add = (operation: string, many: number): void => void (lent[operation] = (lent[operation] ?? 0) + many);
-  for (const { operation } of inFlight) add(operation, 1);
-  for (const [operation, { many }] of Object.entries(permits))
-    if (hasPermit(lease, now, operation)) add(operation, many);
-  const usedUp = granted !== undefined && now - granted.at < TWICE_WITHIN_MS ? 2 * granted.many : 1;
+  const { block, inFlight, lease, strikes, windows } = state;
+  const { machine, met, permits } = lease;
+  const operations = [...inFlight.map(({ operation }) => operation), ...Object.keys(permits)];
+  const underWay = (operation: string): number => inFlight.filter((each) => each.operation === operation).length;
+  const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
-    ...{ machine, newId, strikes, windows: shift(windows, -now) },
-    ...{ opened, clear: clears, probing: isProbing({ inFlight, lease, strikes, windows }, now) },
-    ...(block !== undefined && now < block.until && { block: shift(block, -now) }),
+    ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
+    ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
       setBy: met.setBy,
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
-    ...(settles === true && { lent }),
-    // Permits that are left only need to be confirmed.
+    // Requests under way, and those that may still be sent.
+    ...(settles === true && {
+      lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
+    }),
+    // Permits that are left only need to be confirmed. A machine that uses them up quickly is lent twice as many.
     ...(want !== undefined &&
-      !hasPermit(lease, now, want.operation) && { want: { ...want, count: Math.max(want.waiting, usedUp) } }),
+      permitsLeft(lease, now, want.operation) === 0 && {
+        want: { ...want, count: Math.max(want.waiting, now - at < TWICE_WITHIN_MS ? 2 * lent : 1) },
+      }),
   };
 }
 
@@ -186,36 +185,33 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
   const { block, ...rest } = before;
   // What a user has cleared, on another machine perhaps, is forgotten here, too.
   const cleared = now - (reply.cleared ?? Number.POSITIVE_INFINITY);
-  const isBlocked = block !== undefined && block.since > cleared && (now < block.until || reply.closed);
-  const windows = Object.entries(shift(reply.windows, now)).reduce<readonly Window[]>(
-    (all, [operation, { apart, ...found }]) => mergeWindow(all, { operation, ...found, apart: Object.keys(apart) }),
-    before.windows.filter(({ answeredAt }) => answeredAt > cleared),
-  );
+  const isBlocked = block !== undefined && block.since > cleared && now < block.until;
   const state: LedgerState = {
     ...rest,
-    windows,
+    windows: Object.values(shift(reply.windows, now)).reduce(
+      mergeWindow,
+      before.windows.filter(({ answeredAt }) => answeredAt > cleared),
+    ),
     ...(isBlocked && { block }),
     strikes: isBlocked && reply.block === undefined ? before.strikes : reply.strikes,
   };
   const learnt = reply.block === undefined ? state : learn(state, shift(reply.block, now));
-  return { ...learnt, lease: leaseAfter(before, instant, reply, question, random) };
+  return { ...learnt, lease: leaseAfter(before.lease, instant, reply, question, random) };
 }
 
-function leaseAfter(before: Leased, instant: Instant, reply: Reply, question: Question, random: number): Lease {
+function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, want }: Question, random: number): Lease {
   const now = instant.monotonic;
-  const { askedUntil, lost: _found, probesSince, ...lease } = before.lease;
-  const { granted, hold, id, machines } = reply;
-  const since = granted?.probes === true ? now : isProbing(before, now) ? probesSince : undefined;
+  const { askedUntil, lost: _found, ...lease } = before;
+  const { granted, hold, id, machines, setBy, t: server } = reply;
   const next: Lease = {
-    ...{ ...lease, machines, met: { id, setBy: reply.setBy, server: reply.t, ...instant } },
-    ...(since !== undefined && { probesSince: since }),
-    ...(question.settles !== true && askedUntil !== undefined && { askedUntil }),
+    ...{ ...lease, machines, met: { id, setBy, server, ...instant } },
+    ...(settles !== true && askedUntil !== undefined && { askedUntil }),
   };
-  const { operation = '' } = question.want ?? {};
+  const { operation = '' } = want ?? {};
   if (granted !== undefined) {
-    const left = hasPermit(lease, now, operation) ? lease.permits[operation]!.many : 0;
-    const permits = { many: left + granted.many, until: now + granted.lasts };
-    return { ...next, permits: { ...lease.permits, [operation]: permits }, granted: { many: granted.many, at: now } };
+    const many = permitsLeft(lease, now, operation) + granted.many;
+    const permits = { many, until: now + granted.lasts, lent: granted.many, at: now };
+    return { ...next, permits: { ...lease.permits, [operation]: permits } };
   }
   if (hold === undefined) return next;
   // Machines that wait for the same moment come one after another.

@@ -13,22 +13,7 @@ import {
   unblock,
   UNKNOWN,
 } from './governor.ts';
-import { strictest, together } from '../state/batch.ts';
 import type { Clock, Machine } from '../ports.ts';
-
-export interface Ledger {
-  /** Returns whether a request would have to wait, and reserves nothing. */
-  check(intent: Intent): Promise<Decision>;
-  /** Decides, and reserves where the decision is `send`. A second call replaces the reservation. */
-  admit(intent: Intent): Promise<Decision>;
-  answered(answer: Answer): Promise<LedgerState>;
-  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState>;
-  view(): Promise<LedgerState>;
-  /** Clears the block at the user's risk. */
-  clearBlock(): Promise<LedgerState>;
-  /** Gives back what was lent and is not used. */
-  close(): Promise<void>;
-}
 
 /** What a step of a ledger computes from the state at `now`. */
 export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
@@ -47,46 +32,29 @@ export interface StepOptions {
 /** Runs one step atomically. */
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
-/**
- * Returns a way to run the steps of many requests as one: those that are asked for within one turn of the event loop,
- * in their order. A transaction costs a hundred times what a decision does.
- */
-export function inBatches(step: Step, turn: () => Promise<void>): Step {
-  const add = together<{ work(before: LedgerState, now: number): LedgerState; options: StepOptions }>(turn, (items) =>
-    step((before, now) => ({ state: items.reduce((state, { work }) => work(state, now), before), result: undefined }), {
-      isRead: items.every(({ options }) => options.isRead === true),
-      ...strictest(items.map(({ options }) => options)),
-    }),
-  );
-  return async <T>(work: Work<T>, options: StepOptions = {}): Promise<T> => {
-    const results: T[] = [];
-    const tracked = (before: LedgerState, now: number): LedgerState => {
-      const { state, result } = work(before, now);
-      results[0] = result;
-      return options.isRead === true ? before : state;
-    };
-    await add({ work: tracked, options });
-    return results[0]!;
-  };
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 /** Makes a ledger from one way to run a step atomically. */
-export function createLedger(step: Step): Ledger {
+export function createLedger(step: Step) {
   const kept = (state: LedgerState) => ({ state, result: state });
   return {
-    check: (intent) =>
+    /** Returns whether a request would have to wait, and reserves nothing. */
+    check: (intent: Intent): Promise<Decision> =>
       step((before, now) => ({ state: before, result: decide(before, now, intent).decision }), { isRead: true }),
-    admit: (intent) =>
+    /** Decides, and reserves where the decision is `send`. A second call replaces the reservation. */
+    admit: (intent: Intent): Promise<Decision> =>
       step((before, now) => {
         const { state, decision } = decide(before, now, intent);
         return { state, result: decision };
       }),
-    answered: (answer) =>
+    answered: (answer: Answer) =>
       step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
-    lost: (id, mayHaveBeenSent) =>
+    lost: (id: string, mayHaveBeenSent: boolean) =>
       step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true }),
     view: () => step(kept, { isRead: true }),
+    /** Clears the block at the user's risk. */
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
+    /** Gives back what was lent and is not used. */
     close: () => Promise.resolve(),
   };
 }

@@ -5,7 +5,16 @@
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Answer, type Decision, type Intent, type LedgerState, lose, type Loss, observe } from './governor.ts';
+import {
+  type Answer,
+  type Decision,
+  type Intent,
+  isNameless,
+  type LedgerState,
+  lose,
+  observe,
+  unblock,
+} from './governor.ts';
 import {
   afterLoss,
   afterReply,
@@ -16,30 +25,33 @@ import {
   parseReply,
   type Question,
   reportOf,
+  takeTurn,
   withLease,
 } from './lease.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
-import { createLedger, isRefusal, type Ledger, type Step } from './ledger.ts';
+import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
 
-export interface SharedOptions {
+export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
+  readonly redis: Redis;
   /** What the key is called on the server: it must not tell it. */
   readonly name: string;
   /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
   readonly whenLost: 'hold' | 'share';
-  /** Called when the server is lost, and when it is back. */
-  onChange(lost: Loss | undefined): void;
+  /** Called when the server is lost, with what it said last, and when it is back. */
+  onChange(says: string | undefined): void;
 }
 
 /** What is shown is asked for again and again: the server is asked this often, ms. */
 const SHOWN_MS = 1_000;
-type Ports = Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'>;
+
+/** A step of this machine's own ledger. */
+type LeasedStep = <T>(
+  work: (before: Leased, now: number) => { readonly state: LedgerState; readonly result: T },
+  options?: StepOptions,
+) => Promise<T>;
 
 export class RedisLedger implements Ledger {
-  /** This machine's own ledger. */
-  private readonly own: Ledger;
-  private readonly step: Step;
-  private readonly redis: Redis;
-  private readonly ports: Ports;
+  private readonly step: LeasedStep;
   private readonly options: SharedOptions;
   private isLost = false;
   /** How many requests of this process wait for leave. */
@@ -51,26 +63,21 @@ export class RedisLedger implements Ledger {
   private isSender = false;
 
   /** @param step runs a step of this machine's own ledger */
-  constructor(step: Step, redis: Redis, ports: Ports, options: SharedOptions) {
-    this.own = createLedger(step);
-    this.step = step;
-    this.redis = redis;
-    this.ports = ports;
+  constructor(step: Step, options: SharedOptions) {
+    const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
+    this.step = (work, how) => step((before, now) => work(withLease(before, newMachine), now), how);
     this.options = options;
   }
 
   async check(intent: Intent): Promise<Decision> {
-    const { state, decision } = await this.step(
-      (known, now) => {
-        const { lease, ...rest } = this.leased(known);
-        // Whether another process asks the server now is seen when leave is asked for.
-        const { askedUntil: _asking, ...alone } = lease;
-        const { state, decision } = this.decide({ ...rest, lease: alone }, now, intent);
-        return { state: known, result: { state, decision: decision ?? ({ do: 'send', at: now } as const) } };
+    const decision = await this.step(
+      (before, now) => {
+        const { decision = { do: 'send', at: now } } = this.decide(before, now, intent);
+        return { state: before, result: decision };
       },
       { isRead: true },
     );
-    return this.noticed(state, decision);
+    return this.noticed(decision);
   }
 
   async admit(intent: Intent): Promise<Decision> {
@@ -79,14 +86,15 @@ export class RedisLedger implements Ledger {
     this.isSender = true;
     try {
       for (;;) {
-        const { state, decision } = await this.step((known, now) => {
-          const result = this.decide(this.leased(known), now, intent);
+        const { state, decision } = await this.step((before, now) => {
+          const decided = this.decide(before, now, intent);
+          const result = decided.decision === undefined ? takeTurn(before, now, intent) : decided;
           return { state: result.state, result };
         });
         if (decision === undefined) {
           const want = { operation, reserve, timeoutMs, waiting: this.waiting };
           this.asking ??= this.visit(state, { want, settles: true }).finally(() => (this.asking = undefined));
-        } else if (decision.do === 'send' || this.asking === undefined) return this.noticed(state, decision);
+        } else if (decision.do === 'send' || this.asking === undefined) return this.noticed(decision);
         await this.asking;
       }
     } finally {
@@ -95,38 +103,38 @@ export class RedisLedger implements Ledger {
   }
 
   answered(answer: Answer): Promise<LedgerState> {
-    return this.tellAfter((before, now) => observe(before, now, answer), answer.status);
+    return this.tellAfter((before, now) => observe(before, now, answer), isRefusal(answer));
   }
 
   lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState> {
-    return this.tellAfter((before, now) => lose(before, now, id, mayHaveBeenSent));
+    return this.tellAfter((before, now) => lose(before, now, id, mayHaveBeenSent), false);
   }
 
   async view(): Promise<LedgerState> {
-    const { clock } = this.ports;
+    const { clock } = this.options;
     // The first time a server that was lost is tried, too.
     const isFirst = this.shownAt === undefined;
     if (isFirst || clock.monotonic() - this.shownAt! >= SHOWN_MS) {
       this.shownAt = clock.monotonic();
-      const state = await this.step((known) => keep(this.leased(known)));
-      await (isFirst ? this.visit(state, {}) : this.tell(state, {}));
+      const state = await this.step(keep);
+      await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.own.view();
+    return this.step(shown, { isRead: true });
   }
 
   async clearBlock(): Promise<LedgerState> {
-    await this.visit(this.leased(await this.own.clearBlock()), { clears: true });
-    return this.own.view();
+    const clear = (before: Leased) => keep({ ...unblock(before), lease: before.lease });
+    await this.visit(await this.step(clear, { durable: true, clears: true }), { clears: true });
+    return this.step(shown, { isRead: true });
   }
 
   async close(): Promise<void> {
     // A process that only showed what is lent leaves it to those that send.
     if (!this.isSender) return;
     const state = await this.step(
-      (known, now) => {
-        const before = this.leased(known);
+      (before, now) => {
         const { askedUntil = now, lost } = before.lease;
-        if (lost !== undefined || now < askedUntil) return { state: known, result: undefined };
+        if (lost !== undefined || now < askedUntil) return { state: before, result: undefined };
         // What is lent meanwhile would be given back, too: no other process asks.
         return keep({ ...before, lease: { ...before.lease, permits: {}, askedUntil: now + ASKING_MS } });
       },
@@ -140,39 +148,41 @@ export class RedisLedger implements Ledger {
   }
 
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
-  private async tellAfter(work: (before: Leased, now: number) => LedgerState, status?: number): Promise<LedgerState> {
-    const isRefused = status !== undefined && isRefusal({ status });
-    const { after, hasProbed } = await this.step(
-      (known, now) => {
-        const before = this.leased(known);
-        const after = this.leased(work(before, now));
-        return { state: after, result: { after, hasProbed: isProbing(before, now) && !isProbing(after, now) } };
+  private async tellAfter(
+    work: (before: Leased, now: number) => LedgerState,
+    isRefused: boolean,
+  ): Promise<LedgerState> {
+    const { state, isNews } = await this.step(
+      (before, now) => {
+        const state = { ...work(before, now), lease: before.lease };
+        const isNews = isRefused || (isProbing(before, now) && !isProbing(state, now));
+        return { state, result: { state, isNews } };
       },
       { despiteSignal: true, durable: isRefused },
     );
-    if (isRefused || hasProbed) await this.tell(after, { opened: hasProbed && status !== undefined && !isRefused });
-    return after;
+    if (isNews) await this.tell(state);
+    return state;
   }
 
   /** Tells what is known, unless the server is lost: the next question will. */
-  private async tell(state: Leased, question: Question): Promise<void> {
+  private async tell(state: Leased): Promise<void> {
     const { lost } = state.lease;
-    if (lost === undefined || this.ports.clock.monotonic() >= lost.next) await this.visit(state, question);
+    if (lost === undefined || this.options.clock.monotonic() >= lost.next) await this.visit(state, {});
   }
 
   private async visit(before: Leased, question: Question): Promise<void> {
-    const { clock, random, randomBytes, signal } = this.ports;
+    const { clock, name, random, randomBytes, redis, signal } = this.options;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await this.redis.run(LEASE_SCRIPT, this.options.name, [JSON.stringify(report)], {
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], {
         timeoutMs: ASKING_MS,
         ...(question.want !== undefined && { signal }),
       });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       const spread = random();
-      await this.step((state) => keep(afterReply(this.leased(state), instant(), reply, question, spread)), {
+      await this.step((state) => keep(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,
         durable: reply.block !== undefined,
         // What a user has cleared on another machine is no longer kept here, either.
@@ -181,31 +191,32 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const { lease } = await this.step((known, now) => keep(afterLoss(this.leased(known), now, error.message)), {
+      const { lease } = await this.step((state, now) => keep(afterLoss(state, now, error.message)), {
         despiteSignal: true,
       });
       if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
-      if (!signal.aborted) this.notice(lease.lost);
+      if (!signal.aborted) this.notice(lease.lost?.says);
     }
   }
 
-  private noticed(state: Leased, decision: Decision): Decision {
-    if (decision.do !== 'send' && decision.why === 'ledger-lost') this.notice(state.lease.lost);
+  private noticed(decision: Decision): Decision {
+    if (decision.do !== 'send' && decision.why === 'ledger-lost') this.notice(decision.says);
     return decision;
   }
 
-  /** Says once that the server is lost, and once that it is back. */
-  private notice(lost: Loss | undefined): void {
-    if ((lost !== undefined) === this.isLost) return;
-    this.isLost = lost !== undefined;
-    this.options.onChange(lost);
-  }
-
-  private leased(state: LedgerState): Leased {
-    return withLease(state, () => Buffer.from(this.ports.randomBytes(8)).toString('hex'));
+  /** Says once that the server is lost, and once that it is back. @param says what it said last; undefined: it answers */
+  private notice(says: string | undefined): void {
+    if ((says !== undefined) === this.isLost) return;
+    this.isLost = says !== undefined;
+    this.options.onChange(says);
   }
 }
 
 function keep(state: Leased): { state: Leased; result: Leased } {
   return { state, result: state };
+}
+
+function shown(state: Leased): { state: Leased; result: LedgerState } {
+  const { block, ...rest } = state;
+  return { state, result: block !== undefined && isNameless(block) ? rest : state };
 }

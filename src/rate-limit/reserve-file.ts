@@ -4,9 +4,9 @@
  */
 import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
-import { type Block, BLOCK_REASONS, learn, type LedgerState, UNKNOWN } from './governor.ts';
-import { LONGEST_BLOCK_MS } from './headers.ts';
-import { type Step, toWall, type Work } from './ledger.ts';
+import { type Block, learn, type LedgerState, UNKNOWN } from './governor.ts';
+import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
+import { type Step, toWall } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };
 /** A block may end so much later in the file than in the ledger, ms: the wall clock is read in whole ms. */
@@ -78,61 +78,40 @@ interface ReserveOptions extends Pick<Context, 'clock'> {
 
 /** Returns a ledger's steps with the reserve: what the file knows holds, and what the ledger cannot take is noted there. */
 export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOptions): Step {
-  const record: Step = async (work, options = {}) => {
-    const alone = work(UNKNOWN, clock.monotonic());
-    const block = options.durable === true ? alone.state.block : undefined;
-    // At once, as the ledger may have to be waited for.
-    const isKept = block !== undefined && (await file.note(block));
-    let known: Block | undefined;
-    try {
-      const result = await step(
-        watching(work, ({ block: found }) => (known = found)),
-        options,
-      );
-      // The ledger's is longer after several refusals in a row.
-      if (isKept && known !== undefined) await file.note(known);
-      return result;
-    } catch (error) {
-      unlessUnusable(error);
-      onUnwritten(error, block, isKept);
-      return alone.result;
-    }
-  };
-  const ask: Step = async (work, options = {}) => {
-    let until = clock.monotonic();
-    const asked = step(
-      watching(work, ({ block }) => (until = block?.until ?? until)),
-      options,
-    );
-    const isUsable = await asked.then(() => true, unlessUnusable);
-    // Last: a refusal may come while the ledger is waited for.
-    const block = await file.read();
-    if (block === undefined || block.until <= until + ROUNDING_MS) return asked;
-    const learning: typeof work = (before, now) => work(learn(before, block), now);
-    const alone = () => learning(UNKNOWN, clock.monotonic()).result;
-    if (!isUsable) return alone();
-    // The ledger has to know it, so that after the block one request goes first.
-    return step(learning, { ...options, isRead: false }).catch((error: unknown) => {
-      unlessUnusable(error);
-      return alone();
-    });
-  };
   return async (work, options = {}) => {
     if (options.clears === true) await file.clear();
-    return options.despiteSignal === true ? record(work, options) : ask(work, options);
+    const alone = (known: LedgerState) => work(known, clock.monotonic());
+    const refusal = options.durable === true ? alone(UNKNOWN).state.block : undefined;
+    // At once, as the ledger may have to be waited for.
+    const isKept = refusal !== undefined && (await file.note(refusal));
+    let known: Block | undefined;
+    const asked = step((before, now) => {
+      const worked = work(before, now);
+      known = worked.state.block;
+      return worked;
+    }, options);
+    const failure: unknown = await asked.then(() => undefined, unlessSignal);
+    if (options.despiteSignal === true) {
+      if (failure !== undefined) onUnwritten(failure, refusal, isKept);
+      // The ledger's is longer after several refusals in a row.
+      else if (isKept && known !== undefined) await file.note(known);
+      return failure === undefined ? asked : alone(UNKNOWN).result;
+    }
+    // Last: a refusal may come while the ledger is waited for.
+    const block = await file.read();
+    if (block === undefined || block.until <= (known?.until ?? clock.monotonic()) + ROUNDING_MS) return asked;
+    const learning: typeof work = (before, now) => work(learn(before, block), now);
+    // The ledger has to know it, so that after the block one request goes first.
+    if (failure === undefined) {
+      const learnt = step(learning, { ...options, isRead: false });
+      if ((await learnt.then(() => undefined, unlessSignal)) === undefined) return learnt;
+    }
+    return learning(UNKNOWN, clock.monotonic()).result;
   };
 }
 
-function watching<T>(work: Work<T>, onDone: (after: LedgerState) => void): Work<T> {
-  return (before, now) => {
-    const worked = work(before, now);
-    onDone(worked.state);
-    return worked;
-  };
-}
-
-/** A ledger that cannot be used is not the end; a signal is. */
-function unlessUnusable(error: unknown): false {
+/** Returns the failure of a ledger that cannot be used, which is not the end; a signal is. */
+function unlessSignal(error: unknown): unknown {
   if (!isFailure(error) || !(error.is('state') || error.is('file'))) throw error;
-  return false;
+  return error;
 }

@@ -5,35 +5,27 @@
  */
 import type { Context } from '../ports.ts';
 import type { State } from '../state/database.ts';
-import { abandon, type LedgerState, UNKNOWN } from './governor.ts';
-import { isDeadOwner, type Step } from './ledger.ts';
+import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts';
+import { isDeadOwner, shift, type Step, type Work } from './ledger.ts';
 
-export interface Moment {
+export interface Moment extends Instant {
   /** Empty where the system has no name for a boot. */
   readonly boot: string;
-  /** Monotonic ms of that boot. */
-  readonly monotonic: number;
-  /** Epoch ms. */
-  readonly wall: number;
 }
 
 /** @param nameOf the row's name, by the database's salt */
 export function sqliteStep(
-  { clock, machine, randomBytes }: Pick<Context, 'clock' | 'machine' | 'randomBytes'>,
+  { clock, machine }: Pick<Context, 'clock' | 'machine'>,
   state: State,
   nameOf: (salt: string) => string,
 ): Step {
   const { database } = state;
-  const knownSalt = () => database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
-  const newSalt = (): string => {
-    const salt = Buffer.from(randomBytes(32)).toString('hex');
-    database.run("INSERT INTO meta VALUES ('salt', ?)", salt);
-    return salt;
+  const nameIn = (): string => {
+    const salt = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
+    return salt === undefined ? '' : nameOf(String(salt));
   };
   const read = (now: Moment): LedgerState => {
-    const salt = knownSalt();
-    const name = salt === undefined ? '' : nameOf(String(salt));
-    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', name);
+    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', nameIn());
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
     const known = rebase(parseState(String(row.state)), saved, now);
@@ -42,30 +34,28 @@ export function sqliteStep(
     return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };
   const write = (after: LedgerState, { boot, monotonic, wall }: Moment): void => {
+    database.run("INSERT OR IGNORE INTO meta VALUES ('salt', lower(hex(randomblob(32))))");
     database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      ...[nameOf(String(knownSalt() ?? newSalt())), JSON.stringify(after), boot, monotonic, wall],
+      ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  const present = (): Moment => ({ boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() });
+  const run = <T>(work: Work<T>, keeps: boolean): T => {
+    const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
+    const before = read(now);
+    const { state: after, result } = work(before, now.monotonic);
+    if (keeps && after !== before) write(after, now);
+    return result;
+  };
   return async (work, { isRead, ...how } = {}) => {
-    if (isRead === true) {
-      try {
-        const now = present();
-        return work(read(now), now.monotonic).result;
-      } catch (error) {
-        // Damage that this read has met is healed by then: what was known is not.
-        if (await state.recover(error)) return work(UNKNOWN, clock.monotonic()).result;
-        throw error;
-      }
+    if (isRead !== true) return state.exclusively(() => run(work, true), how);
+    try {
+      return run(work, false);
+    } catch (error) {
+      // Damage that this read has met is healed by then: what was known is not.
+      if (await state.recover(error)) return run(work, false);
+      throw error;
     }
-    return state.exclusively(() => {
-      const now = present();
-      const before = read(now);
-      const { state: after, result } = work(before, now.monotonic);
-      if (after !== before) write(after, now);
-      return result;
-    }, how);
   };
 }
 
@@ -73,8 +63,7 @@ export function sqliteStep(
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
-    const isState = Array.isArray(state.inFlight) && state.windows.every(({ apart }) => Array.isArray(apart));
-    return isState ? state : UNKNOWN;
+    return Array.isArray(state.inFlight) && Array.isArray(state.windows) ? state : UNKNOWN;
   } catch {
     return UNKNOWN;
   }
@@ -89,20 +78,12 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
   // A clock that was set back has passed no time.
   const passed = Math.max(0, now.wall - saved.wall);
-  const move = (at: number): number => now.monotonic + Math.max(0, at - saved.monotonic - passed);
-  const { windows, block, strikes, seenAt } = state;
-  return {
-    strikes,
-    ...(seenAt !== undefined && { seenAt: now.monotonic - passed - (saved.monotonic - seenAt) }),
+  const { inFlight, lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
+  const windows = known.windows.map((window) => ({
+    ...window,
     // Requests that were under way when the machine stopped may have been sent.
-    inFlight: [],
-    windows: windows.map((window) => ({
-      ...window,
-      remaining: Math.max(0, window.remaining - state.inFlight.length),
-      resetAt: move(window.resetAt),
-      seenAt: now.monotonic,
-      answeredAt: move(window.resetAt),
-    })),
-    ...(block !== undefined && { block: { ...block, since: now.monotonic, until: move(block.until) } }),
-  };
+    remaining: Math.max(0, window.remaining - inFlight.length),
+    answeredAt: window.resetAt,
+  }));
+  return { ...known, windows, inFlight: [] };
 }

@@ -29,7 +29,7 @@ export interface Window {
   /** When one last did; its end, once a request was counted that the service may not have got. */
   readonly answeredAt: number;
   /** Operations whose windows look like this one, and have proved to be others. */
-  readonly apart: readonly string[];
+  readonly apart: Readonly<Record<string, true>>;
 }
 
 /** What is asked of the windows: room for `count` requests of an operation, beside the reserve. */
@@ -90,7 +90,7 @@ export function shownOperation(operation: string): string {
 
 function mayBeOne(live: Window, other: Window, now: number): boolean {
   if (live.limit !== other.limit) return false;
-  if (live.apart.includes(other.operation) || other.apart.includes(live.operation)) return false;
+  if (other.operation in live.apart || live.operation in other.apart) return false;
   return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
 }
 
@@ -165,7 +165,7 @@ export function observeWindow(
   const moved = resetAt - (before?.resetAt ?? resetAt);
   const lengthMs =
     named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
-  const apart = proved.map((each) => each.operation);
+  const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
   const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
   // An answer that took long names a later end of the same window: the service counted at any time since `sentAt`.
   const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;
@@ -184,7 +184,7 @@ export function mergeWindow(windows: readonly Window[], found: Window): readonly
 }
 
 function newest(known: Window, found: Window): Window {
-  const apart = [...new Set([...known.apart, ...found.apart])].slice(-MOST_WINDOWS);
+  const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
   // Short windows that follow each other end close together, too.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
   const isSame = known.limit === found.limit && isOneTime && Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;

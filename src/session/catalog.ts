@@ -5,7 +5,7 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
-import { capital } from '../view/words.ts';
+import { capital, firstFew } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
@@ -85,36 +85,32 @@ export async function storeProvided(
   });
 }
 
+type Pets = readonly { readonly petId: bigint }[];
+type PetNames = ReadonlyMap<bigint, string>;
+
 /** Returns the names of those of the pets that have one; undefined without a catalog. */
-export async function openNames(
-  context: CommandContext,
-  origin: string,
-  petIds: readonly bigint[],
-): Promise<ReadonlyMap<bigint, string> | undefined> {
+export async function openNames(context: CommandContext, origin: string, pets: Pets): Promise<PetNames | undefined> {
   using catalog = await openCatalog(context, origin);
-  return catalog?.namesOf(petIds);
+  return catalog?.namesOf(pets.map(({ petId }) => petId));
 }
 
 /** Returns the names as `openNames` does, for a table; undefined in other formats. */
-export async function tableNames(
-  context: CommandContext,
-  origin: string,
-  petIds: readonly bigint[],
-): Promise<ReadonlyMap<bigint, string> | undefined> {
-  return FORMAT_FACTS[context.globals.output].isForPeople ? openNames(context, origin, petIds) : undefined;
+export async function tableNames(context: CommandContext, origin: string, pets: Pets): Promise<PetNames | undefined> {
+  return FORMAT_FACTS[context.globals.output].isForPeople ? openNames(context, origin, pets) : undefined;
 }
 
 /** Names of pets, by the address of their service. */
-export type Names = ReadonlyMap<string, ReadonlyMap<bigint, string>>;
+export type Names = ReadonlyMap<string, PetNames>;
 
 /** Returns the names of pets of several services. */
 export async function openNamesByOrigin(
   context: CommandContext,
   pets: ReadonlyMap<string, readonly bigint[]>,
 ): Promise<Names> {
-  const found = new Map<string, ReadonlyMap<bigint, string>>();
+  const found = new Map<string, PetNames>();
   for (const [origin, petIds] of pets) {
-    const names = await openNames(context, origin, petIds);
+    using catalog = await openCatalog(context, origin);
+    const names = catalog?.namesOf(petIds);
     if (names !== undefined && names.size > 0) found.set(origin, names);
   }
   return found;
@@ -128,8 +124,11 @@ const SEE = 'See the catalog: petstore catalog list';
 export async function requireCatalog(context: CommandContext, option: string): Promise<Catalog> {
   const catalog = await openCatalog(context, await catalogOrigin(context));
   if (catalog !== undefined) return catalog;
-  const environment = (await context.settings()).environment.value;
-  throw new Failure('usage', {
+  throw noCatalog(option, (await context.settings()).environment.value);
+}
+
+export function noCatalog(option: string, environment: string): Failure {
+  return new Failure('usage', {
     problem: `${option} needs a catalog, and ${environment} does not have one on this machine.`,
     hint: 'Import one: petstore catalog import FILE',
   });
@@ -199,6 +198,5 @@ async function choose({ prompt, signal }: CommandContext, quoted: string, found:
 type Found = ReturnType<Catalog['named']>;
 
 function shown(entries: Found): string {
-  const first = entries.slice(0, SHOWN).map(({ petId, name }) => `${petId} (${name})`);
-  return first.join(', ') + (entries.length > SHOWN ? ' and more' : '');
+  return firstFew(entries.map(({ petId, name }) => `${petId} (${name})`));
 }

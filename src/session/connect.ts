@@ -3,8 +3,8 @@ import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
-import type { BlockReason } from '../rate-limit/governor.ts';
-import { createGate, type RateLimit } from '../rate-limit/gate.ts';
+import type { BlockReason } from '../rate-limit/headers.ts';
+import { LedgerGate, type RateLimit } from '../rate-limit/gate.ts';
 import { ownerOf, toWall } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
@@ -62,7 +62,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, { isBusy: options.isServer === true });
   const http = options.http ?? (await context.openHttp());
-  const gate = createGate({
+  const gate = new LedgerGate({
     ledger: opened.ledger,
     address: opened.address,
     owner: ownerOf(context.machine),

@@ -7,10 +7,10 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Redis } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
-import type { Loss } from '../rate-limit/governor.ts';
-import { createLedger, inBatches, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
+import { createLedger, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
 import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
 import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
+import { inBatches } from '../state/batch.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
@@ -57,11 +57,11 @@ export async function openLedger(
     import('../rate-limit/redis-ledger.ts'),
   ]);
   let isLost = false;
-  const onChange = (lost: Loss | undefined): void => {
-    isLost = lost !== undefined;
-    if (!isShown) reportChange(context, mode, lost);
+  const onChange = (says: string | undefined): void => {
+    isLost = says !== undefined;
+    if (!isShown) reportChange(context, mode, says);
   };
-  const ledger = new RedisLedger(step, redis, context, { name, whenLost: mode, onChange });
+  const ledger = new RedisLedger(step, { ...context, redis, name, whenLost: mode, onChange });
   return {
     ledger,
     address,
@@ -125,8 +125,8 @@ function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
   throw new Failure('invalid-value', { name: 'PETSTORE_LEDGER_LOST', value, expected: 'hold or share' });
 }
 
-function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', lost: Loss | undefined): void {
-  if (lost === undefined) {
+function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says: string | undefined): void {
+  if (says === undefined) {
     notices.info('The Redis server of PETSTORE_LEDGER answers again.');
     return;
   }
@@ -135,7 +135,7 @@ function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', lost:
       ? 'sends only what it was lent'
       : "sends its part of the rate limit, and does not see other machines' blocks";
   notices.warning(
-    `The Redis server of PETSTORE_LEDGER does not answer (${lost.says}). Until it does, this machine ${until}.`,
+    `The Redis server of PETSTORE_LEDGER does not answer (${says}). Until it does, this machine ${until}.`,
   );
 }
 
@@ -159,9 +159,8 @@ async function openStep(
       const state = await openState(context, folder);
       // It has to be there before the disk is full.
       await file.prepare().catch(() => undefined);
-      const step = sqliteStep(context, state, names.row);
-      const batched = isBusy ? inBatches(step, () => clock.turn()) : step;
-      return { step: reserved(context, batched, file), isAlone: false };
+      const busy = isBusy ? inBatches(state, () => clock.turn()) : state;
+      return { step: reserved(context, sqliteStep(context, busy, names.row), file), isAlone: false };
     }
   } catch (error) {
     // A state of a newer petstore may hold a block.

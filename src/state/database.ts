@@ -5,7 +5,16 @@
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { type DatabaseKind, failureOf, type FilePorts, isDamage, openFile, openSound, type Warned } from './file.ts';
+import {
+  type DatabaseKind,
+  failureOf,
+  type FilePorts,
+  isDamage,
+  openFile,
+  openSound,
+  type Place,
+  type Warned,
+} from './file.ts';
 import { STATE_DATABASE } from './schema.ts';
 import { type BusyWait, rollBack, whileBusy } from './transaction.ts';
 
@@ -50,37 +59,28 @@ export async function openDatabaseFile(
   path: string,
   notices?: Warned['notices'],
 ): Promise<State> {
+  const place = { ports, kind, path };
   const open = async (): Promise<Database> => {
     try {
-      return await openFile(ports, kind, path);
+      return await openFile(place);
     } catch (error) {
       if (notices === undefined || !isDamage(error)) throw error;
-      return (await openSound({ ...ports, notices }, kind, path)).database;
+      return (await openSound(place, notices)).database;
     }
   };
-  return new DatabaseFile(ports, kind, path, await open(), notices);
+  return new DatabaseFile(place, await open(), notices);
 }
 
 class DatabaseFile implements State {
-  readonly path: string;
   readonly database: State['database'];
-  private readonly ports: FilePorts;
-  private readonly kind: DatabaseKind;
+  private readonly place: Place;
   private readonly notices: Warned['notices'] | undefined;
   private connection: Database;
   private isDurable = false;
   private renewal: Promise<boolean> | undefined;
 
-  constructor(
-    ports: FilePorts,
-    kind: DatabaseKind,
-    path: string,
-    connection: Database,
-    notices: Warned['notices'] | undefined,
-  ) {
-    this.ports = ports;
-    this.kind = kind;
-    this.path = path;
+  constructor(place: Place, connection: Database, notices: Warned['notices'] | undefined) {
+    this.place = place;
     this.connection = connection;
     this.notices = notices;
     this.database = {
@@ -93,6 +93,10 @@ class DatabaseFile implements State {
       all: (...params) => this.guarded((database) => database.all(...params)),
       get: (...params) => this.guarded((database) => database.get(...params)),
     };
+  }
+
+  get path(): string {
+    return this.place.path;
   }
 
   async exclusively<T>(work: () => T | Promise<T>, how: Exclusive = {}): Promise<T> {
@@ -120,7 +124,7 @@ class DatabaseFile implements State {
   }
 
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
-    const { clock, random, signal } = this.ports;
+    const { clock, random, signal } = this.place.ports;
     const ports = { clock, random, ...(signal && how.despiteSignal !== true && { signal }) };
     // Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
     const progress = () => this.database.get('PRAGMA data_version')?.data_version;
@@ -132,13 +136,14 @@ class DatabaseFile implements State {
     try {
       return await whileBusy(ports, once, { ...how, progress });
     } catch (error) {
-      throw failureOf(error, this.kind, this.path);
+      throw failureOf(error, this.place);
     }
   }
 
   /** @throws {DatabaseFailure} `busy`: another process holds the lock */
   private async transaction<T>(work: () => T | Promise<T>, durable: boolean): Promise<T> {
-    const { connection, database, kind } = this;
+    const { connection, database } = this;
+    const { everyTransaction } = this.place.kind;
     if (durable !== this.isDurable) connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
     this.isDurable = durable;
     connection.exec('BEGIN IMMEDIATE');
@@ -146,7 +151,7 @@ class DatabaseFile implements State {
       // Awaited only if asynchronous: nothing else of this process may run between BEGIN and COMMIT.
       const working = work();
       const result = working instanceof Promise ? await working : working;
-      if (kind.everyTransaction !== undefined) database.run(kind.everyTransaction);
+      if (everyTransaction !== undefined) database.run(everyTransaction);
       database.exec('COMMIT');
       return result;
     } catch (error) {
@@ -158,9 +163,10 @@ class DatabaseFile implements State {
   /** Opens the file that is there now. Returns whether it is another one. */
   private renew(): Promise<boolean> {
     const renew = async (): Promise<boolean> => {
-      const { connection, kind, notices, path, ports } = this;
+      const { connection, notices, place } = this;
+      const { kind, path } = place;
       if (notices === undefined) throw new Failure('state', { path, what: kind.name, problem: 'replaced' });
-      const { database, isNew } = await openSound({ ...ports, notices }, kind, path);
+      const { database, isNew } = await openSound(place, notices);
       const isOther = isNew || !connection.isInPlace();
       connection.close();
       this.connection = database;
@@ -177,7 +183,7 @@ class DatabaseFile implements State {
     try {
       return work(this.connection);
     } catch (error) {
-      throw failureOf(error, this.kind, this.path);
+      throw failureOf(error, this.place);
     }
   }
 }

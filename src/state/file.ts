@@ -28,6 +28,13 @@ export interface DatabaseKind {
   fill?(database: Database): void;
 }
 
+/** Where a database file is, and what it is. */
+export interface Place {
+  readonly ports: FilePorts;
+  readonly kind: DatabaseKind;
+  readonly path: string;
+}
+
 const NAMES = new Map([
   [0x70657473, 'a petstore state database'],
   [0x70657462, 'a petstore sandbox'],
@@ -42,32 +49,29 @@ const HEADER_BYTES = 100;
 const LOG_PAGES = 250;
 
 /** Opens a file, or creates it. @throws {Failure} `state`, `file` */
-export async function openFile(ports: FilePorts, kind: DatabaseKind, path: string): Promise<Database> {
-  await makeFolderOf(ports.files, path);
-  await requireOurs(ports, kind, path);
+export async function openFile(place: Place): Promise<Database> {
+  const { ports, path } = place;
+  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+  try {
+    if (folder !== '') await ports.files.makePrivateFolder(folder);
+  } catch (cause) {
+    throw fileFailure('create', folder, cause);
+  }
+  await requireOurs(place);
   let database: Database | undefined;
   try {
     database = await ports.openDatabase(path);
-    await createTables(ports, database, kind, path);
+    await createTables(place, database);
     return database;
   } catch (error) {
     database?.close();
-    throw failureOf(error, kind, path);
-  }
-}
-
-async function makeFolderOf(files: FilePorts['files'], path: string): Promise<void> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
-  try {
-    if (folder !== '') await files.makePrivateFolder(folder);
-  } catch (cause) {
-    throw fileFailure('create', folder, cause);
+    throw failureOf(error, place);
   }
 }
 
 /** Checks whose a file is without opening it as a database. One that is missing or empty passes. */
-async function requireOurs({ files }: FilePorts, { name, applicationId }: DatabaseKind, path: string): Promise<void> {
-  const head = await files.head(path, HEADER_BYTES).catch((cause: unknown) => {
+async function requireOurs({ ports, kind: { name, applicationId }, path }: Place): Promise<void> {
+  const head = await ports.files.head(path, HEADER_BYTES).catch((cause: unknown) => {
     throw fileFailure('read', path, cause);
   });
   if (head === undefined || head.length === 0) return;
@@ -81,7 +85,7 @@ async function requireOurs({ files }: FilePorts, { name, applicationId }: Databa
 }
 
 /** Creates the tables before there is a log: a file that is not empty has the application id in its header. */
-async function createTables(ports: FilePorts, database: Database, kind: DatabaseKind, path: string): Promise<void> {
+async function createTables({ ports, kind, path }: Place, database: Database): Promise<void> {
   const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
   await whileBusy(ports, () => {
     if (version() === 0) {
@@ -93,10 +97,8 @@ async function createTables(ports: FilePorts, database: Database, kind: Database
         database.exec(`PRAGMA application_id = ${kind.applicationId}; PRAGMA user_version = ${VERSION}`);
       });
     }
-    if (version() !== VERSION) {
-      const detail = `version ${version()}`;
-      throw new Failure('state', { path, what: kind.name, problem: 'newer', detail });
-    }
+    const detail = `version ${version()}`;
+    if (version() !== VERSION) throw new Failure('state', { path, what: kind.name, problem: 'newer', detail });
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   });
 }
@@ -107,26 +109,26 @@ async function createTables(ports: FilePorts, database: Database, kind: Database
  * @throws {Failure} `state`, `file`
  */
 export async function openSound(
-  ports: FilePorts & Warned,
-  kind: DatabaseKind,
-  path: string,
+  place: Place,
+  notices: Warned['notices'],
 ): Promise<{ readonly database: Database; readonly isNew: boolean }> {
+  const { ports, kind, path } = place;
   using lock = await acquireLock(ports, `${path}.aside.lock`, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { path, what: kind.name, problem: 'held' });
   let found: Database | undefined;
   try {
-    found = await openFile(ports, kind, path);
+    found = await openFile(place);
     if (isSound(found, kind)) return { database: found, isNew: false };
   } catch (error) {
-    const failure = failureOf(error, kind, path);
+    const failure = failureOf(error, place);
     if (!isDamage(failure)) {
       found?.close();
       throw failure;
     }
   }
   found?.close();
-  await putAside(ports, kind, path);
-  return { database: await openFile(ports, kind, path), isNew: true };
+  await putAside(place, notices);
+  return { database: await openFile(place), isNew: true };
 }
 
 /** True when a full check finds no damage. Too slow for every start. */
@@ -137,9 +139,8 @@ function isSound(database: Database, { schema }: DatabaseKind): boolean {
 }
 
 async function putAside(
-  { clock, files, notices }: FilePorts & Warned,
-  { name }: DatabaseKind,
-  path: string,
+  { ports: { clock, files }, kind: { name }, path }: Place,
+  notices: Warned['notices'],
 ): Promise<void> {
   try {
     let at = clock.now();
@@ -176,7 +177,7 @@ const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'fu
 };
 
 /** Turns an error of SQLite into a failure that names the file; returns any other error unchanged. */
-export function failureOf(error: unknown, { name }: DatabaseKind, path: string): unknown {
+export function failureOf(error: unknown, { kind: { name }, path }: Place): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
   const problem = PROBLEMS[error.problem];
   if (problem !== undefined) return new Failure('state', { path, what: name, problem }, error);

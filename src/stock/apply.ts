@@ -1,5 +1,4 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
-import type { InventoryItem } from '../api/item.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { openNames, tableNames } from '../session/catalog.ts';
 import { operationOf } from '../client/attempt.ts';
@@ -8,13 +7,13 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/write-policy.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, Journal, NewChange, NewRun, Run } from '../state/journal.ts';
+import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
-import { plural } from '../view/words.ts';
-import { look, type Outcome, readStock, Runner, type Seen } from './runner.ts';
+import { firstFew, plural } from '../view/words.ts';
+import { look, type Outcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { petsShown, type Plan, planLines, planView, type Stock } from './plan.ts';
+import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { countStates, summarise, summaryMembers } from './summary.ts';
@@ -36,15 +35,6 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   onBegin?(): Promise<void>;
   /** Checks that the session is for the right service. @throws {Failure} */
   check?(session: Session): void;
-}
-
-export interface RunContext {
-  readonly context: CommandContext;
-  readonly session: Session;
-  readonly journal: Journal;
-  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
-  /** Pets that a stocktake leaves as they are, because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -80,8 +70,7 @@ export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'c
 
 /** Returns a plan as rows, with the names of its pets in a table. */
 export async function namedPlanView(context: CommandContext, { origin }: Session, plan: Plan): Promise<RowsView> {
-  const petIds = [...plan.steps, ...plan.obstacles].map(({ petId }) => petId);
-  return planView(plan, await tableNames(context, origin, petIds));
+  return planView(plan, await tableNames(context, origin, [...plan.steps, ...plan.obstacles]));
 }
 
 /** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
@@ -126,7 +115,7 @@ async function confirmPlan(
   // With --yes, the result of a single change says it all.
   const lines =
     spec.lines === undefined
-      ? planLines(plan, await openNames(context, origin, petsShown(plan)))
+      ? planLines(plan, await openNames(context, origin, plan.steps.slice(0, PLAN_LINES)))
       : globals.yes
         ? []
         : spec.lines(plan, environment);
@@ -225,9 +214,6 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     if (state === 'applied' && !isThere) changed.push(petId);
   }
   if (changed.length === 0) return undefined;
-  const shown = changed.slice(0, 10).join(', ');
-  context.notices.warning(
-    `Changed again since this run set it: pet ${shown}${changed.length > 10 ? ' and more' : ''}.`,
-  );
+  context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   return undefined;
 }

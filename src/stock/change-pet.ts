@@ -150,12 +150,7 @@ async function readOnly(context: CommandContext, change: PetChange): Promise<Inv
 
 function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {
   const { petId, quantity, status } = item;
-  const csv: [string, bigint | string][] = [
-    ['petId', petId],
-    ['before', before ?? ''],
-    ['quantity', quantity],
-    ['status', status],
-  ];
+  const csv = Object.entries({ petId, before: before ?? '', quantity, status });
   const members = [...itemToJson(item)];
   return confirmation(text, before === undefined ? members : [...members, ['before', before]], { csv });
 }

@@ -1,4 +1,5 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
+import { firstFew } from '../view/words.ts';
 import { parseInteger, MAX_DIGITS, parseInt64 } from '../api/values.ts';
 
 export type ColumnName =
@@ -118,10 +119,9 @@ export function headerProblem(
   mappings: readonly Mapping[],
   kind: FileKind = STOCK_FILE,
 ): HeaderProblem | undefined {
-  if (problem !== undefined) return { reason: problem };
   const names = headings.map((heading) => heading.trim()).filter((heading) => heading !== '');
-  const mapped = mappingProblem(names, mappings);
-  if (mapped !== undefined) return { reason: mapped };
+  const reason = problem ?? mappingProblem(names, mappings);
+  if (reason !== undefined) return { reason };
   if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
     return { reason: `the first line must be a header such as ${kind.example}` };
   }
@@ -129,8 +129,8 @@ export function headerProblem(
   if (missing.length === 0) return undefined;
   const options = missing.map((column) => `--map "HEADING=${column.split(' ')[0]!}"`).join(' ');
   const example = ignored.length === 0 ? '' : `; name ${missing.length === 1 ? 'one' : 'them'} with ${options}`;
-  const reason = `no column is named ${missing.join(' or ')}; the columns are ${list(names)}${example}`;
-  return ignored.length === 0 ? { reason } : { reason, headings: names };
+  const lacking = `no column is named ${missing.join(' or ')}; the columns are ${firstFew(names.map(shown))}${example}`;
+  return { reason: lacking, ...(ignored.length > 0 && { headings: names }) };
 }
 
 /** Returns what is wrong with --map: a heading that the file does not have, or that is mapped twice. */
@@ -138,7 +138,7 @@ export function mappingProblem(headings: readonly string[], mappings: readonly M
   const names = new Set(headings.map(plain));
   const unmatched = mappings.find(({ heading }) => !names.has(plain(heading)));
   if (unmatched !== undefined) {
-    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${list(headings)}`;
+    return `--map names a column ${shown(unmatched.heading)}, but the columns are ${firstFew(headings.map(shown))}`;
   }
   const twice = mappings.find(({ heading }, i) =>
     mappings.slice(0, i).some((other) => plain(other.heading) === plain(heading)),
@@ -146,31 +146,17 @@ export function mappingProblem(headings: readonly string[], mappings: readonly M
   return twice && `--map names the column ${shown(twice.heading)} twice`;
 }
 
-const SHOWN = 10;
-
-function list(names: readonly string[]): string {
-  return names.slice(0, SHOWN).map(shown).join(', ') + (names.length > SHOWN ? ' and more' : '');
-}
-
 /** Quotes a text of the file, cut to a readable length. */
 export function shown(text: string): string {
-  return quoted(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** As `parseNumber`; `text`: without the spaces around it. */
-export function parsePetId(text: string): bigint | string {
-  return text === '' ? 'petId is missing' : parseNumber('petId', text);
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }
 
 /**
  * Returns why the text is refused, if it is not exactly such a number. What a spreadsheet has reformatted is refused
- * with the step that repairs it.
+ * with the step that repairs it. @param text without the spaces around it
  */
 export function parseNumber(column: ColumnName, text: string): bigint | string {
+  if (text === '') return `${column} is missing`;
   const value = column === 'petId' ? parseInt64(text) : parseInteger(withoutZeros(text));
   return value ?? `${column} is ${shown(text)}${problemOf(column, text)}`;
 }

@@ -30,7 +30,8 @@ export interface CountOptions {
   readonly rest?: 'leave' | 'zero';
 }
 
-interface Pets {
+interface Stocktake {
+  readonly run: Run;
   readonly stock: Stock;
   /** Undefined where this machine has none for the service. */
   readonly catalog: Catalog | undefined;
@@ -55,10 +56,11 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     assertCanConfirm(context);
   }
   return withWritableJournal(context, async (journal): Promise<View> => {
-    const { run, stock, catalog: opened } = await prepare(context, journal, options);
-    using catalog = opened;
+    const stocktake = await prepare(context, journal, options);
+    const { run, stock } = stocktake;
+    using _catalog = stocktake.catalog;
     using _lock = await lockStocktake(context, run.id);
-    const tally = new Tally(context, journal, run, { stock, catalog });
+    const tally = new Tally(context, journal, stocktake);
     const end = await tally.read(options.prefix ?? '');
     const { problems } = tally;
     // A person scans it again; of a script nothing is applied.
@@ -114,17 +116,13 @@ async function putAside(context: CommandContext, journal: Journal, run: Run): Pr
   return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
-async function prepare(
-  context: CommandContext,
-  journal: Journal,
-  { resume }: CountOptions,
-): Promise<Pets & { readonly run: Run }> {
+async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   await using session = await connect(context, { isBulk: true });
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
-  if (resume !== undefined) return { stock, catalog, run: findStopped(journal, resume, session) };
-  const kept = await offerStopped(context, journal, session);
-  if (kept !== undefined) return { stock, catalog, run: kept };
+  const stopped =
+    resume === undefined ? await offerStopped(context, journal, session) : findStopped(journal, resume, session);
+  if (stopped !== undefined) return { stock, catalog, run: stopped };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
@@ -160,19 +158,17 @@ function findStopped(journal: Journal, wanted: bigint | true, session: Session):
 class Tally {
   private readonly context: CommandContext;
   private readonly journal: Journal;
-  private readonly run: Run;
-  private readonly pets: Pets;
+  private readonly stocktake: Stocktake;
   readonly scans: Scan[];
   /** Lines that were not counted. */
   readonly problems: Problem[] = [];
   private line = 0;
 
-  constructor(context: CommandContext, journal: Journal, run: Run, pets: Pets) {
+  constructor(context: CommandContext, journal: Journal, stocktake: Stocktake) {
     this.context = context;
     this.journal = journal;
-    this.run = run;
-    this.pets = pets;
-    this.scans = journal.scans(run.id);
+    this.stocktake = stocktake;
+    this.scans = journal.scans(stocktake.run.id);
   }
 
   rows(): Wanted[] {
@@ -187,7 +183,7 @@ class Tally {
   /** Reads scans and commands until one of them, or the end of the input, ends it. */
   async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
-    const { environment, id } = this.run;
+    const { environment, id } = this.stocktake.run;
     const lines = stdin.lines(signal);
     notices.info(
       this.scans.length > 0
@@ -208,7 +204,7 @@ class Tally {
       }
       return 'done';
     } catch (error) {
-      if (this.scans.length > 0) notices.info(savedText(this.run));
+      if (this.scans.length > 0) notices.info(savedText(this.stocktake.run));
       throw stoppedByUser(error, 'input');
     }
   }
@@ -220,12 +216,12 @@ class Tally {
   }
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
-    const { catalog, stock } = this.pets;
+    const { catalog, stock } = this.stocktake;
     return `${petLabel(petId, catalog)}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
-    const { catalog, stock } = this.pets;
+    const { catalog, stock } = this.stocktake;
     const read = parseScan(text, prefix);
     if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
@@ -233,7 +229,7 @@ class Tally {
     const present = stock.get(petId);
     if (present === undefined) return this.refuse(`${petLabel(petId, catalog)} does not exist`);
     const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present.quantity };
-    await this.journal.scan(this.run.id, scan);
+    await this.journal.scan(this.stocktake.run.id, scan);
     this.scans.push(scan);
     this.context.notices.info(this.tallied(petId));
   }
@@ -242,8 +238,8 @@ class Tally {
     const last = this.scans.pop();
     if (last === undefined) return this.refuse('there is nothing to take back');
     const { petId, seq } = last;
-    await this.journal.unscan(this.run.id, seq);
-    this.context.notices.info(`${petLabel(petId, this.pets.catalog)}: taken back, ${this.counted(petId)} counted`);
+    await this.journal.unscan(this.stocktake.run.id, seq);
+    this.context.notices.info(`${petLabel(petId, this.stocktake.catalog)}: taken back, ${this.counted(petId)} counted`);
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */

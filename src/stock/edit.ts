@@ -36,20 +36,13 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     await assertWriteAllowed(context, 'inventory edit');
     assertCanConfirm(context);
   }
-  const { items: present, origin } = await presentItems(context);
-  const items = present.filter(matcher(options));
+  const { origin, stock } = await presentStock(context);
+  const items = [...stock.values()].filter(matcher(options));
   if (items.length === 0) return confirmation('No pet matches.', [['applied', 0]]);
   const folder = statePath(context, 'edit');
   const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
-  const text = tableOf(
-    items,
-    await openNames(
-      context,
-      origin,
-      items.map(({ petId }) => petId),
-    ),
-  );
+  const text = tableOf(items, await openNames(context, origin, items));
   await files.replace(path, text, { mode: 0o600 });
   const rows = await editedRows(context, path, text, options);
   if (rows.length === 0) {
@@ -74,9 +67,9 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   }
 }
 
-async function presentItems(context: CommandContext): Promise<{ items: InventoryItem[]; origin: string }> {
+async function presentStock(context: CommandContext): Promise<{ stock: Stock; origin: string }> {
   await using session = await connect(context, { isBulk: true });
-  return { items: [...(await readStock(session.service)).values()], origin: session.origin };
+  return { stock: await readStock(session.service), origin: session.origin };
 }
 
 /** Returns the changed rows. On a terminal the user may fix invalid ones at once. */

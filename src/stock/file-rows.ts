@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { CatalogRow } from '../catalog/store.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { isLine, isOneOf } from '../api/values.ts';
-import { CATALOG_FILE, type Mapping, parseNumber, parsePetId, type PetColumn, STOCK_FILE } from './columns.ts';
+import { CATALOG_FILE, type Mapping, parseNumber, type PetColumn, STOCK_FILE } from './columns.ts';
 import type { Wanted } from './plan.ts';
 import { type FileProblems, type FileRecord, readRecords } from './records.ts';
 
@@ -19,8 +19,6 @@ export interface Rows extends FileProblems {
   readonly rows: readonly Row[];
   /** True if the rows are added to the stock. */
   readonly adds: boolean;
-  /** The column by which they name their pets, if the catalog is needed for it. */
-  readonly named: Exclude<PetColumn, 'petId'> | undefined;
 }
 
 /** Returns the pet that a name or a barcode stands for, or why there is none. */
@@ -31,42 +29,31 @@ export interface RowOptions {
   /** Adds the quantities to the stock. */
   readonly add?: boolean | undefined;
   readonly mappings?: readonly Mapping[] | undefined;
-  /** By the catalog; without it, rows that need it are left out. */
-  readonly petOf?: PetOf | undefined;
-}
-
-/** How many a row says, and whether they are added. */
-interface Amount {
-  readonly column: 'quantity' | 'delta';
-  readonly adds: boolean;
+  /** By the catalog. */
+  readonly petOf?: PetOf;
 }
 
 /** Parses any text; what is wrong with it is in `problems`. */
-export function parseRows(text: string, { allowNegative, add = false, mappings = [], petOf }: RowOptions): Rows {
+export function parseRows(
+  text: string,
+  { allowNegative, add = false, mappings = [], petOf = () => 'petId is missing' }: RowOptions,
+): Rows {
   const byPet = new Map<bigint, Row>();
-  let named: Rows['named'];
   let first: { readonly line: number; readonly adds: boolean } | undefined;
   const found = readRecords(text, { kind: STOCK_FILE, mappings }, (record) => {
-    const { line } = record;
     const column = record.has('delta') ? 'delta' : 'quantity';
     const adds = add || column === 'delta';
-    first ??= { line, adds };
-    const by = STOCK_FILE.pets.find((each) => record.has(each) && record.text(each) !== '') ?? 'petId';
-    if (by !== 'petId') named = by;
-    const petId = by === 'petId' ? parsePetId(record.text(by)) : petOf === undefined ? 0n : petOf(by, record.text(by));
-    if (typeof petId === 'string') return petId;
-    const row = toRow(record, petId, { column, adds }, allowNegative);
+    first ??= { line: record.line, adds };
+    const row = toRow(record, column, adds, petOf);
     if (typeof row === 'string') return row;
-    if (by !== 'petId' && petOf === undefined) return undefined;
-    if (adds !== first.adds) {
-      return `has ${column}, but line ${first.line} has the other; use one of them`;
-    }
+    if (!adds && row.quantity < 0n && !allowNegative) return belowZero(row.quantity);
+    if (adds !== first.adds) return `has ${column}, but line ${first.line} has the other; use one of them`;
     const merged = merge(row, byPet.get(row.petId), adds);
     if (typeof merged === 'string') return merged;
     byPet.set(row.petId, merged);
     return undefined;
   });
-  return { ...found, rows: [...byPet.values()], adds: first?.adds === true, named };
+  return { ...found, rows: [...byPet.values()], adds: first?.adds === true };
 }
 
 /** Returns the same text for the same rows, in whatever order and file they are. */
@@ -89,19 +76,18 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
 }
 
 function toRow(
-  { line, text }: FileRecord,
-  petId: bigint,
-  { column, adds }: Amount,
-  allowNegative: boolean,
+  { line, has, text }: FileRecord,
+  column: 'quantity' | 'delta',
+  adds: boolean,
+  petOf: PetOf,
 ): Row | string {
-  const amount = text(column);
-  if (amount === '') return `${column} is missing`;
+  const by = STOCK_FILE.pets.find((each) => has(each) && text(each) !== '') ?? 'petId';
+  const petId = by === 'petId' ? parseNumber(by, text(by)) : petOf(by, text(by));
+  if (typeof petId === 'string') return petId;
   // Of a change a plus is a natural part.
-  const quantity = parseNumber(column, adds ? amount.replace(/^\+(?=[1-9])/, '') : amount);
+  const quantity = parseNumber(column, adds ? text(column).replace(/^\+(?=[1-9])/, '') : text(column));
   if (typeof quantity === 'string') return quantity;
-  if (!adds && quantity < 0n && !allowNegative) return belowZero(quantity);
-  const currentText = text('current');
-  const current = currentText === '' ? undefined : parseNumber('current', currentText);
+  const current = text('current') === '' ? undefined : parseNumber('current', text('current'));
   if (typeof current === 'string') return current;
   const why = whyOf(text('cause').toLowerCase(), text('note').replace(/\s+/g, ' '));
   return typeof why === 'string' ? why : { line, petId, quantity, current, ...why };
@@ -130,15 +116,14 @@ export interface CatalogRows extends FileProblems {
 export function parseCatalog(text: string, mappings: readonly Mapping[] = []): CatalogRows {
   const rows: CatalogRow[] = [];
   const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
-    const petId = parsePetId(textOf('petId'));
+    const petId = parseNumber('petId', textOf('petId'));
     if (typeof petId === 'string') return petId;
     // As our own CSV has it: a name that a spreadsheet would run as a formula follows a quote.
     const name = has('name') ? textOf('name').replace(/^'(?=[=+\-@])/, '') : undefined;
-    const barcodes = has('barcode')
-      ? textOf('barcode')
-          .split(/[\s;|]+/)
-          .filter(Boolean)
-      : undefined;
+    const codes = textOf('barcode')
+      .split(/[\s;|]+/)
+      .filter(Boolean);
+    const barcodes = has('barcode') ? codes : undefined;
     const levels: { min?: bigint | null; target?: bigint | null } = {};
     for (const column of ['min', 'target'] as const) {
       if (!has(column)) continue;

@@ -1,12 +1,12 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
-import { petOfRow, requireCatalog } from '../session/catalog.ts';
+import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, isLeft, namedPlanView, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -193,12 +193,17 @@ async function readImport(
   { add = false, map = [], allowNegative = false }: ImportOptions,
   { name, path: source, text, hash }: SourceFile,
 ): Promise<Source> {
-  let mappings: readonly Mapping[] = map;
-  let read = parseRows(text, { add, mappings, allowNegative });
+  const environment = (await context.settings()).environment.value;
+  using catalog = await openCatalog(context, await catalogOrigin(context));
+  const petOf: PetOf = (column, code) => {
+    if (catalog === undefined) throw noCatalog(`The column ${column}`, environment);
+    return petOfRow(catalog, column, code);
+  };
+  let read = parseRows(text, { add, mappings: map, allowNegative, petOf });
   if (read.headings !== undefined) {
     const { nameColumns } = await import('./ask-columns.ts');
-    mappings = await nameColumns(context, read.headings, map, add);
-    read = parseRows(text, { add, mappings, allowNegative });
+    const mappings = await nameColumns(context, read.headings, map, add);
+    read = parseRows(text, { add, mappings, allowNegative, petOf });
   }
   if (read.headings !== undefined) {
     throw new Failure('usage', {
@@ -206,32 +211,16 @@ async function readImport(
       hint: 'In place of petId, a column may be barcode or name. quantity sets the stock, delta adds to it.',
     });
   }
-  if (read.named !== undefined) {
-    using catalog = await requireCatalog(context, `The column ${read.named}`);
-    const petOf: PetOf = (column, code) => petOfRow(catalog, column, code);
-    read = parseRows(text, { add, mappings, allowNegative, petOf });
-  }
   const { rows, adds, problems, ignored } = read;
   const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;
   if (problems.length > 0 && !isEmpty) throw new Failure('invalid-rows', { source: name, problems });
-  for (const column of ignored.slice(0, SHOWN)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-  const summed = rows.flatMap(({ petId, lines }) =>
-    lines === undefined ? [] : [`pet ${petId} (${linesText(lines)})`],
+  for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
+  const summed = rows.flatMap(({ petId, lines = [] }) =>
+    lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],
   );
-  if (summed.length > 0) {
-    const more = summed.length > SHOWN ? ` and ${summed.length - SHOWN} more` : '';
-    context.notices.info(`Several lines added together: ${summed.slice(0, SHOWN).join(', ')}${more}.`);
-  }
+  if (summed.length > 0) context.notices.info(`Several lines added together: ${firstFew(summed)}.`);
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
   return { name, command, source, hash, adds, wanted: rows, planFor, ...(adds && { rows: hashOfRows(rows) }) };
-}
-
-/** How many columns or pets a message names. */
-const SHOWN = 10;
-
-function linesText(lines: NonNullable<Row['lines']>): string {
-  const shown = lines.slice(0, SHOWN).join(', ');
-  return `lines ${shown}${lines.length > SHOWN ? ' and more' : ''}`;
 }

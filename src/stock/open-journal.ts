@@ -94,9 +94,18 @@ export interface Turn extends Disposable {
  * @throws {Failure} `state`; `run-locked`: another process still applies a run
  */
 export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {
+  const { globals, machine, notices } = context;
+  const path = `${journal.state.path}.lock`;
   const take = async (): Promise<Disposable> => {
-    const taken = await waitForLock(context, journal);
-    await journal.noteHolder(`${what} (process ${context.machine.pid})`);
+    let taken = await acquireLock(context, path, 0);
+    if (taken === undefined && globals.maxWait > 0) {
+      notices.info(`Waiting for another petstore ${journal.holder()} to finish…`);
+      taken = await acquireLock(context, path, globals.maxWait);
+    }
+    if (taken === undefined) {
+      throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: globals.maxWait });
+    }
+    await journal.noteHolder(`${what} (process ${machine.pid})`);
     return taken;
   };
   let lock: Disposable | undefined = await take();
@@ -111,18 +120,6 @@ export async function takeTurn(context: CommandContext, journal: Journal, what: 
     return result;
   };
   return { pause, [Symbol.dispose]: release };
-}
-
-async function waitForLock(context: CommandContext, journal: Journal): Promise<Disposable> {
-  const path = `${journal.state.path}.lock`;
-  const { maxWait } = context.globals;
-  let lock = await acquireLock(context, path, 0);
-  if (lock === undefined && maxWait > 0) {
-    context.notices.info(`Waiting for another petstore ${journal.holder()} to finish…`);
-    lock = await acquireLock(context, path, maxWait);
-  }
-  if (lock !== undefined) return lock;
-  throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: maxWait });
 }
 
 /** Keeps something that a user works on in one process. @throws {Failure} `run-locked`: it is open in another */

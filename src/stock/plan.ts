@@ -76,19 +76,14 @@ export function changeWords({ petId, before, after }: Step): string {
 }
 
 /** The most lines of a plan that are printed. */
-const SHOWN = 40;
+export const PLAN_LINES = 40;
 
 /** Names of pets. */
 type Names = ReadonlyMap<bigint, string>;
 
-/** Returns the pets that a plan shows by name. */
-export function petsShown({ steps }: Plan): bigint[] {
-  return steps.slice(0, SHOWN).map(({ petId }) => petId);
-}
-
 /** The diff: `7  10 → 12  +2`, and the name where there is one. */
 export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names): string[] {
-  const shown = steps.slice(0, SHOWN);
+  const shown = steps.slice(0, PLAN_LINES);
   const aligned = (cell: (step: Step) => string): string[] => {
     const cells = shown.map(cell);
     const width = Math.max(0, ...cells.map(({ length }) => length));
@@ -109,12 +104,12 @@ export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names):
   ];
   return [
     ...lines,
-    ...(steps.length > SHOWN ? [`  and ${steps.length - SHOWN} more`] : []),
-    ...obstacles.slice(0, SHOWN).map(({ line, petId, state, reason }) => {
+    ...(steps.length > PLAN_LINES ? [`  and ${steps.length - PLAN_LINES} more`] : []),
+    ...obstacles.slice(0, PLAN_LINES).map(({ line, petId, state, reason }) => {
       const where = line === undefined ? '' : ` (line ${line})`;
       return `  pet ${petId}${where}: ${state === 'conflict' ? 'conflict, ' : ''}${reason}`;
     }),
-    ...(obstacles.length > SHOWN ? [`  and ${obstacles.length - SHOWN} more that cannot be changed`] : []),
+    ...(obstacles.length > PLAN_LINES ? [`  and ${obstacles.length - PLAN_LINES} more that cannot be changed`] : []),
     `${totals.join(', ')}.`,
   ];
 }

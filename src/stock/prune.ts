@@ -93,13 +93,8 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
   return count;
 }
 
-/** What may go, as SQL that selects ids. */
-interface Old {
-  readonly changes: string;
-  readonly runs: string;
-}
-
-function oldIn({ database }: State, before: number): Old {
+/** Returns what may go, as SQL that selects ids. */
+function oldIn({ database }: State, before: number) {
   const sent = `FROM change INDEXED BY changesSent WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
   const newest = database.all(
     `SELECT id, run FROM (SELECT id, run, environment, origin, max(sentAt) ${sent} < ${before} GROUP BY environment, origin) AS old
@@ -116,7 +111,7 @@ function oldIn({ database }: State, before: number): Old {
 }
 
 /** Removes changes, and with the last of them the runs. */
-function removeSome({ database }: State, { changes, runs }: Old): number {
+function removeSome({ database }: State, { changes, runs }: ReturnType<typeof oldIn>): number {
   const removed = Number(database.run(`DELETE FROM change WHERE id IN (${changes} LIMIT ${AT_ONCE})`).changes);
   if (removed < AT_ONCE) {
     database.run(`DELETE FROM scan WHERE run IN (${runs})`);

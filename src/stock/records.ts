@@ -52,7 +52,9 @@ interface Values {
   readonly columns: Columns;
   readonly values: readonly JsonValue[];
 }
-type Use = (each: Values | (Problem & HeaderProblem)) => void;
+
+/** Records, and what cannot be one. */
+type Found = Iterable<Values | (Problem & HeaderProblem)>;
 
 /**
  * Reads any text; what is wrong with it is in `problems`.
@@ -67,16 +69,16 @@ export function readRecords(
   const problems: Problem[] = [];
   const ignored = new Set<string>();
   let headings: FileProblems['headings'];
-  let found = 0;
+  let isEmpty = true;
   const isJson = format.kind.allowsJson && /^\s*[[{]/.test(plain);
-  (isJson ? fromJson : fromCsv)(plain, format, (each) => {
-    found++;
+  for (const each of isJson ? fromJson(plain, format) : fromCsv(plain, format)) {
+    isEmpty = false;
     const reason = 'reason' in each ? each.reason : take(recordOf(each));
     if (reason !== undefined) problems.push({ line: each.line, reason });
     if ('headings' in each) headings = each.headings;
     if ('columns' in each) for (const name of each.columns.ignored) ignored.add(name);
-  });
-  if (found === 0) problems.push({ line: 1, reason: NO_ROWS });
+  }
+  if (isEmpty) problems.push({ line: 1, reason: NO_ROWS });
   return { problems, headings, ignored: [...ignored] };
 }
 
@@ -91,7 +93,7 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
   };
 }
 
-function fromCsv(text: string, format: FileFormat, use: Use): void {
+function* fromCsv(text: string, format: FileFormat): Found {
   const { kind, mappings } = format;
   // Excel reads the delimiter from such a first line.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?=[\r\n]|$)/i.exec(text);
@@ -103,19 +105,19 @@ function fromCsv(text: string, format: FileFormat, use: Use): void {
     const columns = findColumns(header.cells, mappings, kind);
     const problem = headerProblem(header.cells, columns, mappings, kind);
     if (problem !== undefined) {
-      use({ line: header.line, ...problem });
+      yield { line: header.line, ...problem };
       return;
     }
     const most = widthOf(header.cells);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
       const width = widthOf(cells);
-      if (width <= most) use({ line, columns, values: cells });
-      else use({ line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` });
+      if (width <= most) yield { line, columns, values: cells };
+      else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    use(problemOf(table, error));
+    yield problemOf(table, error);
   }
 }
 
@@ -190,33 +192,28 @@ function headingsWith(table: string, delimiter: string): readonly string[] {
   }
 }
 
-function fromJson(text: string, { kind, mappings }: FileFormat, use: Use): void {
+function* fromJson(text: string, { kind, mappings }: FileFormat): Found {
   const rows = parseJsonRows(text);
-  const names = new Set(
-    rows.flatMap((row) => ('value' in row && row.value instanceof Map ? [...row.value.keys()] : [])),
-  );
+  const objects = rows.flatMap((row) => ('value' in row && row.value instanceof Map ? [row.value] : []));
+  const names = new Set(objects.flatMap((object) => [...object.keys()]));
   const unmatched = names.size === 0 ? undefined : mappingProblem([...names], mappings);
   if (unmatched !== undefined) {
-    use({ line: 1, reason: unmatched });
+    yield { line: 1, reason: unmatched };
     return;
   }
-  let headings = '';
-  let columns = findColumns([], mappings, kind);
+  // Most objects of a file have the same keys.
+  const known = new Map<string, Columns>();
   for (const row of rows) {
     const { line } = row;
-    if ('error' in row) {
-      use({ line, reason: `not valid JSON: ${row.error.message}` });
-      continue;
+    if ('error' in row) yield { line, reason: `not valid JSON: ${row.error.message}` };
+    else if (!(row.value instanceof Map)) yield { line, reason: 'not an object such as {"petId":7,"quantity":12}' };
+    else {
+      const keys = [...row.value.keys()];
+      const key = JSON.stringify(keys);
+      const columns = known.get(key) ?? findColumns(keys, mappings, kind);
+      known.set(key, columns);
+      if (columns.problem !== undefined) yield { line, reason: columns.problem };
+      else yield { line, columns, values: [...row.value.values()] };
     }
-    const { value } = row;
-    if (!(value instanceof Map)) {
-      use({ line, reason: 'not an object such as {"petId":7,"quantity":12}' });
-      continue;
-    }
-    // Most objects of a file have the same keys.
-    const keys = [...value.keys()];
-    if (headings !== (headings = JSON.stringify(keys))) columns = findColumns(keys, mappings, kind);
-    if (columns.problem !== undefined) use({ line, reason: columns.problem });
-    else use({ line, columns, values: [...value.values()] });
   }
 }

@@ -7,6 +7,8 @@ import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
@@ -16,6 +18,16 @@ import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from '
 
 export interface Outcome extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
+}
+
+/** What a run is applied with. */
+export interface RunContext {
+  readonly context: CommandContext;
+  readonly session: Session;
+  readonly journal: Journal;
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+  /** Pets that a stocktake leaves as they are, because they were not scanned. */
+  readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {

@@ -12,9 +12,9 @@ import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { assertCanConfirm, resumeRun, type RunContext } from './apply.ts';
+import { assertCanConfirm, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
-import { look } from './runner.ts';
+import { look, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */

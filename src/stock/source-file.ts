@@ -23,9 +23,13 @@ export async function readSource(context: CommandContext, file: string, kind: Fi
   return { name, path, text: decodeText(bytes, name, kind), hash: hash('sha256', bytes) };
 }
 
-const ZIP = [0x50, 0x4b, 0x03, 0x04];
-/** The first bytes of .xls, a compound file. */
-const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0];
+/** The first bytes of files: .xlsx and .ods are ZIP files, .xls a compound file. */
+const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0xd0, 0xcf, 0x11, 0xe0],
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+] as const;
 
 /**
  * Decodes UTF-8, UTF-16 with a byte order mark, or else Latin-1.
@@ -35,35 +39,21 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
   const refused = (problem: string, hint: string): Failure =>
     new Failure('usage', { problem: `${name} ${problem}; ${kind.unchanged}.`, hint });
-  if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused(`is ${workbook(bytes)}`, 'Save it as CSV first.');
-  const text = startsWith([0xff, 0xfe])
-    ? fromUtf16(bytes, false)
-    : startsWith([0xfe, 0xff])
-      ? fromUtf16(bytes, true)
-      : fromUtf8(bytes);
+  if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused('is a spreadsheet', 'Save it as CSV first.');
+  const utf16 = startsWith(UTF16_LE) ? 'utf-16le' : startsWith(UTF16_BE) ? 'utf-16be' : undefined;
+  // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.
+  const text =
+    utf16 === undefined ? (decoded(bytes, 'utf-8') ?? Buffer.from(bytes).toString('latin1')) : decoded(bytes, utf16);
   if (text === undefined || text.includes('\0')) throw refused('is not text in UTF-8', 'Save it as "CSV UTF-8" first.');
   if (text.trim() === '') throw refused('is empty', `Its first line must be a header such as ${kind.example}.`);
   return text;
 }
 
-/** An OpenDocument begins with the name of its type, not compressed. */
-function workbook(bytes: Uint8Array): string {
-  const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
-  return head.includes('opendocument.spreadsheet') ? 'an OpenDocument spreadsheet' : 'an Excel workbook';
-}
-
-/** Undefined for a text that ends within a character. */
-function fromUtf16(bytes: Uint8Array, isBigEndian: boolean): string | undefined {
-  if (bytes.length % 2 === 1) return undefined;
-  const units = Buffer.from(bytes.subarray(2));
-  return (isBigEndian ? units.swap16() : units).toString('utf16le');
-}
-
-function fromUtf8(bytes: Uint8Array): string {
+/** Undefined where the bytes are not text in that encoding. */
+function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.
-    return Buffer.from(bytes).toString('latin1');
+    return undefined;
   }
 }

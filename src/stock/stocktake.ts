@@ -40,11 +40,7 @@ export async function showUnscanned(
   if (rest.length === 0) return;
   const { notices } = context;
   const shown = rest.slice(0, SHOWN);
-  const names = await openNames(
-    context,
-    origin,
-    shown.map(({ petId }) => petId),
-  );
+  const names = await openNames(context, origin, shown);
   notices.info(`Not scanned, left as they are: ${plural(rest.length, 'pet')} (--rest zero sets them to 0).`);
   for (const { petId, quantity } of shown)
     notices.info(`  pet ${petId}: ${quantity}  ${names?.get(petId) ?? ''}`.trimEnd());
@@ -60,11 +56,7 @@ export async function dueForCount(context: CommandContext, due: number): Promise
   const isTable = context.globals.output === 'table';
   const at = (petId: bigint): number => counted.get(petId) ?? Number.NEGATIVE_INFINITY;
   const pets = [...stock.values()].filter(({ petId }) => at(petId) <= now - due);
-  const names = await openNames(
-    context,
-    session.origin,
-    pets.map(({ petId }) => petId),
-  );
+  const names = await openNames(context, session.origin, pets);
   const timeOf = (instant: number | undefined): string | undefined => {
     if (instant === undefined) return isTable ? 'never' : undefined;
     return isTable ? clockTime(instant, now) : new Date(instant).toISOString();

@@ -4,25 +4,18 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
-import type { Change, ChangeState, Journal, NewChange, Run } from '../state/journal.ts';
+import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
-import { midway } from './runner.ts';
+import { midway, type RunContext } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-interface Reporting {
-  readonly context: CommandContext;
-  readonly journal: Journal;
-  /** Pets that a stocktake leaves as they are, because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
-}
-
 /** Ends a run, unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal, rest = [] }: Reporting,
+  { context, journal, rest = [] }: Pick<RunContext, 'context' | 'journal' | 'rest'>,
   run: Run,
   stopped: Failure | undefined,
   unchanged: number,
@@ -147,11 +140,7 @@ async function writeReport(
     await context.files.makePrivateFolder(folder);
     const unscanned = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
     const all: readonly ReportRow[] = [...changes, ...unscanned];
-    const names = await openNames(
-      context,
-      run.origin,
-      all.map(({ petId }) => petId),
-    );
+    const names = await openNames(context, run.origin, all);
     const cells = { ...COLUMNS, name: ({ petId }: ReportRow) => names?.get(petId) };
     const rows = all.map((row) => Object.values(cells).map((cell) => csvCell(cell(row) ?? '')));
     await context.files.replace(path, stringify([Object.keys(cells), ...rows]), { mode: 0o600 });

@@ -29,9 +29,8 @@ type Written = Change & { readonly written?: readonly bigint[] };
 
 /** What is to be taken back: the changes of a command, or for a redo those of an undo. */
 interface Target {
-  /** `change 12` or `run 3`: the command that is undone or redone. */
-  readonly name: string;
-  /** Of that command. */
+  /** The command that is undone or redone. */
+  readonly undoes: Pick<Run, 'undoesRun' | 'undoesChange'>;
   readonly command: string;
   /** `inventory undo 12` */
   readonly words: string;
@@ -53,7 +52,7 @@ export async function undo(
   const environment = (await context.settings()).environment.value;
   const find = (journal: Journal): Target => {
     const target = targetOf(journal, options, environment, direction);
-    assertSameEnvironment(environment, target.changes[0], capital(target.name), target.words);
+    assertSameEnvironment(environment, target.changes[0], capital(nameOf(target)), target.words);
     return target;
   };
   if (options.dryRun === true) {
@@ -61,7 +60,7 @@ export async function undo(
   }
   return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
-    const { changes, name, run, words } = target;
+    const { changes, run, words } = target;
     assertCanConfirm(context);
     await assertWriteAllowed(context, words);
     const uncertain = changes.filter(isLeft);
@@ -71,15 +70,14 @@ export async function undo(
     }
     const isUnfinished = run !== undefined && run.endedAt === undefined;
     const rest = isUnfinished ? journal.changesOf(run.id).filter(({ state }) => state === 'planned').length : 0;
-    if (rest > 0)
-      context.notices.info(`${capital(name)} is unfinished; the ${plural(rest, 'row')} left will be discarded.`);
-    let isDiscarded = !isUnfinished;
+    const left = plural(rest, 'row');
+    if (rest > 0) context.notices.info(`${capital(nameOf(target))} is unfinished; the ${left} left will be discarded.`);
     // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
     const onBegin = async (): Promise<void> => {
-      if (!isDiscarded) await journal.discard(run!.id, context.clock.now());
-      isDiscarded = true;
+      if (isUnfinished) await journal.discard(run.id, context.clock.now());
     };
     const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal, direction), onBegin });
+    // It was not begun where there was nothing to change.
     await onBegin();
     // A run that is resumed must not apply it again, and the next undo goes one further back.
     for (const { id } of done.failure === undefined ? uncertain : []) {
@@ -134,9 +132,8 @@ function assertNoneUnfinishedSince(journal: Journal, environment: string, newest
 
 function targetOfChange(journal: Journal, change: Change): Target {
   const { command, id } = change;
-  const run = change.run === undefined ? undefined : journal.run(change.run);
-  assertNoUndo(`Change ${id}`, run);
-  return { name: `change ${id}`, words: `inventory undo ${id}`, command, changes: [change] };
+  assertNoUndo(`Change ${id}`, change.run === undefined ? undefined : journal.run(change.run));
+  return { undoes: { undoesChange: id }, words: `inventory undo ${id}`, command, changes: [change] };
 }
 
 function targetOfRun(journal: Journal, id: bigint): Target {
@@ -144,24 +141,21 @@ function targetOfRun(journal: Journal, id: bigint): Target {
   if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
   assertNoUndo(`Run ${id}`, run);
   const changes = changesOf(journal, run);
-  return { name: `run ${id}`, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
+  return { undoes: { undoesRun: id }, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
 }
 
 /** Returns what brings back the command that a run has undone. */
 function redoOf(journal: Journal, run: Run): Target {
   const { undoesRun, undoesChange } = run;
   const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
-  const changes = changesOf(journal, run);
-  const name = undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
-  return { name, words: 'inventory redo', command: first?.command ?? '', changes, run };
+  const undoes = { undoesRun, undoesChange };
+  return { undoes, words: 'inventory redo', command: first?.command ?? '', changes: changesOf(journal, run), run };
 }
 
-function assertNoUndo(what: string, run: Run | undefined): void {
-  if (run?.kind !== 'undo' && run?.kind !== 'redo') return;
-  throw nothingFound(
-    `${what} is ${run.kind === 'undo' ? 'an undo' : 'a redo'}`,
-    run.kind === 'undo' ? 'Reverse it with: petstore inventory redo' : 'Reverse it with: petstore inventory undo',
-  );
+function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
+  const reverse = 'Reverse it with: petstore inventory';
+  if (kind === 'undo') throw nothingFound(`${what} is an undo`, `${reverse} redo`);
+  if (kind === 'redo') throw nothingFound(`${what} is a redo`, `${reverse} undo`);
 }
 
 function changesOf(journal: Journal, { id }: Run): Target['changes'] {
@@ -170,9 +164,15 @@ function changesOf(journal: Journal, { id }: Run): Target['changes'] {
   return [first, ...others];
 }
 
+/** `change 12` or `run 3`. */
+function nameOf({ undoes: { undoesRun, undoesChange } }: Target): string {
+  return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
+}
+
 /** `change 12 (set)`. */
-function titleOf({ name, command }: Target): string {
-  return command === '' ? name : `${name} (${commandWords(command)})`;
+function titleOf(target: Target): string {
+  const { command } = target;
+  return command === '' ? nameOf(target) : `${nameOf(target)} (${commandWords(command)})`;
 }
 
 /** Returns the changes of a pet as one: a smoke test sets its pet several times. */
@@ -197,15 +197,12 @@ function nothingFound(problem: string, hint = 'See what was changed: petstore in
 }
 
 function specFor(target: Target, journal: Journal, direction: Direction): RunSpec {
-  const { changes, name, run, words } = target;
+  const { changes, undoes, words } = target;
+  const name = nameOf(target);
   const isOne = changes.length === 1;
   return {
     kind: direction,
-    ...(direction === 'redo'
-      ? { undoesRun: run?.undoesRun, undoesChange: run?.undoesChange }
-      : run === undefined
-        ? { undoesChange: changes[0].id }
-        : { undoesRun: run.id }),
+    ...undoes,
     command: `${direction} of ${name}`,
     question: () => `${capital(direction)} ${titleOf(target)}`,
     plan(stock) {

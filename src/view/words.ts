@@ -13,3 +13,8 @@ export function signed(by: bigint): string {
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** `7, 12 and more`: at most ten of them. */
+export function firstFew(texts: readonly unknown[]): string {
+  return `${texts.slice(0, 10).join(', ')}${texts.length > 10 ? ' and more' : ''}`;
+}

@@ -407,7 +407,7 @@ describe('inventory import', () => {
       'a workbook',
       'PK\u0003\u0004\0\0[Content_Types].xml',
       [],
-      /^error: .*stock\.csv is an Excel workbook; nothing was sent\.\nhint: Save it as CSV first\.$/m,
+      /^error: .*stock\.csv is a spreadsheet; nothing was sent\.\nhint: Save it as CSV first\.$/m,
     ],
     [
       '--exit-code without --dry-run',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import type { Claim } from '../../src/proxy/shares.ts';
 import { type TurnOptions, Turns } from '../../src/proxy/turns.ts';
-import { createGate, type Ticket } from '../../src/rate-limit/gate.ts';
+import { LedgerGate, type Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -39,7 +39,7 @@ interface Answer {
 function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}) {
   const clock = new VirtualClock();
   const shared = { maxWaitMs: 60_000, reserve: 0, ...options };
-  const gate = createGate({
+  const gate = new LedgerGate({
     owner: 'process 1',
     address: '@5d0c2f',
     ...shared,

@@ -503,9 +503,9 @@ class Model {
                   ...each,
                   seenAt: place(each.seenAt),
                   answeredAt: place(each.answeredAt),
-                  apart: each.apart.toSorted(),
+                  apart: each.apart,
                 }
-              : { ...each, resetAt: NOW, remaining: 0, seenAt: NOW, answeredAt: NOW, apart: each.apart.toSorted() },
+              : { ...each, resetAt: NOW, remaining: 0, seenAt: NOW, answeredAt: NOW, apart: each.apart },
           )
           .sort(byOperation),
         inFlight: ledger.inFlight.map(reservation),
@@ -571,7 +571,7 @@ class Model {
             each.operation[0],
             each.remaining,
             ...[each.resetAt, each.seenAt, each.answeredAt].map(time),
-            ...each.apart,
+            ...Object.keys(each.apart).sort(),
           ].join(),
         )
         .join('|'),

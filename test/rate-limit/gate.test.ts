@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { createGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
+import { LedgerGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
@@ -21,7 +21,7 @@ function bench(
 ): Bench {
   const waits: (Wait | undefined)[] = [];
   const stop = new AbortController();
-  const gate = createGate({
+  const gate = new LedgerGate({
     ledger,
     address: '@5d0c2f',
     owner: `process ${++gates}`,

@@ -23,7 +23,7 @@ const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> =
   resetAt,
   seenAt: NOW - 1_000,
   answeredAt: NOW - 500,
-  apart: [],
+  apart: {},
   ...more,
 });
 const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
@@ -185,10 +185,14 @@ describe('the window', () => {
     ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], 'refuse'],
     ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], 'send'],
     ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], 'send'],
-    ['is not, once the other has proved it', [open(40), open(0, undefined, { operation: SET, apart: [LIST] })], 'send'],
+    [
+      'is not, once the other has proved it',
+      [open(40), open(0, undefined, { operation: SET, apart: { [LIST]: true } })],
+      'send',
+    ],
     [
       'is not, once it has proved it',
-      [open(40, undefined, { apart: [SET] }), open(0, undefined, { operation: SET })],
+      [open(40, undefined, { apart: { [SET]: true } }), open(0, undefined, { operation: SET })],
       'send',
     ],
     ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], 'send'],

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { createGate } from '../../src/rate-limit/gate.ts';
+import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
@@ -131,9 +131,10 @@ class Machine {
       ...{ clock, random, signal: new AbortController().signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
-    const options: SharedOptions = {
+    const options: Omit<SharedOptions, 'redis'> = {
+      ...ports,
       ...{ name: 'petstore:{pair}', whenLost },
-      onChange: (lost) => this.said.push(lost === undefined ? 'back' : `lost: ${lost.says}`),
+      onChange: (says) => this.said.push(says === undefined ? 'back' : `lost: ${says}`),
     };
     const step = memoryStep(clock);
     const mayFail: Step = (work, how) =>
@@ -152,8 +153,8 @@ class Machine {
       },
       close: () => undefined,
     };
-    this.otherProcess = new RedisLedger(reserved, redis, ports, options);
-    this.ledger = new RedisLedger(reserved, redis, ports, options);
+    this.otherProcess = new RedisLedger(reserved, { ...options, redis });
+    this.ledger = new RedisLedger(reserved, { ...options, redis });
   }
 
   get monotonic(): number {
@@ -241,6 +242,7 @@ describe('while nothing is known', () => {
     await first.asks();
     await second.asks();
     await lose(first);
+    expect((await first.ledger.view()).block).toBeUndefined();
     shop.now += second.waits!.againMs!;
     expect(await second.asks()).toBe('sent');
   });
@@ -441,6 +443,20 @@ describe('a refusal that one machine gets', () => {
     for (const each of all) expect(await each.asks()).toBe('sent');
   });
 
+  it('is over for the others once its probe is answered, whatever else the machine may still send', async () => {
+    const { shop, first, second } = await opened();
+    for (let i = 0; i < 4; i++) await second.asks();
+    const third = shop.machine();
+    await second.isRefused(429, 10_000);
+    shop.now += 11_000;
+    expect(await second.asks(SET)).toBe('sent');
+    expect(await third.asks()).toBe('asking');
+    second.sent.splice(0, 3);
+    await second.isAnswered(50, { resetInMs: 40_000 });
+    shop.now += third.waits!.againMs!;
+    expect([await third.asks(), await first.asks()]).toEqual(['sent', 'sent']);
+  });
+
   it('is known to the others although this machine cannot keep it', async () => {
     const shop = new Shop();
     const [broken, other] = shop.machines(2) as [Machine, Machine];
@@ -498,6 +514,10 @@ describe('a server', () => {
     shop.now += 20_000;
     shop.skew -= HOUR;
     expect([await third.asks(), third.waits!.ms]).toEqual(['rate-limited', 101_000]);
+    shop.now += 1_000;
+    // Another machine that has not heard of the clock before: the wait is not shorter, either.
+    const fourth = shop.machine();
+    expect([await fourth.asks(), fourth.waits!.ms]).toEqual(['rate-limited', 100_000]);
   });
 
   it.each([HOUR, -HOUR])("and a machine's wall clock that is set by %i ms changes nothing", async (by) => {
@@ -579,7 +599,7 @@ describe('a server that is lost', () => {
     const shop = new Shop();
     const machine = shop.machine();
     const connect = vi.fn(() => Promise.reject(new Error('the service is down')));
-    const gate = createGate({
+    const gate = new LedgerGate({
       ...{ ledger: machine.ledger, address: '@5d0c2f', owner: 'one', clock: machine.clock, random: () => 0 },
       ...{ maxWaitMs: 0, timeoutMs: 1_000, probes: 1, reserve: 0, signal: new AbortController().signal },
       onWait: () => undefined,

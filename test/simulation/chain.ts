@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { type Clock, type Redis } from '../../src/ports.ts';
-import { createGate } from '../../src/rate-limit/gate.ts';
+import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
@@ -133,8 +133,8 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     await time.sleep(random() * 10_000);
     while (time.now < end) {
       const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
-      const ledger = new RedisLedger(step, redis, { clock, random, randomBytes, signal }, options);
-      const gate = createGate({
+      const ledger = new RedisLedger(step, { ...options, redis, clock, random, randomBytes, signal });
+      const gate = new LedgerGate({
         ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },
         ...{ maxWaitMs: Number.POSITIVE_INFINITY, timeoutMs: 30_000, reserve: isBulk ? chain.limit / 10 : 0 },
         onWait: () => undefined,

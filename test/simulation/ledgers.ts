@@ -97,7 +97,7 @@ export class SharedLedger {
     const { clock } = process;
     const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
     const ports = { clock, random, randomBytes, signal: new AbortController().signal };
-    return new RedisLedger(own, redis, ports, { name: 'pair', whenLost: 'hold', onChange: () => undefined });
+    return new RedisLedger(own, { ...ports, redis, name: 'pair', whenLost: 'hold', onChange: () => undefined });
   }
 
   /** @throws {RedisFailure} */

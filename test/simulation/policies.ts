@@ -7,7 +7,7 @@ import type { Service } from '../../src/client/service.ts';
 import { updateInventory } from '../../src/client/update.ts';
 import { isFailure } from '../../src/errors.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
-import { createGate } from '../../src/rate-limit/gate.ts';
+import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { SimulatedProcess } from './process.ts';
 
 export const POLICIES = ['petstore', 'obey-per-process', 'undici-retry', 'local-clock'] as const;
@@ -24,7 +24,7 @@ const petstore: Policy = async (process, ledger, job) => {
   const { clock, random } = process;
   const nothing = (): void => undefined;
   const { signal } = new AbortController();
-  const gate = createGate({
+  const gate = new LedgerGate({
     ledger,
     address: '@5d0c2f',
     owner: process.name,

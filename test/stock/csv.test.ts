@@ -134,13 +134,13 @@ describe('files that are not CSV', () => {
   it.each([
     ['nothing', '', 'FILE is empty; nothing was sent.'],
     ['a BOM and blanks', '\ufeff \r\n', 'FILE is empty; nothing was sent.'],
-    ['.xlsx', entry('[Content_Types].xml'), 'FILE is an Excel workbook; nothing was sent.'],
+    ['.xlsx', entry('[Content_Types].xml'), 'FILE is a spreadsheet; nothing was sent.'],
     [
       '.ods',
       entry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
-      'FILE is an OpenDocument spreadsheet; nothing was sent.',
+      'FILE is a spreadsheet; nothing was sent.',
     ],
-    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is an Excel workbook; nothing was sent.'],
+    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is a spreadsheet; nothing was sent.'],
     ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'FILE is not text in UTF-8; nothing was sent.'],
     [
       'half a character',

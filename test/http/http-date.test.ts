@@ -1,7 +1,7 @@
 /** Dates in headers: every day there is, in the three forms of RFC 9110 (5.6.7) and in ISO 8601, read leniently. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseHttpDate } from '../../src/rate-limit/http-date.ts';
+import { parseHttpDate } from '../../src/http/http-date.ts';
 
 const NOW = Date.UTC(2026, 2, 2);
 const LONG = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
