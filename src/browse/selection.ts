@@ -17,15 +17,6 @@ export interface Listing {
   readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
 }
 
-const MOVES: Readonly<Record<string, (page: number) => number>> = {
-  up: () => -1,
-  down: () => 1,
-  pageup: (page) => -page,
-  pagedown: (page) => page,
-  home: () => Number.NEGATIVE_INFINITY,
-  end: () => Number.POSITIVE_INFINITY,
-};
-
 export class Selection {
   text = '';
   status: PetStatus | undefined;
@@ -40,7 +31,9 @@ export class Selection {
   /** The largest quantity that counts as low stock, of a pet without a minimum. */
   readonly low: bigint;
   readonly pending = new Map<bigint, DraftChange>();
-  private listing: Listing = { items: [], catalog: undefined, widths: { id: 0, name: 0, quantity: 0 } };
+  catalog: Catalog | undefined;
+  widths: Listing['widths'] = { id: 0, name: 0, quantity: 0 };
+  private items: readonly InventoryItem[] = [];
   private ordered: readonly InventoryItem[] = [];
   protected found: readonly InventoryItem[] = [];
   private sum = 0n;
@@ -54,17 +47,9 @@ export class Selection {
     this.low = low;
   }
 
-  get catalog(): Listing['catalog'] {
-    return this.listing.catalog;
-  }
-
-  get widths(): Listing['widths'] {
-    return this.listing.widths;
-  }
-
   /** How many pets there are, how many of them match, and how much there is of these. */
   get counts(): { readonly all: number; readonly found: number; readonly quantity: bigint } {
-    return { all: this.listing.items.length, found: this.found.length, quantity: this.sum };
+    return { all: this.items.length, found: this.found.length, quantity: this.sum };
   }
 
   /** True if some pet has a minimum of its own. */
@@ -97,16 +82,16 @@ export class Selection {
 
   /** Returns these pets, whether they match or not. */
   among(petIds: ReadonlySet<bigint>): readonly InventoryItem[] {
-    return this.listing.items.filter(({ petId }) => petIds.has(petId));
+    return this.items.filter(({ petId }) => petIds.has(petId));
   }
 
   /** Shows the stock as it is now; the cursor stays on its pet. */
   replace(listing: Listing): void {
     const petId = this.selected?.petId;
-    this.listing = listing;
-    this.ordered = inOrder(listing, this.order);
-    this.belowMinimum = listing.catalog?.hasLevels() === true ? ordersOf(true, listing.catalog) : undefined;
-    this.belowLow = ordersOf(this.low, listing.catalog);
+    ({ catalog: this.catalog, items: this.items, widths: this.widths } = listing);
+    this.ordered = this.inOrder();
+    this.belowMinimum = this.catalog?.hasLevels() === true ? ordersOf(true, this.catalog) : undefined;
+    this.belowLow = ordersOf(this.low, this.catalog);
     this.hasStock = true;
     this.search(petId);
   }
@@ -117,7 +102,17 @@ export class Selection {
   }
 
   move(name: string): void {
-    this.cursor = Math.max(0, Math.min(this.found.length - 1, this.cursor + (MOVES[name]?.(this.page) ?? 0)));
+    const { page } = this;
+    const { length } = this.found;
+    const steps: Readonly<Record<string, number>> = {
+      up: -1,
+      down: 1,
+      pageup: -page,
+      pagedown: page,
+      home: -length,
+      end: length,
+    };
+    this.cursor = Math.max(0, Math.min(length - 1, this.cursor + (steps[name] ?? 0)));
   }
 
   /** Moves the cursor to this row of the screen, if there is one. */
@@ -162,8 +157,18 @@ export class Selection {
   /** Shows other pets or another order; the cursor stays on its pet. */
   show(wanted: Partial<Pick<Selection, 'text' | 'status' | 'isLowOnly' | 'isChangedOnly' | 'order'>>): void {
     Object.assign(this, wanted);
-    if (wanted.order !== undefined) this.ordered = inOrder(this.listing, this.order);
+    if (wanted.order !== undefined) this.ordered = this.inOrder();
     this.search(this.selected?.petId);
+  }
+
+  private inOrder(): readonly InventoryItem[] {
+    const { catalog, items, order } = this;
+    if (order === 'as listed') return items;
+    if (order === 'name') return catalog?.byName(items) ?? items;
+    const sort: Sort = order === 'quantity, largest first' ? '-quantity' : order;
+    const sorted = new SortedItems();
+    sorted.add(items);
+    return [...sorted.batches(sort)].flat();
   }
 
   showAll(): void {
@@ -184,13 +189,4 @@ function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint)
   if (owner !== undefined) ids.add(owner.petId);
   const mayBeId = /^-?[0-9]*$/.test(text);
   return (petId) => ids.has(petId) || (mayBeId && String(petId).includes(text));
-}
-
-function inOrder({ catalog, items }: Listing, order: Order): readonly InventoryItem[] {
-  if (order === 'as listed') return items;
-  if (order === 'name') return catalog?.byName(items) ?? items;
-  const sort: Sort = order === 'quantity, largest first' ? '-quantity' : order;
-  const sorted = new SortedItems();
-  sorted.add(items);
-  return [...sorted.batches(sort)].flat();
 }

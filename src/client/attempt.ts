@@ -18,21 +18,14 @@ const LONG_MS = 2_000;
 const TICK_MS = 1_000;
 
 /**
- * Sends one request and returns the response.
+ * Sends one request and returns the response. Where permission to send has ended before the first byte, it is asked for
+ * again.
  * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed; nothing was sent
  * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
 export async function exchange(service: Service, call: Call): Promise<HttpReply> {
-  const url = new URL(`${service.baseUrl.href}${call.path}`);
-  for (;;) {
-    const reply = await attempt(service, call, url);
-    if (reply !== undefined) return reply;
-  }
-}
-
-/** Returns undefined where the leave to send ended before the first byte: it has to be asked for again. */
-async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
   const { clock, gate, http, maxBodyBytes, signal, timeoutMs, watch } = service;
+  const url = new URL(`${service.baseUrl.href}${call.path}`);
   let started = 0;
   const tell = (result: Pick<AttemptFacts, 'status' | 'failure'>): void => {
     watch.attempt({ method: call.method, url: url.href, ms: clock.monotonic() - started, ...result });
@@ -72,7 +65,7 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     answered();
     if (!(error instanceof HttpFailure)) throw error;
     await ticket.lost(error.facts.mayHaveBeenSent);
-    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return undefined;
+    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return exchange(service, call);
     tell({ failure: error.facts });
     throw error;
   }

@@ -38,6 +38,8 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
+  /** Of an update: the pet, for messages. */
+  readonly petId?: bigint;
   /** The quantity that the pet must have: a gateway refuses the update where it has another one. */
   readonly ifMatch?: bigint;
   /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */

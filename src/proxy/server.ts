@@ -44,6 +44,8 @@ const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this c
 const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
 /** For load balancers: needs no token, and is not logged. */
 const HEALTH = '/__petstore/health';
+/** A thousand terminals with some connections each. */
+const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions {
   readonly host: string;
@@ -67,6 +69,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     port,
     passed,
     identity: credentials.identity,
+    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),

@@ -30,7 +30,11 @@ export const EXIT_CODES: readonly ExitCodeHelp[] = [
   row(EXIT.service, 'the service failed or broke its contract', 'later; tell its owners'),
   row(EXIT.outcomeUnknown, "a write's outcome is unknown, even after looking", 'look before running again'),
   row(EXIT.rejected, 'the service refused the value (400)', 'fix the value'),
-  row(EXIT.incomplete, 'bulk: some rows done, some not', 'read the report, fix the cause, run again (import: with --resume)'),
+  row(
+    EXIT.incomplete,
+    'bulk: some rows done, some not',
+    'read the report, fix the cause, run again (import: with --resume)',
+  ),
   row(EXIT.forbidden, 'forbidden or banned (403)', 'stop the cron job, call a person'),
   row(
     EXIT.checkFailed,

@@ -9,8 +9,7 @@ import { capital, firstFew } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
-import { requireBaseUrl } from './resolve.ts';
-import { canAsk } from './write-policy.ts';
+import { canAsk, requireBaseUrl } from './resolve.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */

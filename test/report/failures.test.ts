@@ -1,7 +1,7 @@
 /** What every kind of failure means: for the exit code, for a repeat, for a single write and for a row of a bulk run. */
 import { expect, it } from 'vitest';
 import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
-import { formatErrorJson } from '../../src/cli/reporter.ts';
+import { formatErrorJson } from '../../src/cli/error-output.ts';
 import { describeFailure, rowOutcome } from '../../src/report/failures.ts';
 
 const serviceError = { status: 500, code: 'X', message: 'x' };
