@@ -107,6 +107,14 @@ describe('--dry-run sends no write', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([10, 5]);
   });
 
+  it('undo and redo name the command', async () => {
+    const { run, file } = shop();
+    await run('import', file('7,12'), '--yes');
+    expect((await run('undo', '--dry-run')).stderr).toBe('Would undo run 1 (import stock.csv) in sandbox.\n');
+    await run('undo', '--yes');
+    expect((await run('redo', '--dry-run')).stderr).toBe('Would redo run 1 (import stock.csv) in sandbox.\n');
+  });
+
   it('edit', async () => {
     const { home, quantity } = shop();
     const editor = (path: string): void => {
@@ -285,6 +293,10 @@ describe('undo and redo', () => {
         [8, 10],
         [9, 10],
       ]),
+    );
+    const shown = await runIn(context, 'inventory', 'undo', '--dry-run');
+    expect(shown.stderr).toMatch(
+      /^Would undo run 1 \(.*\) in staging\.\nRun 1 is unfinished; the 2 rows left would be /m,
     );
     const undone = await runIn(context, 'inventory', 'undo', '--yes');
     expect(undone).toMatchObject({ code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' });
