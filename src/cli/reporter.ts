@@ -19,7 +19,7 @@ const LOG_PACE_MS = 10_000;
 /** Less of the limit than this needs attention. */
 const LOW_SHARE = 0.2;
 
-export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
+export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
   /** Of stderr. */
   readonly isJson: boolean;
 }
@@ -157,10 +157,10 @@ export class Reporter implements Notices {
     else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
-  failure(failure: Failure): void {
+  /** @param env the environment that commands of the hint name */
+  failure(failure: Failure, env?: string): void {
     const now = this.parts.clock.now();
-    const { debug, env } = this.parts.settings;
-    if (debug || failure.is('bug')) this.stack(failure);
+    if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
     else this.print(formatErrorLines(failure, now, env));
@@ -220,7 +220,7 @@ export class Reporter implements Notices {
 const COMMAND =
   /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
 
-/** Adds the environment of this command, where --env said it: another shell may have another one. */
+/** Adds the environment of this command: another shell may have another one. */
 function withEnvironment(hint: string, env: string | undefined): string {
   return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
 }

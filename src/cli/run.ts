@@ -65,6 +65,16 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
   return said ?? lastValue(line, '--profile') ?? set ?? env.PETSTORE_PROFILE;
 }
 
+/** Returns the environment that hints name: the one of --env, or of a profile, which another shell may not have. */
+async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
+  if (env.PETSTORE_PROFILE === undefined) return globals.env;
+  const place = await settings().then(
+    ({ environment }) => environment.value,
+    () => undefined,
+  );
+  return place ?? globals.env;
+}
+
 function codeName({ line }: Request, env: Context['env']): string {
   const place = (lastValue(line, '--env') ?? env.PETSTORE_ENV) === 'sandbox' ? ['sandbox'] : [];
   return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
@@ -122,7 +132,7 @@ async function runCommand(
     if (!(error instanceof OutputClosed)) {
       const failure = withWrite(withHelp(toFailure(error), command.path), openWrites);
       notices.limits();
-      notices.failure(failure);
+      notices.failure(failure, await hintedPlace(commandContext));
       code = describeFailure(failure, context.clock.now()).exit;
       failed = failure;
     }

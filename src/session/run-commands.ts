@@ -28,9 +28,9 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }
 
-/** Returns the command that takes back the last one: in another environment than that of the next shell, with --env. */
+/** Returns the command that takes back the last one: with --env, where the next shell may have another environment. */
 export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
-  return `petstore ${source.from === 'flag' ? `--env ${value} ` : ''}inventory undo`;
+  return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
 }
 
 /** Quotes a word for a POSIX shell, where it needs quotes. */

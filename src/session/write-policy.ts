@@ -12,7 +12,7 @@ export async function assertWriteAllowed(context: CommandContext, command: strin
   const saidNow = source.from === 'flag' || source.from === 'variable';
   if (!isProduction(value) || saidNow || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { command });
+  throw new Failure('production-not-confirmed', { environment: value, command });
 }
 
 /** True when a prompt can be answered: questions go to stderr, answers come from stdin. */
