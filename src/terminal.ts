@@ -32,7 +32,13 @@ export interface Input {
  */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
-  text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
+  /** `problemOf`: why an answer cannot be taken, which is shown; the question stays. */
+  text(
+    question: string,
+    fallback: string | undefined,
+    signal: AbortSignal,
+    problemOf?: (answer: string) => string | undefined,
+  ): Promise<string>;
   /** `fallback`: the answer of Enter alone, no by default. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }

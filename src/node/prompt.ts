@@ -9,9 +9,10 @@ export const nodePrompt: Prompt = {
     return ask(signal, (terminal) => password({ message: question }, terminal));
   },
 
-  async text(question, fallback, signal) {
+  async text(question, fallback, signal, problemOf) {
     const { default: input } = await import('@inquirer/input');
-    const config = { message: question, ...(fallback !== undefined && { default: fallback }) };
+    const validate = (answer: string): string | true => problemOf?.(answer.trim()) ?? true;
+    const config = { message: question, validate, ...(fallback !== undefined && { default: fallback }) };
     return (await ask(signal, (terminal) => input(config, terminal))).trim();
   },
 

@@ -120,6 +120,21 @@ describe.each(QUESTIONS)('$name', (question) => {
   });
 });
 
+it('an answer that is refused is not shown as taken', async () => {
+  const home = createHome();
+  writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
+  const terminal = startPty([...SANDBOX, 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
+  await terminal.waitFor('Which column has the pet?');
+  terminal.write('9\r');
+  await terminal.waitFor('Type a number or a name of the list.');
+  expect(terminal.plain()).not.toContain('✔');
+  terminal.write('\x7f1\r');
+  await terminal.waitFor('What is in "Article"?');
+  expect(terminal.plain()).toContain('✔ Which column has the pet? 1');
+  terminal.write('\x04');
+  expect((await terminal.exited).code).toBe(2);
+});
+
 describe('the scans of a stocktake', () => {
   const COUNT = [...SANDBOX, 'inventory', 'count'];
   const SAVED = 'Your count is saved. Continue: petstore --env sandbox inventory count --resume 1';
