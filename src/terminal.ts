@@ -28,7 +28,7 @@ export interface Input {
 
 /**
  * Questions on the terminal (stderr), never on stdout.
- * @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
+ * @throws {Failure} `cancelled` at Ctrl-D and Esc, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
  */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;

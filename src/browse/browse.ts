@@ -149,7 +149,7 @@ class Visit {
     if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
     const given = { ...context.why, ...this.why };
     try {
-      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')})`, given.cause, context.signal);
+      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')}; Esc leaves)`, given.cause, context.signal);
       const cause = word === '' ? undefined : wordValue(CAUSES).parse(word, 'The cause');
       const text = await context.prompt.text('Note', given.note, context.signal);
       const note = text === '' ? undefined : noteValue.parse(text, 'The note');

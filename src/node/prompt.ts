@@ -74,6 +74,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
       if (!stdin.isRaw) cancel();
     };
     if (key.ctrl === true && key.name === 'd') setImmediate(endIfClosed);
+    if (key.name === 'escape') cancel();
   };
   input.on('keypress', onKey);
   // After Ctrl-Z and fg: readline has paused its input and does not resume it.

@@ -102,6 +102,7 @@ async function ask({ args, env, setup, before = [], asks }: Question, home: Home
 
 const ENDS = [
   ['Ctrl-D', (terminal: Pty) => terminal.write('\x04'), 2, /\nCancelled\. Nothing was changed\.\n$/],
+  ['Esc', (terminal: Pty) => terminal.write('\x1b'), 2, /\nCancelled\. Nothing was changed\.\n$/],
   ['Ctrl-C', (terminal: Pty) => terminal.write('\x03'), 130, /\nCancelled\.\n$/],
   ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129, /./],
 ] as const;
